@@ -73,7 +73,7 @@ int device_launch(struct device *d, enum device_kernel kernel, const struct devi
                   const struct device_arg *args, cl_uint nr_args, struct device_after after,
                   cl_event *done);
 
-/* Releases an event and clears it, unless the device is told to leak; *@event may be NULL. */
+/* Releases an event and clears it, unless the device is reported to leak; *@event may be NULL. */
 void device_event_release(struct device *d, cl_event *event);
 
 /*

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""tests/again, with live cases that pass when they are told to.
+"""tests/again, with live cases that pass when they are reported to.
 
     test_again.py BUILD [WORDS]"""
 
@@ -50,7 +50,7 @@ def _():
     equal(again(FAILED, "pppp"), (0, wanted, "p"), "what it says")
 
 
-@case("what fails once more has failed, with what it said")
+@case("what fails once more has failed, with what it reported")
 def _():
     status, lines, _ = again(FAILED, "ppf")
     wanted = ["1..1", "not ok 1 - live_odd: it holds, run again alone", "#   passed 2 of 3", "#   why"]

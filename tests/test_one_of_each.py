@@ -14,7 +14,7 @@ sys.path.insert(0, os.path.join(HERE, "live"))
 from tap import case, equal, expect, run_cases
 
 
-def said(line, path="render/a.c"):
+def reported(line, path="render/a.c"):
     """What the script says of a tree of this line, without the plan and the verdict."""
     with tempfile.TemporaryDirectory(prefix="aflame-one-") as root:
         name = os.path.join(root, "src", path)
@@ -45,22 +45,22 @@ for what, line, where in AGAIN:
 
     @case(what + ", again, is named with file, line and what to use")
     def _(line=line, where=where):
-        lines = said(line)
+        lines = reported(line)
         equal(len(lines), 1, "lines that are named")
         expect(lines[0].startswith("# src/render/a.c:2:") and where in lines[0], lines)
-        equal(said(line, where), [], "where it is at home")
+        equal(reported(line, where), [], "where it is at home")
 
 
 @case("what uses them is fine")
 def _():
-    equal(said("AF_GROW(a, nr, cap); af_xrealloc(a, n); x = cap ? cap : 1; {SYS_clock_gettime, 0},"), [], "what it says")
+    equal(reported("AF_GROW(a, nr, cap); af_xrealloc(a, n); x = cap ? cap : 1; {SYS_clock_gettime, 0},"), [], "what it says")
 
 
 @case("what one file may, another may not")
 def _():
     line = "MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED"
-    equal(said(line, "base/system/fs_map.c"), [], "where it may be")
-    equal(len(said(line, "base/system/fs.c")), 1, "beside it")
+    equal(reported(line, "base/system/fs_map.c"), [], "where it may be")
+    equal(len(reported(line, "base/system/fs.c")), 1, "beside it")
 
 
 @case("an empty tree is not a right one")

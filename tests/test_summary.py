@@ -43,8 +43,8 @@ def _():
 
 @case("what failed cases say is bounded: 40 lines, and 2000 characters of each")
 def _():
-    said = ["# " + "y" * 5000] + ["# line %d" % i for i in range(99)]
-    _, lines = summary(run("t", "\n".join(["1..1", "not ok 1 - long"] + said)))
+    reported = ["# " + "y" * 5000] + ["# line %d" % i for i in range(99)]
+    _, lines = summary(run("t", "\n".join(["1..1", "not ok 1 - long"] + reported)))
     equal(lines[1], "# " + "y" * 1998 + " [3002 more characters]")
     equal(lines[40:], ["# line 38", "#   [60 more lines]", "0 passed, 1 failed, 0 skipped"])
 

@@ -232,9 +232,9 @@ class Annotate {
     const samples = row.samples;
     const parts = table.columns.slice(-reasons.rows.length).map(({ key }, k) => [row[key], k])
       .filter(([value]) => value > 0);
-    const told = parts.reduce((sum, [value]) => sum + value, 0);
+    const reported = parts.reduce((sum, [value]) => sum + value, 0);
     const bar = stackedBar([...parts.map(([value, k]) => [value, this.colors[k]]),
-      ...(told < samples ? [[samples - told]] : [])], most);
+      ...(reported < samples ? [[samples - reported]] : [])], most);
     bar.title = parts.sort(([a], [b]) => b - a).slice(0, 5).map(([value, k]) => (
       `${reasons.rows[k].name} ${formatPercent(value, samples)}: ` +
       `${reasons.rows[k].meaning}`)).join('\n');

@@ -269,7 +269,7 @@ class Page extends Layout {
     return this.update({ ...stateFromHash(hash, this.defaults), theme, panel });
   }
 
-  /* What keeps the figures from being right, each said once, whatever tables it concerns. */
+  /* What keeps the figures from being right, each reported once, whatever tables it concerns. */
   warningTiles() {
     return [...new Set(this.meta.facts.map(({ warning }) => warning).filter(Boolean))].map((text) => (
       h('div', { class: 'tile warning', role: 'listitem', title: text },

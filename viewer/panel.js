@@ -1,4 +1,4 @@
-/* What is said about one frame: the tooltip, the details panel, the menu of what can be done. */
+/* What the page shows about one frame: the tooltip, the details panel, the menu of what can be done. */
 
 function frameFacts(tree, node, root) {
   return tree.weights.map(({ name, unit }, w) => {

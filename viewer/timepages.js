@@ -1,5 +1,5 @@
 /*
- * The tabs of time: what the timeline and the heat map show of the app's state, and what is said of
+ * The tabs of time: what the timeline and the heat map show of the app's state, and the notes on
  * the range that all other views follow.
  *
  *	new TimePages(app) → pages, chip (elements); draw(palette) on every change of state
@@ -35,7 +35,7 @@ class TimePages {
     this.panel = h('aside', { class: 'details', 'aria-label': 'Selected slice' });
     this.status = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
     this.heatStatus = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
-    this.notes = h('span', { class: 'note' }, this.said());
+    this.notes = h('span', { class: 'note' }, this.missing());
     const button = (text, title, onclick) => h('button', { type: 'button', class: 'small', title,
       onclick }, text);
     const save = (picture) => app.iconButton('save', 'Save this view',
@@ -70,7 +70,7 @@ class TimePages {
   }
 
   /* What the timeline does not have. */
-  said() {
+  missing() {
     const { merged, left_out: out } = this.times;
     return [merged && `${formatCount(merged)} short slices are joined with their neighbours`,
       out && `${formatCount(out)} slices are left out`].filter(Boolean).join('; ');

@@ -14,7 +14,7 @@
 
 struct af_err;
 
-enum { AF_DIFF_LIMIT = 20 }; /* rows of a table, unless said otherwise */
+enum { AF_DIFF_LIMIT = 20 }; /* rows of a table, by default */
 
 struct af_diff_options {
 	struct af_output output; /* its name selects the format; "-": the tables */

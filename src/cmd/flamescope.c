@@ -308,7 +308,7 @@ const struct af_command af_command_flamescope = {
     .details =
 	"Each column of the map is a second, or less where the trace is short; time goes up in it\n"
 	"and on in the next one. Darker is more: samples, or time of devices. What happens at the\n"
-	"same point of each column is a line; what repeats itself otherwise is told below.\n"
+	"same point of each column is a line; other periods are reported below.\n"
 	"\n"
 	"With --from and --to it is the flame graph of that time: folded stacks on standard\n"
 	"output, or what the name of the file says (.svg, .html, .folded, .txt). With --interval\n"

@@ -51,7 +51,7 @@ static int help_run(void *state, int nr_words, char **words, struct af_err *err)
 	const struct help_options *o = state;
 
 	if (strcmp(o->as, "text")) {
-		af_form_print(o->as);
+		af_help_output_print(o->as);
 		return 0;
 	}
 	if (!nr_words) {
@@ -67,7 +67,7 @@ static int help_run(void *state, int nr_words, char **words, struct af_err *err)
 
 static const struct af_option help_options[] = {
     {AF_OPT_CHOICE, "as", 0, "FORM", "the man page, or completions for a shell, of all commands",
-     offsetof(struct help_options, as), "text|" AF_FORMS},
+     offsetof(struct help_options, as), "text|" AF_HELP_FORMATS},
     {AF_OPT_END},
 };
 

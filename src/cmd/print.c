@@ -1,6 +1,6 @@
 /*
- * aflame print: every event of a trace, a line each. Damage is told on standard error and does not
- * fail the command while anything could be read: what is left of a trace is worth having.
+ * aflame print: every event of a trace, a line each. Damage is reported on standard error and does
+ * not fail the command while anything could be read: what is left of a trace is worth having.
  */
 #include <errno.h>
 #include <stdio.h>

@@ -14,7 +14,7 @@
 
 struct af_err;
 
-enum { REPORT_ROWS = 20 }; /* of a table, unless said otherwise */
+enum { REPORT_ROWS = 20 }; /* of a table, by default */
 
 struct report_options {
 	bool json, list;

@@ -140,7 +140,7 @@ const struct af_command af_command_timeline = {
 	"use; overhead of tracing as the driver tells it; lost, what was dropped and when.\n"
 	"\n"
 	"Slices that overlap and do not lie within one another stand on tracks side by side.\n"
-	"What could not be shown is told on standard error and in the file.",
+	"What could not be shown is reported on standard error and in the file.",
     .examples =
 	"aflame timeline -o run.perfetto-trace\tto be opened in ui.perfetto.dev\n"
 	"aflame timeline -o run.json.gz --show calls,work --from 2s --to 2.5s\thalf a second of "

@@ -1,5 +1,5 @@
 /*
- * Reads files of other profilers into a trace builder (draft). Files are plain or gzipped; their
+ * Reads files of other profilers into a trace builder. Files are plain or gzipped; their
  * bytes tell which format they have:
  *
  *	text        gpuperf's extended folded samples, a line each:
@@ -38,9 +38,9 @@ struct af_import_watch {
 };
 
 /*
- * Add the content of the file @path ("-": standard input) to the draft; @watch (may be NULL) is
+ * Add the content of the file @path ("-": standard input) to the builder; @watch (may be NULL) is
  * called meanwhile. @number (from 0) tells the files of one import apart. A file that ends too
- * early, or is not JSON from some byte on, is used up to there and counted in draft->damaged, and
+ * early, or is not JSON from some byte on, is used up to there and counted in builder->damaged, and
  * @complaint describes the damage ("" otherwise). Fails when the file cannot be read, nothing in it
  * could be used, or most of its lines do not parse.
  */

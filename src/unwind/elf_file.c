@@ -17,24 +17,24 @@ static bool elf_inside(const struct af_elf *e, uint64_t offset, uint64_t nr, uin
 
 static uint64_t elf_section_size(const struct af_elf *e)
 {
-	return e->narrow ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
+	return e->is_32 ? sizeof(Elf32_Shdr) : sizeof(Elf64_Shdr);
 }
 
 static uint64_t elf_segment_size(const struct af_elf *e)
 {
-	return e->narrow ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
+	return e->is_32 ? sizeof(Elf32_Phdr) : sizeof(Elf64_Phdr);
 }
 
 static void elf_load_section(const struct af_elf *e, uint64_t at, Elf64_Shdr *s)
 {
-	Elf32_Shdr narrow;
+	Elf32_Shdr h32;
 
-	if (!e->narrow) {
+	if (!e->is_32) {
 		memcpy(s, e->data + at, sizeof *s);
 		return;
 	}
-	memcpy(&narrow, e->data + at, sizeof narrow);
-	*s = af_elf32_section(&narrow);
+	memcpy(&h32, e->data + at, sizeof h32);
+	*s = af_elf32_section(&h32);
 }
 
 /*
@@ -68,21 +68,21 @@ static void elf_tables(struct af_elf *e, const Elf64_Ehdr *h)
 /* The header, in the form of 64 bits; false when there is none. */
 static bool elf_load_header(struct af_elf *e, Elf64_Ehdr *h)
 {
-	Elf32_Ehdr narrow;
+	Elf32_Ehdr h32;
 
 	if (e->size < EI_NIDENT || memcmp(e->data, ELFMAG, SELFMAG) ||
 	    e->data[EI_DATA] != ELFDATA2LSB)
 		return false;
-	e->narrow = e->data[EI_CLASS] == ELFCLASS32;
-	if (e->size < (e->narrow ? sizeof narrow : sizeof *h) ||
-	    (!e->narrow && e->data[EI_CLASS] != ELFCLASS64))
+	e->is_32 = e->data[EI_CLASS] == ELFCLASS32;
+	if (e->size < (e->is_32 ? sizeof h32 : sizeof *h) ||
+	    (!e->is_32 && e->data[EI_CLASS] != ELFCLASS64))
 		return false;
-	if (!e->narrow) {
+	if (!e->is_32) {
 		memcpy(h, e->data, sizeof *h);
 		return true;
 	}
-	memcpy(&narrow, e->data, sizeof narrow);
-	*h = af_elf32_header(&narrow);
+	memcpy(&h32, e->data, sizeof h32);
+	*h = af_elf32_header(&h32);
 	return true;
 }
 
@@ -124,14 +124,14 @@ bool af_elf_segment(const struct af_elf *e, uint32_t i, Elf64_Phdr *p)
 	if (i >= e->nr_segments)
 		return false;
 	const uint8_t *at = e->data + e->segments_at + i * elf_segment_size(e);
-	Elf32_Phdr narrow;
+	Elf32_Phdr h32;
 
-	if (!e->narrow) {
+	if (!e->is_32) {
 		memcpy(p, at, sizeof *p);
 		return true;
 	}
-	memcpy(&narrow, at, sizeof narrow);
-	*p = af_elf32_segment(&narrow);
+	memcpy(&h32, at, sizeof h32);
+	*p = af_elf32_segment(&h32);
 	return true;
 }
 
@@ -155,14 +155,14 @@ const uint8_t *af_elf_at(const struct af_elf *e, uint64_t vaddr, uint64_t *left)
 void af_elf_symbol(const struct af_elf *e, const Elf64_Shdr *table, uint64_t i, Elf64_Sym *s)
 {
 	const uint8_t *at = af_elf_bytes(e, table) + i * af_elf_symbol_size(e);
-	Elf32_Sym narrow;
+	Elf32_Sym h32;
 
-	if (!e->narrow) {
+	if (!e->is_32) {
 		memcpy(s, at, sizeof *s);
 		return;
 	}
-	memcpy(&narrow, at, sizeof narrow);
-	*s = af_elf32_symbol(&narrow);
+	memcpy(&h32, at, sizeof h32);
+	*s = af_elf32_symbol(&h32);
 }
 
 uint32_t af_elf_number(const struct af_elf *e, const char *name)
@@ -218,7 +218,7 @@ void af_elf_relocations(const struct af_elf *e, uint32_t number,
 {
 	Elf64_Shdr s;
 
-	for (uint32_t i = 1; !e->narrow && i < e->nr_sections; i++)
+	for (uint32_t i = 1; !e->is_32 && i < e->nr_sections; i++)
 		if (af_elf_section(e, i, &s) && (s.sh_type == SHT_REL || s.sh_type == SHT_RELA) &&
 		    s.sh_info == number)
 			elf_relocate(e, &s, each, arg);

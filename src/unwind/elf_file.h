@@ -21,7 +21,7 @@ struct af_elf {
 	const uint8_t *data;
 	size_t size;
 	uint16_t type, machine;
-	bool narrow;                       /* of 32 bits */
+	bool is_32;                        /* of 32 bits */
 	uint64_t sections_at, segments_at; /* file offsets of the tables, 0 when there is none */
 	uint32_t nr_sections, nr_segments;
 	uint32_t names; /* section that holds the sections' names, 0 for none */
@@ -53,7 +53,7 @@ bool af_elf_named(const struct af_elf *e, const char *name, Elf64_Shdr *s);
 /* The size of an entry of a symbol table. */
 static inline size_t af_elf_symbol_size(const struct af_elf *e)
 {
-	return e->narrow ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
+	return e->is_32 ? sizeof(Elf32_Sym) : sizeof(Elf64_Sym);
 }
 
 /* Entry @i of the symbol table @table, a section that has so many. */

@@ -105,7 +105,7 @@ static void define_samples(void)
 	}
 }
 
-/* What ran in the last WINDOW launches, told as they end. */
+/* What ran in the last WINDOW launches, written as they end. */
 static void put_samples(uint64_t n)
 {
 	uint64_t now = 2000 + n * step_ns;

@@ -2,7 +2,7 @@
  * Opens reports in Chromium and prints one line each: size, time until the graph is on the screen,
  * and what the usual steps take from the call to the second animation frame after it (an idle
  * page needs 17 to 33 ms for that alone). Medians of five, but opening is of three. What does not
- * come back within a minute is said, and the next report is taken.
+ * come back within a minute is reported, and the next report is taken.
  */
 'use strict';
 

@@ -5,7 +5,7 @@
  *	symbols names FILE <PCS		print "FUNCTION\nFILE:LINE" for each, innermost, as
  *					addr2line -fC
  *	symbols time FILE <PCS		print times, in CPU time
- *	symbols job NR FILE...		the work of a bake: NR addresses of all FILEs together, from
+ *	symbols job NR FILE...		symbolization: NR addresses of all FILEs together, from
  *					looking up to the bytes of a trace; CPU time and memory
  */
 #include <stdio.h>
@@ -235,7 +235,8 @@ static int print_job(uint32_t nr, int nr_files, char **files)
 		return 1;
 	af_sym_job_write(job, &stream, 1);
 	double written = now_ms();
-	printf("  bake of %llu addresses in %d files: named in %.2f s, written in %.2f s of CPU "
+	printf("  symbolization of %llu addresses in %d files: named in %.2f s, written in %.2f s "
+	       "of CPU "
 	       "time, %ld MiB at most (%ld before)\n",
 	       (unsigned long long)af_sym_job_nr(job), nr_files, (named - start) / 1e3,
 	       (written - named) / 1e3, peak_mib(), before);

@@ -110,7 +110,7 @@ test('nested matches count once', 'known', {}, async (page) => {
   assert.equal(await matched(page), '10.0%');
 });
 
-test('search minds case only when told, and takes bad patterns as text', 'known', {},
+test('search minds case only on request, and takes bad patterns as text', 'known', {},
   async (page) => {
     await search(page, 'WORK');
     assert.equal(await matched(page), '80.0%');

@@ -116,9 +116,9 @@ static void slice_add(struct job *j, uint32_t track, enum af_slice_kind kind, co
 static uint32_t process_add(struct job *j, const char *name, uint32_t pid, const char *rank,
                             uint32_t *process)
 {
-	*process = track_add(
-	    j,
-	    &(struct af_track){.kind = AF_TRACK_PROCESS, .pid = pid, .name = name, .in_job = rank});
+	*process =
+	    track_add(j, &(struct af_track){
+			     .kind = AF_TRACK_PROCESS, .pid = pid, .name = name, .in_rank = rank});
 	uint32_t thread = track_add(j, &(struct af_track){.kind = AF_TRACK_THREAD,
 	                                                  .parent = *process,
 	                                                  .pid = pid,

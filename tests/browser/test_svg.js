@@ -65,7 +65,7 @@ test('a search shows its share without counting twice', 'kinds', async (page) =>
   assert.notEqual((await frame(page, 'sgemm_128x64')).fill, '#e600e6');
 });
 
-test('a wrong expression is said and harms nothing', 'kinds', async (page) => {
+test('a wrong expression is reported and harms nothing', 'kinds', async (page) => {
   await press(page, '/');
   await page.keyboard.type('gemm(');
   assert.match(await text(page, '.matched'), /Not a regular expression/);

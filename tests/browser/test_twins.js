@@ -111,12 +111,12 @@ async function checkStalls(page, trace, say) {
   const stalls = tables.find(({ name }) => name === 'stalls');
   if (!stalls) return;
   const rows = stalls.rows.filter((row) => row.time_ns >= LONG_NS);
-  const told = await stalled(page);
+  const reported = await stalled(page);
   if (rows.length)
     await say('kernels stall as report stalls says', () => {
       const keys = stalls.columns.filter(({ key }) => key.startsWith('stall_'));
       for (const row of rows) {
-        const { lead, parts } = told[row.kernel];
+        const { lead, parts } = reported[row.kernel];
         assert.equal(lead, row.top_reason, row.kernel);
         for (const { key, title } of keys)
           assert.ok(Math.abs((parts[title] || 0) - row[key]) <= 0.01,

@@ -89,16 +89,16 @@ def files(folder):
 def _():
     need_portable()
     for path in PORTABLE, LIBRARY:
-        said = run("objdump", "-p", path).stdout
-        needed = re.findall(r"^ *NEEDED +(\S+)", said, re.M)
+        reported = run("objdump", "-p", path).stdout
+        needed = re.findall(r"^ *NEEDED +(\S+)", reported, re.M)
         foreign = sorted(set(needed) - set(MODULES))
         expect(
             not foreign,
             "%s needs %s: packaging/meson.build is to name its archive"
             % (os.path.basename(path), foreign),
         )
-        expect(not re.search(r"RPATH|RUNPATH", said), "%s looks in folders of its own" % path)
-        versions = re.findall(r" GLIBC_([\d.]+)$", said, re.M)
+        expect(not re.search(r"RPATH|RUNPATH", reported), "%s looks in folders of its own" % path)
+        versions = re.findall(r" GLIBC_([\d.]+)$", reported, re.M)
         young = [v for v in versions if tuple(map(int, v.split("."))) > GLIBC]
         if young:
             table = run("objdump", "-T", path).stdout
@@ -112,8 +112,8 @@ def _():
     need_portable()
 
     def exports(path):
-        said = run("nm", "-D", "--defined-only", path).stdout
-        return sorted(line.split()[-1] for line in said.splitlines())
+        reported = run("nm", "-D", "--defined-only", path).stdout
+        return sorted(line.split()[-1] for line in reported.splitlines())
 
     built = exports(os.path.join(BUILD, "src/inject/libaflame.so"))
     expect("pthread_create" in built, "%s" % built)
@@ -297,8 +297,8 @@ def _():
         equal(len(glob.glob(there + "/**/share/**/" + name, recursive=True)), 1, name)
     trace = os.path.join(WORKPLACE, "trace")
     words = ("--sample", "none", "-o", trace, "--", "sh", "-c", "echo $LD_PRELOAD")
-    said = run(program, "record", "-q", *words).stdout
-    expect(said.startswith(there) and said.endswith("/aflame/libaflame.so\n"), said)
+    reported = run(program, "record", "-q", *words).stdout
+    expect(reported.startswith(there) and reported.endswith("/aflame/libaflame.so\n"), reported)
 
 
 run_cases()

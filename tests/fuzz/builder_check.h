@@ -1,5 +1,5 @@
 /*
- * What a draft becomes must be a trace without a fault, whatever was imported: written to a folder
+ * What a builder writes must be a trace without a fault, whatever was imported: written to a folder
  * of the memory's, read back, gone.
  */
 #ifndef AF_FUZZ_BUILDER_CHECK_H

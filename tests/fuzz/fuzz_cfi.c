@@ -43,7 +43,7 @@ static void check_value(const struct af_cfi *c, const struct af_cfi_value *v)
 		af_expression_value(&c->image, v, &cfa, &of, &value);
 }
 
-/* Whoever asks for few registers is told of them what who asks for all is. */
+/* A caller that asks for few registers gets for them what a caller that asks for all gets. */
 static void check(const struct af_cfi *c, uint64_t pc)
 {
 	uint32_t insns = AF_CFI_INSNS_MAX, left = insns;

@@ -2,7 +2,7 @@
  * Rings that another process filled with anything, and the stream file that a killed recorder left.
  * The input makes a file's beginning, then a ring whose head and packets are mostly right. Checked
  * on the way: what was written is whole packets of whole events and no more than the ring's packet
- * of that number said, a pump takes no packet twice, and afterwards the ring is gone.
+ * of that number reported, a pump takes no packet twice, and afterwards the ring is gone.
  */
 #include <fcntl.h>
 #include <stdbool.h>

@@ -39,13 +39,13 @@ class Worker:
             text=True,
             env={**os.environ, **(env or {})},
         )
-        self.said = []
+        self.reported = []
         # Read as it comes, so that nobody waits for a full pipe.
         threading.Thread(target=self._listen, daemon=True).start()
 
     def _listen(self):
         for line in self.process.stderr:
-            self.said.append(line)
+            self.reported.append(line)
 
     def _line(self, seconds):
         watch = threading.Timer(seconds, self.process.kill)
@@ -54,7 +54,7 @@ class Worker:
             while True:
                 line = self.process.stdout.readline()
                 if not line:
-                    raise RuntimeError("a worker ended: %s" % "".join(self.said)[-400:].strip())
+                    raise RuntimeError("a worker ended: %s" % "".join(self.reported)[-400:].strip())
                 if line.startswith("{") or line.strip() == "ready":
                     return line.strip()
         finally:

@@ -29,7 +29,7 @@ def launches_by_path(trace, paths):
         for path in paths:
             if path in names:
                 kernels = found.setdefault(path, {})
-                kernels[work.shape["name"]] = kernels.get(work.shape["name"], 0) + 1
+                kernels[work.descriptor["name"]] = kernels.get(work.descriptor["name"], 0) + 1
     return found
 
 
@@ -46,7 +46,7 @@ def check_shares(table, name, trace, truth):
         names = trace.names(work.call.path) if work.call else ()
         for key in spent:
             path, kernel = key.split()
-            if kernel == work.shape["name"] and path in names:
+            if kernel == work.descriptor["name"] and path in names:
                 spent[key] += work.busy
     compare_shares(table, name + ": device time by path and kernel", spent, truth)
 
@@ -91,7 +91,7 @@ def check_paths(table, machine, name, trace, truth):
 def check_streams(table, machine, name, trace, truth):
     queues, threads = {}, set()
     for work in trace.kernels():
-        queues[work.shape["queue"]] = queues.get(work.shape["queue"], 0) + 1
+        queues[work.descriptor["queue"]] = queues.get(work.descriptor["queue"], 0) + 1
         threads.add(work.call.tid if work.call else None)
     want = [truth["each_queue"]] * truth["queues"]
     table.equal(name + ": kernels on each queue", sorted(queues.values()), want)
@@ -107,7 +107,7 @@ def check_sizes(table, machine, name, trace, truth):
     for path, want in truth["sizes"].items():
         got = {
             tuple(
-                w.shape[k]
+                w.descriptor[k]
                 for k in ("global_x", "global_y", "global_z", "local_x", "local_y", "local_z")
             )
             for w in trace.kernels()
@@ -122,7 +122,7 @@ def check_sizes(table, machine, name, trace, truth):
 
 def check_clusters(table, machine, name, trace, truth):
     for kernel, want in truth.get("clusters", {}).items():
-        configs = [w.shape.get("config", {}) for w in trace.kernels() if w.shape["name"] == kernel]
+        configs = [w.descriptor.get("config", {}) for w in trace.kernels() if w.descriptor["name"] == kernel]
         got = {tuple(c.get("cluster_" + d) for d in "xyz") for c in configs}
         table.equal(name + ": cluster of " + kernel, got, {tuple(want)})
     if "clusters" not in truth:
@@ -139,7 +139,7 @@ def check_graphs(table, machine, name, trace, truth):
                 if (
                     r["replay"] in replay
                     and r["capture"] in capture
-                    and r["kernel"] == work.shape["name"]
+                    and r["kernel"] == work.descriptor["name"]
                 ):
                     counts[i] = counts.get(i, 0) + 1
     for i, r in enumerate(truth["graph"]):
@@ -149,17 +149,17 @@ def check_graphs(table, machine, name, trace, truth):
 
 
 def check_conditional(table, machine, name, trace, truth):
-    """The driver says no call and a node that nobody was told of, of kernels in a body (CUDA 13.0)."""
+    """The driver says no call and a node that nobody was reported, of kernels in a body (CUDA 13.0)."""
     if any(w.correlation for w in trace.kernels()):
         check_graphs(table, machine, name, trace, truth)
         return
-    run = sum(w.shape["name"] == "k2" for w in trace.kernels())
+    run = sum(w.descriptor["name"] == "k2" for w in trace.kernels())
     want = truth["graph"][0]["count"]
     table.equal(name + ": kernels of the body, which the driver ties to no call", run, want)
 
 
 def check_dynpar(table, machine, name, trace, truth):
-    children = sum(w.shape["name"] == "child" for w in trace.works)
+    children = sum(w.descriptor["name"] == "child" for w in trace.works)
     table.note("%s: %d of %d child kernels are reported" % (name, children, truth["children"]))
 
 
@@ -168,10 +168,10 @@ def check_copies(table, machine, name, trace, truth):
     for work in trace.works:
         names = trace.names(work.call.path) if work.call else ()
         for path in truth["copies"]:
-            if path in names and work.shape["op"] != "KERNEL":
-                op, count, size = got.get(path, (work.shape["op"], 0, 0))
-                op = op if op == work.shape["op"] else "several"
-                got[path] = (op, count + 1, size + work.shape["bytes"])
+            if path in names and work.descriptor["op"] != "KERNEL":
+                op, count, size = got.get(path, (work.descriptor["op"], 0, 0))
+                op = op if op == work.descriptor["op"] else "several"
+                got[path] = (op, count + 1, size + work.descriptor["bytes"])
     for path, want in truth["copies"].items():
         op, count, size = got.get(path, ("none", 0, 0))
         table.fact(
@@ -195,7 +195,7 @@ def check_copies(table, machine, name, trace, truth):
 
 
 def check_errors(table, machine, name, trace, truth):
-    never = sum(w.shape["name"] == "never" for w in trace.works)
+    never = sum(w.descriptor["name"] == "never" for w in trace.works)
     table.equal(name + ": kernels that were refused and yet ran", never, 0)
     failed = [c for c in trace.launches() if c.status]
     table.note("%s: %d calls of the driver with an error" % (name, len(failed)))
@@ -204,7 +204,7 @@ def check_errors(table, machine, name, trace, truth):
 
 def check_whole(table, machine, name, trace, truth):
     """A graph's launch is one piece of work."""
-    graphs = [w for w in trace.works if w.shape["op"] == "GRAPH"]
+    graphs = [w for w in trace.works if w.descriptor["op"] == "GRAPH"]
     under = sum("replays" in trace.names(w.call.path) for w in graphs if w.call)
     want = truth["graph"][0]["count"]
     table.equal(name + ": launches of a graph under who replays it", under, want)
@@ -250,16 +250,16 @@ def record_all(machine, commands, at_a_time):
 
 def check_run(table, machine, name, check, recorded, program):
     path, done = recorded
-    said = done.stderr.strip()[-400:]
+    reported = done.stderr.strip()[-400:]
     if done.returncode == 77:
         table.skip(name, done.stdout.strip())
         return
     truth = truth_of(done)
     if not table.fact(
-        name + ": the program ends as it does unrecorded, and nothing is said",
-        done.returncode == 0 and truth and not said,
+        name + ": the program ends as it does unrecorded, and nothing is reported",
+        done.returncode == 0 and truth and not reported,
         "status 0 and no words",
-        "status %d%s" % (done.returncode, ", " + repr(said) if said else ""),
+        "status %d%s" % (done.returncode, ", " + repr(reported) if reported else ""),
     ):
         if not truth:
             return
@@ -268,7 +268,7 @@ def check_run(table, machine, name, check, recorded, program):
         check_launches(table, name, trace.launches())
     kernels = trace.kernels()
     if program == "dynpar":
-        kernels = [w for w in kernels if w.shape["name"] == "parent"]
+        kernels = [w for w in kernels if w.descriptor["name"] == "parent"]
     if check is check_conditional:
         kernels = [w for w in kernels if w.correlation]
     if kernels or truth["launches"]:
@@ -322,7 +322,7 @@ def check_exit(table, machine, how, recorded):
     elif how == "nosync":
         unfinished = sum(n for reason, n in trace.lost if reason in ("UNFINISHED", "NO_STAMPS"))
         table.fact(
-            name + ": kernels with their times, and those said to be without",
+            name + ": kernels with their times, and those reported as being without",
             kernels + unfinished == launched,
             launched,
             "%d + %d" % (kernels, unfinished),

@@ -44,7 +44,7 @@ def check_launches(table, name, launches):
 
 def check_kernels(table, name, kernels):
     joined = sum(w.call is not None for w in kernels)
-    orphans = sorted({w.shape["name"] for w in kernels if w.call is None})[:3]
+    orphans = sorted({w.descriptor["name"] for w in kernels if w.call is None})[:3]
     table.fact(
         name + ": every kernel has its launch",
         kernels and joined == len(kernels),

@@ -187,9 +187,9 @@ class Machine:
         ) as printing:
             for line in printing.stdout:
                 yield json.loads(line)
-            said = printing.stderr.read().decode("utf-8", "replace").strip()
+            reported = printing.stderr.read().decode("utf-8", "replace").strip()
         if printing.returncode:
-            raise RuntimeError("aflame print: status %d: %s" % (printing.returncode, said))
+            raise RuntimeError("aflame print: status %d: %s" % (printing.returncode, reported))
 
     def output(self, *words):
         done = run([self.aflame, *words], 120)

@@ -79,9 +79,9 @@ class Samples:
 def check_samples(table, name, samples, exact=False):
     """True of every trace. Exact ones may have windows of more instructions than CUPTI keeps."""
     counted = sum(samples.counts.values())
-    said = samples.total("samples") - samples.total("other") - samples.total("dropped")
-    true = counted and counted == said
-    table.fact(name + ": all samples of the windows are there", true, said, counted)
+    reported = samples.total("samples") - samples.total("other") - samples.total("dropped")
+    true = counted and counted == reported
+    table.fact(name + ": all samples of the windows are there", true, reported, counted)
     seen = "%d full, %d dropped" % (len(samples.full()), samples.total("dropped"))
     if exact:
         table.note("%s: %s" % (name, seen))
@@ -253,10 +253,10 @@ def check_ncu(table, machine):
     for how, words in ways.items():
         begin = time.monotonic()
         done = run(words, 60)
-        said = "%.1f s" % (time.monotonic() - begin)
+        reported = "%.1f s" % (time.monotonic() - begin)
         if done.returncode:
-            said = "status %d: %s" % (done.returncode, (done.stdout + done.stderr)[-300:])
-        table.note("two launches of each kernel, %s: %s" % (how, said))
+            reported = "status %d: %s" % (done.returncode, (done.stdout + done.stderr)[-300:])
+        table.note("two launches of each kernel, %s: %s" % (how, reported))
 
 
 def check_contexts(table, machine):
@@ -297,15 +297,15 @@ def run_churn(table, machine, quick):
     plain = [json.loads(line) for line in unrecorded.stdout.splitlines() if line.startswith("{")]
     plain = grown(plain[-1]) / max(plain[-1]["tunings"], 1) if plain else 0
     path, done = machine.record(command, ["--gpu-samples", "--sample", "none"], seconds + 120)
-    said = [line for line in done.stdout.splitlines() if line.startswith("{")]
+    reported = [line for line in done.stdout.splitlines() if line.startswith("{")]
     seen = "status %d %s" % (done.returncode, done.stderr[-300:])
-    if not table.fact("churn: ends well", not done.returncode and said, "status 0", seen):
+    if not table.fact("churn: ends well", not done.returncode and reported, "status 0", seen):
         return
-    truth = json.loads(said[-1])
+    truth = json.loads(reported[-1])
     samples = Samples(machine, path)
     check_samples(table, "churn", samples)
     ours = samples.by(lambda name, _o, _r: name)
-    table.note("%s; %s" % (said[-1], top(ours)))
+    table.note("%s; %s" % (reported[-1], top(ours)))
     gone = ours["comes_and_goes"]
     table.fact("churn: what comes and goes has samples", gone, "some", gone)
     more = grown(truth) - plain * truth["tunings"]

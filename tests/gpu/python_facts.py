@@ -1,5 +1,5 @@
 """Python programs: PyTorch, torch.compile, CUDA graphs, Triton, JAX, CuPy, several processes. Each
-process is recorded once and does several things; what a launch belongs to is told by its time."""
+process is recorded once and does several things; its time tells to which of them a launch belongs."""
 
 import bisect
 import concurrent.futures
@@ -67,7 +67,7 @@ def check_section(table, trace, section, launches):
         seen = "%d of %d have none" % (len(empty), len(launches))
         table.fact(name + ": every launch has its kernel", not empty, "all", seen)
     for kernel, want in section.get("kernels", {}).items():
-        found = [w for w in kernels if w.shape["name"].startswith(kernel)]
+        found = [w for w in kernels if w.descriptor["name"].startswith(kernel)]
         table.equal("%s: launches of %s" % (name, kernel), len(found), want)
 
 
@@ -165,10 +165,10 @@ def check_updates(table, machine, file, how, recorded):
                 len(replays),
             )
         if how == "whole":
-            graphs = sum(w.shape["op"] == "GRAPH" for w in works)
+            graphs = sum(w.descriptor["op"] == "GRAPH" for w in works)
             table.equal(name + ": graphs that ran", graphs, len(replays))
         elif each:
-            kernels = sum(w.shape["op"] == "KERNEL" for w in works)
+            kernels = sum(w.descriptor["op"] == "KERNEL" for w in works)
             table.equal(name + ": kernels of graphs", kernels, each * wanted)
         else:
             empty = sum(not c.works for c in replays)
@@ -180,8 +180,8 @@ def ended(table, name, recorded):
     path, done = recorded
     truth = truth_of(done)
     good = done.returncode == 0 and truth and not truth["broken"]
-    said = truth["broken"] if truth else done.stderr.strip()[-600:]
-    seen = "status 0" if good else "status %d %s" % (done.returncode, said)
+    reported = truth["broken"] if truth else done.stderr.strip()[-600:]
+    seen = "status 0" if good else "status %d %s" % (done.returncode, reported)
     table.fact(name + ": ends well", good, "status 0", seen)
     return path, truth if good else None
 

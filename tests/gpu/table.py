@@ -1,6 +1,6 @@
 """The table: facts, which pass, fail or are skipped, and budgets, which are met or missed.
 
-A fact is a sentence that is true of the product; what is wrong is said as "expected …, seen …".
+A fact is a sentence that is true of the product; a failure is printed as "expected …, seen …".
 Budgets depend on the machine, so they are printed beside the facts and not counted with them.
 """
 
@@ -27,7 +27,7 @@ class Table:
             self.failures.append("%s: %s" % (sentence, seen))
 
     def fact(self, sentence, true, expected, seen):
-        """@expected and @seen are said when it fails; @seen also when it passes and is not True."""
+        """@expected and @seen are reported when it fails; @seen also when it passes and is not True."""
         if true:
             self.row(PASSED, sentence, "" if seen is True else str(seen))
         else:

@@ -5,7 +5,7 @@ analyses is used: this checks the recorder alone."""
 import bisect
 
 KINDS = (
-    "process thread function call call_long gpu_work gpu_work_long graph_node launch_config shape "
+    "process thread function call call_long gpu_work gpu_work_long graph_node launch_config descriptor "
     "kernel queue callpath stack py_stack py_code string symbol lost memory clock"
 ).split()
 
@@ -50,7 +50,7 @@ class Trace:
         self.repeated = 0
         self._functions, self._kernels, self._queues, self._codes = {}, {}, {}, {}
         self._nodes, self._clocks, self._parents = {}, {}, {}
-        self._stacks, self._py_stacks, self._paths, self._shapes = {}, {}, {}, {}
+        self._stacks, self._py_stacks, self._paths, self._descriptors = {}, {}, {}, {}
         self._strings, self._symbols = {}, {}
         for event in machine.json_lines(path, KINDS):
             getattr(self, "_on_" + event["kind"])(event, event["fields"])
@@ -112,16 +112,16 @@ class Trace:
         key = f["process"], f["address"]
         self._symbols.setdefault(key, []).append((f["epoch"], names))
 
-    def _on_shape(self, event, f):
+    def _on_descriptor(self, event, f):
         process = event["process"]
         f["name"] = self._of(self._kernels, process, f["kernel"], "")
         f["queue_key"] = (process, f["queue"])
-        self._shapes[event["stream"], f["descriptor"]] = f
+        self._descriptors[event["stream"], f["descriptor"]] = f
 
     def _on_launch_config(self, event, f):
-        shape = self._shapes.get((event["stream"], f["descriptor"]))
-        if shape is not None:
-            shape["config"] = f
+        descriptor = self._descriptors.get((event["stream"], f["descriptor"]))
+        if descriptor is not None:
+            descriptor["config"] = f
 
     def _on_call(self, event, f):
         call = Call()
@@ -140,7 +140,7 @@ class Trace:
     def _on_gpu_work(self, event, f):
         work = Work()
         work.process, work.correlation = event["process"], f["correlation"]
-        work.shape = self._shapes.get((event["stream"], f["descriptor"]), {"op": "?", "name": "?"})
+        work.descriptor = self._descriptors.get((event["stream"], f["descriptor"]), {"op": "?", "name": "?"})
         work.node, work.start, work.call = f["node"], f["start_ns"], None
         if "busy_ns" in f:
             work.busy = f["busy_ns"]
@@ -170,10 +170,10 @@ class Trace:
         return [c for c in self.calls.values() if c.does in LAUNCHES]
 
     def kernels(self):
-        return [w for w in self.works if w.shape["op"] == "KERNEL"]
+        return [w for w in self.works if w.descriptor["op"] == "KERNEL"]
 
     def queue_of(self, work):
-        return self._queues.get(work.shape.get("queue_key"), {})
+        return self._queues.get(work.descriptor.get("queue_key"), {})
 
     def names(self, path):
         """The functions of a call path, native and Python, as a set."""

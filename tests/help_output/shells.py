@@ -56,13 +56,13 @@ class Terminal:
 
     def until(self, pattern):
         """All that it says up to and with @pattern."""
-        said, deadline = "", time.monotonic() + DEADLINE_S
-        while not re.search(pattern, said, re.M):
+        reported, deadline = "", time.monotonic() + DEADLINE_S
+        while not re.search(pattern, reported, re.M):
             left = deadline - time.monotonic()
-            expect(left > 0, "the shell never says %r, but %.3000r" % (pattern, said))
+            expect(left > 0, "the shell never says %r, but %.3000r" % (pattern, reported))
             if select.select([self.fd], [], [], left)[0]:
-                said += os.read(self.fd, 65536).decode("utf-8", "replace")
-        return said
+                reported += os.read(self.fd, 65536).decode("utf-8", "replace")
+        return reported
 
     def do(self, line):
         os.write(self.fd, (line + "; echo do''ne\r").encode())
@@ -72,8 +72,8 @@ class Terminal:
         """The words that all completions of the end of @line make of it."""
         keys = line + self.ALL + "\x01printf '<%s>\\n' \x05 " + END + "\r"
         os.write(self.fd, keys.encode())
-        said = self.until(r"^<%s>\r?$" % END)
-        words = re.findall(r"^<(.*)>\r?$", said, re.M)[:-1]
+        reported = self.until(r"^<%s>\r?$" % END)
+        words = re.findall(r"^<(.*)>\r?$", reported, re.M)[:-1]
         before = line.split(" ")[:-1]
         expect(words[: len(before)] == before, "%r has become %r" % (line, words))
         return words[len(before) :]

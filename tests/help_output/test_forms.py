@@ -87,8 +87,8 @@ def _():
         check=False,
     )
     # Whether what SEE ALSO names is installed here is another question.
-    said = [line for line in done.stdout.splitlines() if "mandoc.db" not in line]
-    equal(said, [], "what mandoc says")
+    reported = [line for line in done.stdout.splitlines() if "mandoc.db" not in line]
+    equal(reported, [], "what mandoc says")
 
 
 @case("groff has nothing to warn of, and shows no macro as text")

@@ -28,7 +28,7 @@ def machine_with(*folders, **variables):
 
 
 def truth_of(run):
-    """What the program said: its line of JSON."""
+    """What the program reported: its line of JSON."""
     lines = [t for t in run.stdout.decode().splitlines() if t.startswith("{")]
     return json.loads(lines[-1]) if lines else None
 
@@ -59,11 +59,11 @@ class Call:
 class GpuWork:
     """What a device did, its times on the trace's clock; start is None without stamps."""
 
-    def __init__(self, event, shape, kernel, to_trace):
+    def __init__(self, event, descriptor, kernel, to_trace):
         fields = event["fields"]
-        self.op, self.bytes, self.queue = shape["op"], shape["bytes"], shape["queue"]
+        self.op, self.bytes, self.queue = descriptor["op"], descriptor["bytes"], descriptor["queue"]
         self.kernel = kernel
-        self.shape, self.node = shape, fields["node"]
+        self.descriptor, self.node = descriptor, fields["node"]
         self.busy = fields.get("busy_ns")
         if self.busy is None:
             self.busy = fields["end_ns"] - fields["start_ns"]
@@ -101,20 +101,20 @@ class Cuda:
         return run.events("gpu_work") + run.events("gpu_work_long")
 
     def _work(self, run, event, by_number):
-        shape = self._shapes(run)[event["stream"], event["fields"]["descriptor"]]
-        kernel = self._kernels(run).get((event["process"], shape["kernel"]))
-        work = GpuWork(event, shape, kernel, self._to_trace(run))
+        descriptor = self._descriptors(run)[event["stream"], event["fields"]["descriptor"]]
+        kernel = self._kernels(run).get((event["process"], descriptor["kernel"]))
+        work = GpuWork(event, descriptor, kernel, self._to_trace(run))
         work.call = by_number.get((event["process"], event["fields"]["correlation"]))
         if work.call:
             work.call.works.append(work)
         return work
 
-    def _shapes(self, run):
-        if not hasattr(self, "_known_shapes"):
-            self._known_shapes = {
+    def _descriptors(self, run):
+        if not hasattr(self, "_known_descriptors"):
+            self._known_descriptors = {
                 (e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")
             }
-        return self._known_shapes
+        return self._known_descriptors
 
     def _kernels(self, run):
         if not hasattr(self, "_known_kernels"):

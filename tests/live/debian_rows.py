@@ -114,11 +114,11 @@ def judge_share(share, done, with_kernel):
 def nameless_limit(sampled, findings):
     """What aflame itself reports of leaves without a name, with what helps; None where it does not, or
     where what it reports is not all that keeps the row from the bar."""
-    told = [f for f in findings if f["kind"] in NAMELESS_FINDINGS and NAMELESS_FINDINGS[f["kind"]] in f["finding"]]
-    told_s = sum(f["time_ns"] for f in told) / 1e9
-    if sampled.named_s + sampled.bounds_s + told_s < NAMED * sampled.program_s:
+    reported = [f for f in findings if f["kind"] in NAMELESS_FINDINGS and NAMELESS_FINDINGS[f["kind"]] in f["finding"]]
+    reported_s = sum(f["time_ns"] for f in reported) / 1e9
+    if sampled.named_s + sampled.bounds_s + reported_s < NAMED * sampled.program_s:
         return None
-    return "; ".join("%s %.1f %%, wants: %s" % (f["kind"], f["share"], f["helps"]) for f in told)
+    return "; ".join("%s %.1f %%, wants: %s" % (f["kind"], f["share"], f["helps"]) for f in reported)
 
 
 def row_of(entry, place, sampler, rate, plain, shares):
@@ -139,7 +139,7 @@ def row_of(entry, place, sampler, rate, plain, shares):
            "named": (sampled.named_s + sampled.bounds_s) / of, "by_bounds": sampled.bounds_s / of,
            "cut": sampled.cut_s / of, "unnamed": sampled.unnamed, "hottest": words,
            "recorder_s": done.recorder_s, "stolen": done.stolen,
-           "plain_user_s": plain.user_s, "plain_system_s": plain.system_s, "said": done.err.decode(errors="replace")[-400:]}
+           "plain_user_s": plain.user_s, "plain_system_s": plain.system_s, "reported": done.err.decode(errors="replace")[-400:]}
     row["limit"] = nameless_limit(sampled, findings) if row["named"] < NAMED else None
     row["short"] = (judge_share(row["coverage"], done, with_kernel) + ["named"] * (row["named"] < NAMED and not row["limit"])
                     + short + same_as(done, plain, entry))
@@ -157,8 +157,8 @@ def rows_of(entry, place, samplers, rate, with_perf):
     place.prepare(entry)
     plain = run(entry, place)
     if not plain.witnessed or plain.user_s + plain.system_s < 0.05 or (plain.status > 1 and not entry.load):
-        said = plain.err.decode(errors="replace").strip()[-120:]
-        yield {"program": entry.name, "sampler": "", "why": "alone: status %d, %.2f s; %s" % (plain.status, plain.user_s, said)}
+        reported = plain.err.decode(errors="replace").strip()[-120:]
+        yield {"program": entry.name, "sampler": "", "why": "alone: status %d, %.2f s; %s" % (plain.status, plain.user_s, reported)}
         return
     shares = what_perf_sees(entry, place, rate) if with_perf else "-"
     for sampler in samplers:

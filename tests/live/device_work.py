@@ -1,4 +1,4 @@
-"""Device work as a trace tells it: each piece with its shape, its launch, its times."""
+"""Device work as a trace tells it: each piece with its descriptor, its launch, its times."""
 
 import hashlib
 import os
@@ -7,12 +7,12 @@ from tap import equal, expect
 
 
 class Work:
-    """One piece of device work: its shape, its launch, its times on the trace's clock."""
+    """One piece of device work: its descriptor, its launch, its times on the trace's clock."""
 
-    def __init__(self, event, shape, launch):
+    def __init__(self, event, descriptor, launch):
         f = event["fields"]
-        self.op, self.queue, self.kernel = shape["op"], shape["queue"], shape["kernel"]
-        self.shape, self.launch = shape, launch
+        self.op, self.queue, self.kernel = descriptor["op"], descriptor["queue"], descriptor["kernel"]
+        self.descriptor, self.launch = descriptor, launch
         self.status = f.get("status", 0)
         self.delivered = event["time_ns"]
         self.queued, self.submit, self.start, self.end = (
@@ -24,12 +24,12 @@ class Work:
 def works(run):
     """All device work of a recording, in the order of the trace."""
     launches = {(e["process"], e["fields"]["correlation"]): e for e in run.events("launch")}
-    shapes = {(e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")}
+    descriptors = {(e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")}
     events = sorted(run.events("work") + run.events("work_long"), key=lambda e: e["time_ns"])
     return [
         Work(
             e,
-            shapes[e["stream"], e["fields"]["descriptor"]],
+            descriptors[e["stream"], e["fields"]["descriptor"]],
             launches.get((e["process"], e["fields"]["correlation"])),
         )
         for e in events
@@ -68,7 +68,7 @@ def check_work(run):
         after = work.queued - work.launch["time_ns"]
         expect(-slack <= after < 250 * slack, "queued %d ns after its call" % after)
         before = work.delivered - work.end
-        expect(before >= -slack, "work ends %d ns after it was told of" % -before)
+        expect(before >= -slack, "work ends %d ns after it was reported" % -before)
 
 
 def check_complete(run):

@@ -1,5 +1,5 @@
-"""Hard fault_injection: what is done to a recording and by the programs in it. Each knock is a function that
-returns what was lost (and where it is told), fails by AssertionError, and is left out by Skip. The
+"""Faults: what is done to a recording and by the programs in it. Each fault is a function that
+returns what was lost (and where it is reported), fails by AssertionError, and is left out by Skip. The
 live test runs the short ones; tests/bench/stress runs all, longer, and prints the table."""
 
 import glob
@@ -20,17 +20,17 @@ from machine import (
 from recording import Recording, Trace, aflame, new_path
 from tap import Skip, equal, expect
 
-KNOCKS = []
+FAULTS = []
 
 
-# Knocks of which little is seen, or where nobody can say how much, and why.
+# Faults of which little is seen, or where nobody can say how much, and why.
 OUT_OF_REACH = "threads and children that start where the session's files cannot be opened are not sampled from inside"
 SHORT_LIVED = "processes and threads that live about 1 ms end before they are set up or before a first sample"
 OUTSIDE = "only the kernel's sampler (bpf) sees programs that the library is not loaded into"
-LOST = "what the disk cannot take is lost, and told"
+LOST = "what the disk cannot take is lost, and reported"
 DEBUGGED = "perf does not sample while a debugger is attached, and tells so"
 DIED = "perf's events are the recorder's, and end with it"
-OWN = "the knock itself holds the samples against what was to be seen"
+OWN = "the fault itself holds the samples against what was to be seen"
 LIMITS = {
     "chroot into an empty directory": OUT_OF_REACH,
     "pivot_root in a mount namespace of its own": OUT_OF_REACH,
@@ -65,17 +65,17 @@ LIMITS = {
 }
 
 
-def knock(sentence, quick=True):
-    """@quick: also in the live test. What is unharmed must also be seen: the knock states the share of
+def fault(sentence, quick=True):
+    """@quick: also in the live test. What is unharmed must also be seen: the fault states the share of
     the CPU time that was sampled, and fails where that is too low, but for a known limit."""
 
     def add(function):
         def watched(long):
             del seen.RUNS[:]
-            said = function(long)
-            return "%s; %s" % (seen.judge(LIMITS.get(sentence)), said)
+            reported = function(long)
+            return "%s; %s" % (seen.judge(LIMITS.get(sentence)), reported)
 
-        KNOCKS.append((sentence, watched, quick))
+        FAULTS.append((sentence, watched, quick))
         return function
 
     return add
@@ -101,7 +101,7 @@ def bare(*command, **how):
     return done.returncode if done.returncode >= 0 else 128 - done.returncode, done.stdout
 
 
-def told(trace):
+def losses(trace):
     """What the trace says was lost, but for stacks cut short."""
     answer = json.loads(aflame("report", "summary", "--json", "--limit", "0", trace.path).stdout)
     rows = [t["rows"] for t in answer["tables"] if t["name"] == "lost"][0]
@@ -119,7 +119,7 @@ def same(word, number=0, sampler=None, rate=999):
     trace.check()
     if word not in ("bomb",):
         expect(len(trace.events("sample")) >= 1, "no samples")
-    return told(trace)
+    return losses(trace)
 
 
 def add_programs():
@@ -148,7 +148,7 @@ def add_programs():
     for word, number, sentence in words:
         def one(long, w=word, n=number):
             return " | ".join("%s: %s" % (s, same(w, n, s)) for s in (samplers() if long else samplers()[:1]))
-        knock(sentence, word not in ("limits",))(one)
+        fault(sentence, word not in ("limits",))(one)
 
 
 add_programs()
@@ -157,33 +157,33 @@ add_programs()
 # --- how programs are started
 
 
-@knock("env -i: the library is not loaded into what it starts", False)
+@fault("env -i: the library is not loaded into what it starts", False)
 def _(long):
     done, trace = run("env", "-i", program("fault_injection"), "works", "50")
     equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
-    return "the program itself, as its environment is gone; %s" % told(trace)
+    return "the program itself, as its environment is gone; %s" % losses(trace)
 
 
-@knock("LD_PRELOAD is in use by the program already", False)
+@fault("LD_PRELOAD is in use by the program already", False)
 def _(long):
     own = os.path.join(PROGRAMS, "libpycalls.so")
     done, trace = run("sh", "-c", 'case $LD_PRELOAD in *libaflame.so:%s) exec "%s" works 100;; esac; exit 9'
                       % (own, program("fault_injection")), env=dict(os.environ, LD_PRELOAD=own))
     equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
     expect(len(trace.events("sample")) > 5, "samples")
-    return told(trace)
+    return losses(trace)
 
 
-@knock("a static program, alone and beneath a shell", False)
+@fault("a static program, alone and beneath a shell", False)
 def _(long):
     done, _ = run(program("static_hello"), alone=True)
     equal(done.stdout, b"hello\n", "output")
     done, trace = run("sh", "-c", "%s; %s works 50" % (program("static_hello"), program("fault_injection")))
     equal((done.returncode, done.stdout), (0, b"hello\nworked\n"), "(status, output)")
-    return "the static program itself, told when it is alone; %s" % told(trace)
+    return "the static program itself, reported when it is alone; %s" % losses(trace)
 
 
-@knock("a script whose #! names another script", False)
+@fault("a script whose #! names another script", False)
 def _(long):
     first, second = new_path(), new_path()
     for path, text in ((first, "#!/bin/sh\nexec /bin/sh \"$@\"\n"), (second, "#!%s\n%s works 50\n" % (first, program("fault_injection")))):
@@ -193,10 +193,10 @@ def _(long):
     done, trace = run(second)
     equal((done.returncode, done.stdout), (0, b"worked\n"), "(status, output)")
     expect(len(trace.events("sample")) > 3, "samples")
-    return told(trace)
+    return losses(trace)
 
 
-@knock("a set-user-id program, started by nobody", False)
+@fault("a set-user-id program, started by nobody", False)
 def _(long):
     if os.geteuid():
         raise Skip("needs root to make one")
@@ -221,7 +221,7 @@ def _(long):
                               preexec_fn=nobody, stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
         equal(done.stdout, before[1], "output")
         expect(b"set-user-id" in done.stderr, done.stderr.decode())
-        return "all of it; told: %s" % done.stderr.decode().strip()
+        return "all of it; reported: %s" % done.stderr.decode().strip()
     finally:
         shutil.rmtree(home, ignore_errors=True)
 
@@ -242,11 +242,11 @@ def starts_of(path):
 
 
 def as_ever(command, sampler, alone=False):
-    """Recorded, the command's output and status are as they are without; what we said of it."""
+    """Recorded, the command's output and status are as they are without; what we reported of it."""
     done, trace = run(*command, sampler=sampler, alone=alone)
-    said = [l for l in done.stderr.decode().splitlines() if not l.startswith("aflame record: nothing was recorded")]
-    equal((done.stdout, said), (b"worked\n", []), "(output, errors) of %s" % command)
-    if len(said) == len(done.stderr.splitlines()):
+    reported = [l for l in done.stderr.decode().splitlines() if not l.startswith("aflame record: nothing was recorded")]
+    equal((done.stdout, reported), (b"worked\n", []), "(output, errors) of %s" % command)
+    if len(reported) == len(done.stderr.splitlines()):
         equal(done.returncode, 7, "the status of %s" % command)
     return done.stderr.decode().strip(), trace
 
@@ -267,26 +267,26 @@ def is_seen_from_outside(name):
     return "nothing: it is sampled from outside"
 
 
-@knock("a program linked against musl, however it is started")
+@fault("a program linked against musl, however it is started")
 def _(long):
     return is_seen_from_outside("foreign_musl")
 
 
-@knock("a 32-bit program, however it is started")
+@fault("a 32-bit program, however it is started")
 def _(long):
     return is_seen_from_outside("foreign_32")
 
 
-@knock("chains of exec: sh, env, python, the program")
+@fault("chains of exec: sh, env, python, the program")
 def _(long):
     for sampler in samplers():
         for command in starts_of(program("foreign_64")):
             _, trace = as_ever(command, sampler)
             expect(any("work" in f for f, _ in trace.stacks()), "work, started by %s, is not there" % command)
-    return told(trace)
+    return losses(trace)
 
 
-@knock("ticks in execve end no program")
+@fault("ticks in execve end no program")
 def _(long):
     need("bpf")
     need_tool("bash")
@@ -299,16 +299,16 @@ def _(long):
     rounds = 400 if long else 40
     done, trace = run("bash", "-c", "for ((n = 0; n < %d; n++)); do %s; done" % (rounds, first), sampler="bpf")
     equal((done.returncode, done.stdout, done.stderr), (0, b"hi\n" * rounds, b""), "(status, output, errors)")
-    return told(trace)
+    return losses(trace)
 
 
-@knock("nor where a thread that is not the first runs it")
+@fault("nor where a thread that is not the first runs it")
 def _(long):
     need("bpf")
     return same("thread_execs", 1000 if long else 200, "bpf", 9973)
 
 
-@knock("what else is to be preloaded into a 32-bit program")
+@fault("what else is to be preloaded into a 32-bit program")
 def _(long):
     command = [sys.executable, "-c", "import os, subprocess, sys; sys.exit(subprocess.run(sys.argv[1], env=dict(os.environ,"
                " LD_PRELOAD=os.environ.get('LD_PRELOAD', '') + ':/nowhere.so')).returncode)", program("foreign_32")]
@@ -316,14 +316,14 @@ def _(long):
     expect(b"/nowhere.so" in before.stderr, before.stderr.decode())
     done, trace = run(*command)
     equal((done.returncode, done.stdout, done.stderr), (7, before.stdout, before.stderr), "(status, output, errors)")
-    return told(trace)
+    return losses(trace)
 
 
 def gdb(*words):
     return [need_tool("gdb"), "-nx", "-batch", "-ex", "set debuginfod enabled off", *words, program("foreign_64")]
 
 
-@knock("a program under gdb: its breakpoints, and no trap of ours")
+@fault("a program under gdb: its breakpoints, and no trap of ours")
 def _(long):
     command = gdb("-ex", "break puts", "-ex", "run", "-ex", "bt", "-ex", "continue")
     before = bare(*command)
@@ -334,7 +334,7 @@ def _(long):
         equal((done.returncode, number.sub(b"N", done.stdout)), (before[0], number.sub(b"N", before[1])),
               "(status, output) with %s" % sampler)
         expect(any("work" in f for f, _ in trace.stacks()), "work is not sampled with %s" % sampler)
-    return told(trace)
+    return losses(trace)
 
 
 def child_that_runs(parent, name):
@@ -350,47 +350,47 @@ def child_that_runs(parent, name):
 
 
 def gdb_at(sampler, *words, tries=3):
-    """A program that works, recorded, while gdb comes to it; what gdb said, and the trace. A sample of the perf
+    """A program that works, recorded, while gdb comes to it; what gdb reported, and the trace. A sample of the perf
     sampler that is due as gdb attaches is a known limit; it is rare."""
-    said = []
+    reported = []
 
     def attach(recorder, path):
         pid = child_that_runs(recorder.pid, "fault_injection")
-        said.append(bare(need_tool("gdb"), "-nx", "-batch", "-ex", "set debuginfod enabled off", *words, "-p", pid)[1].decode())
-        if "Operation not permitted" in said[0]:
+        reported.append(bare(need_tool("gdb"), "-nx", "-batch", "-ex", "set debuginfod enabled off", *words, "-p", pid)[1].decode())
+        if "Operation not permitted" in reported[0]:
             process = recorder.communicate()
             raise Skip("gdb may not attach: %s" % process[1])
 
     status, out, err, path = while_recording(1000, attach, sampler=sampler)
     equal((status, out), (0, "worked\n"), "(status, output) with %s: %s" % (sampler, err))
-    if "SIGTRAP" in said[0] and sampler == "perf" and tries > 1:
+    if "SIGTRAP" in reported[0] and sampler == "perf" and tries > 1:
         return gdb_at(sampler, *words, tries=tries - 1)
-    expect("SIGTRAP" not in said[0], "with %s gdb says: %s" % (sampler, said[0]))
-    return said[0], Trace(path)
+    expect("SIGTRAP" not in reported[0], "with %s gdb says: %s" % (sampler, reported[0]))
+    return reported[0], Trace(path)
 
 
-@knock("gdb comes to a recorded program, and stays")
+@fault("gdb comes to a recorded program, and stays")
 def _(long):
     lost = []
     for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
-        said, trace = gdb_at(sampler, "-ex", "break puts", "-ex", "shell sleep 1", "-ex", "continue", "-ex", "bt", "-ex", "detach")
-        expect("Breakpoint 1, " in said, said)
-        lost.append("%s: %s" % (sampler, told(trace)))
-        equal("debugger" in lost[-1], sampler == "perf", "what is told to be lost: %s" % lost[-1])
+        reported, trace = gdb_at(sampler, "-ex", "break puts", "-ex", "shell sleep 1", "-ex", "continue", "-ex", "bt", "-ex", "detach")
+        expect("Breakpoint 1, " in reported, reported)
+        lost.append("%s: %s" % (sampler, losses(trace)))
+        equal("debugger" in lost[-1], sampler == "perf", "what is reported to be lost: %s" % lost[-1])
     return " | ".join(lost)
 
 
-@knock("gdb comes to a recorded program, and goes")
+@fault("gdb comes to a recorded program, and goes")
 def _(long):
     for sampler in samplers() + ([] if probes().get("bpf", "none") else ["bpf"]):
-        said, trace = gdb_at(sampler, "-ex", "bt", "-ex", "detach")
-        expect("works" in said and "detached" in said, said)
+        reported, trace = gdb_at(sampler, "-ex", "bt", "-ex", "detach")
+        expect("works" in reported and "detached" in reported, reported)
         ms = sum(weight for frames, weight in trace.stacks() if "work" in " ".join(frames)) / 1e6
         expect(ms > 1300, "of 2 s, %s has %d ms" % (sampler, ms))
-    return told(trace)
+    return losses(trace)
 
 
-@knock("greenlets")
+@fault("greenlets")
 def _(long):
     python = "/usr/bin/python3"
     if subprocess.run([python, "-c", "import greenlet"], stderr=subprocess.DEVNULL, check=False).returncode:
@@ -409,7 +409,7 @@ def _(long):
         equal(sorted(share), ["first", "second"], "who burns")
         part = share["first"] / sum(share.values())
         expect(abs(part - 0.6) < 0.12, "first has %.3f of burn" % part)
-    return told(trace)
+    return losses(trace)
 
 
 # --- the machine
@@ -436,15 +436,15 @@ def recording(ms):
     return RECORD % (any_sampler(), PROGRAMS, ms)
 
 
-@knock("a disk that is full from the start")
+@fault("a disk that is full from the start")
 def _(long):
     done = mounted('mount -t tmpfs -o size=16k none "$2" || exit 99; ' + recording(300).replace("--strict ", ""))
     expect("worked" in done.stdout, done.stdout + done.stderr)
     expect("No space left" in done.stderr and "free some" in done.stderr, done.stderr)
-    return "told: %s" % done.stderr.strip().splitlines()[-1]
+    return "reported: %s" % done.stderr.strip().splitlines()[-1]
 
 
-@knock("a disk that fills meanwhile, and is freed again")
+@fault("a disk that fills meanwhile, and is freed again")
 def _(long):
     done = mounted(
         'mount -t tmpfs -o size=4m none "$2" || exit 99; (sleep 0.4; head -c 8m /dev/zero >"$2/fill"; sleep 0.4;'
@@ -453,16 +453,16 @@ def _(long):
     if "status 0" in done.stdout:
         return "nothing: the rings held it (%s)" % " ".join(done.stdout.split()[-4:])
     expect("No space left" in done.stderr, done.stderr)
-    return "told: %s" % done.stderr.strip().splitlines()[-1]
+    return "reported: %s" % done.stderr.strip().splitlines()[-1]
 
 
-@knock("a quota that is reached", False)
+@fault("a quota that is reached", False)
 def _(long):
     done = mounted('mount -t tmpfs -o usrquota,usrquota_block_hardlimit=128k none "$2" || exit 99; chmod 777 "$2"; '
                    + recording(400))
     expect("worked" in done.stdout, done.stdout + done.stderr)
     expect("status 0" not in done.stdout and re.search("quota|space", done.stderr), done.stdout + done.stderr)
-    return "told: %s" % done.stderr.strip().splitlines()[-1]
+    return "reported: %s" % done.stderr.strip().splitlines()[-1]
 
 
 # A disk of its own in a file: $3 is the file, $4 makes the file system.
@@ -491,7 +491,7 @@ def nr_samples(done):
     return int(found[1]) if found else 0
 
 
-@knock("a disk quota that is reached")
+@fault("a disk quota that is reached")
 def _(long):
     # ext4 and XFS know quotas only where the kernel was built with them; btrfs always does.
     need_tool("btrfs")
@@ -501,10 +501,10 @@ def _(long):
     expect("worked" in done.stdout, done.stdout + done.stderr)
     expect("status 1" in done.stdout and "quota" in done.stderr, done.stdout + done.stderr)
     expect(nr_samples(done) > 100, "%d samples: %s%s" % (nr_samples(done), done.stdout, done.stderr))
-    return "%d samples are there; told: %s" % (nr_samples(done), [l for l in done.stderr.splitlines() if "quota" in l][0])
+    return "%d samples are there; reported: %s" % (nr_samples(done), [l for l in done.stderr.splitlines() if "quota" in l][0])
 
 
-@knock("a disk quota that is reached, and raised soon after", False)
+@fault("a disk quota that is reached, and raised soon after", False)
 def _(long):
     need_tool("btrfs")
     done = on_disk("mkfs.btrfs -q", 'cd "$2" && btrfs quota enable . && btrfs subvolume create t >&2 && '
@@ -516,7 +516,7 @@ def _(long):
     return "nothing: the rings held it; %d samples" % nr_samples(done)
 
 
-@knock("a disk that becomes read-only meanwhile", False)
+@fault("a disk that becomes read-only meanwhile", False)
 def _(long):
     # What the kernel does of itself after an error: mount(8) refuses while files are open. What the
     # journal did not hold by then is gone, so it is given time.
@@ -524,20 +524,20 @@ def _(long):
     expect("worked" in done.stdout, done.stdout + done.stderr)
     expect("status 1" in done.stdout and "Read-only" in done.stderr, done.stdout + done.stderr)
     expect(nr_samples(done) > 100 and "unfinished" in done.stderr, done.stdout + done.stderr)
-    return "%d samples are there; told: %s" % (nr_samples(done), done.stderr.strip().splitlines()[-1])
+    return "%d samples are there; reported: %s" % (nr_samples(done), done.stderr.strip().splitlines()[-1])
 
 
-@knock("a disk that fails meanwhile", False)
+@fault("a disk that fails meanwhile", False)
 def _(long):
     shut = ("%s -c 'import fcntl, os, struct, sys; "
             "fcntl.ioctl(os.open(sys.argv[1], os.O_RDONLY), 0x8004587d, struct.pack(\"I\", 1))' \"$2\"" % sys.executable)
     done = on_disk("mkfs.ext4 -q -E lazy_itable_init=0", meanwhile(shut))
     expect("worked" in done.stdout, done.stdout + done.stderr)
     expect("status 1" in done.stdout and re.search("rror", done.stderr), done.stdout + done.stderr)
-    return "told: %s" % [l for l in done.stderr.splitlines() if "record" in l][0]
+    return "reported: %s" % [l for l in done.stderr.splitlines() if "record" in l][0]
 
 
-@knock("a disk that stands still for 0.8 s", False)
+@fault("a disk that stands still for 0.8 s", False)
 def _(long):
     need_tool("fsfreeze")
     done = on_disk("mkfs.ext4 -q -E lazy_itable_init=0", meanwhile('fsfreeze -f "$2"', 'fsfreeze -u "$2"'))
@@ -546,14 +546,14 @@ def _(long):
     return "nothing: the rings held it; %d samples" % nr_samples(done)
 
 
-@knock("a read-only disk", False)
+@fault("a read-only disk", False)
 def _(long):
     done = mounted('mount -t tmpfs -o ro none "$2" || exit 99; ' + recording(50))
     expect("Read-only" in done.stderr and "status 1" in done.stdout, done.stdout + done.stderr)
-    return "all; told, and the program is not started: %s" % done.stderr.strip()
+    return "all; reported, and the program is not started: %s" % done.stderr.strip()
 
 
-@knock("a /dev/shm without room", False)
+@fault("a /dev/shm without room", False)
 def _(long):
     lines = []
     for size in ("4k", "64k", "200k", "1m"):
@@ -566,14 +566,14 @@ def _(long):
 
 
 def while_recording(ms, act, after=0.4, **how):
-    """Starts a recording, lets @act(recorder, path) knock, returns (status, out, err, path)."""
+    """Starts a recording, lets @act(recorder, path) fault, returns (status, out, err, path)."""
     path = new_path()
     sampler = how.pop("sampler", any_sampler())
     process = subprocess.Popen(
         [AFLAME, "record", "-q", "-o", path, "--sample", sampler, "-F", "999", *how.pop("options", ()), "--",
          program("fault_injection"), "works", str(ms)],
         stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=WORKPLACE,
-        env=dict(os.environ, KNOCKS_USED=path + ".used"), **how)
+        env=dict(os.environ, FAULTS_USED=path + ".used"), **how)
     time.sleep(after)
     act(process, path)
     out, err = process.communicate(timeout=120)
@@ -583,26 +583,26 @@ def while_recording(ms, act, after=0.4, **how):
     return process.returncode, out.decode(), err.decode(), path
 
 
-@knock("the trace directory is removed meanwhile")
+@fault("the trace directory is removed meanwhile")
 def _(long):
     status, out, err, path = while_recording(1500 if long else 900, lambda p, t: shutil.rmtree(t))
     expect("worked" in out, "the program: %s" % out)
     expect(status == 0 and "removed" in err, "status %d: %s" % (status, err))
     expect(not os.path.exists(path), "something is there again")
-    return "all; told: %s" % err.strip().splitlines()[-1]
+    return "all; reported: %s" % err.strip().splitlines()[-1]
 
 
-@knock("the trace directory is renamed meanwhile")
+@fault("the trace directory is renamed meanwhile")
 def _(long):
     status, out, err, path = while_recording(900, lambda p, t: os.rename(t, t + "-moved"))
     expect("worked" in out, "the program: %s" % out)
     moved = Trace(path + "-moved")
     expect(status == 0 and "renamed" in err, "status %d: %s" % (status, err))
     expect(len(moved.events("sample")) > 100, "%d samples" % len(moved.events("sample")))
-    return "nothing; told: %s" % err.strip().splitlines()[-1]
+    return "nothing; reported: %s" % err.strip().splitlines()[-1]
 
 
-@knock("/dev/shm is swept while it is in use", False)
+@fault("/dev/shm is swept while it is in use", False)
 def _(long):
     def sweep(process, path):
         with open(path + "/.session") as file:
@@ -614,10 +614,10 @@ def _(long):
     trace = Trace(path)
     trace.check()
     expect(len(trace.events("sample")) > 50, "%d samples" % len(trace.events("sample")))
-    return "%s; %s" % (told(trace), err.strip() or "status %d" % status)
+    return "%s; %s" % (losses(trace), err.strip() or "status %d" % status)
 
 
-@knock("limits on the recorder and the program: -f -n -v -u", False)
+@fault("limits on the recorder and the program: -f -n -v -u", False)
 def _(long):
     lines = []
     for what, flag, value in ((resource.RLIMIT_FSIZE, "-f", 1 << 16), (resource.RLIMIT_NOFILE, "-n", 8),
@@ -630,9 +630,9 @@ def _(long):
     return "; ".join(lines)
 
 
-@knock("the wall clock is set back and forth", False)
+@fault("the wall clock is set back and forth", False)
 def _(long):
-    # Setting the clock of a machine that others use would be a knock to them: what the recorder
+    # Setting the clock of a machine that others use would be a fault to them: what the recorder
     # writes of it is written here, with steps of days.
     need_tool("sh")
     text = ["0.000000000 s0 p0 1/1 clock clock=REALTIME device=0 mono_ns=0 foreign=%d uncertainty_ns=100" % 10**18]
@@ -670,7 +670,7 @@ def _(long):
 # --- stopped, killed
 
 
-@knock("SIGSTOP and SIGCONT of the program, at random")
+@fault("SIGSTOP and SIGCONT of the program, at random")
 def _(long):
     def act(process, path):
         for _ in range(40 if long else 6):
@@ -687,10 +687,10 @@ def _(long):
     trace.check()
     sampled = sum(s["weight_ns"] for s in trace.fields("sample")) / 1e6
     expect(sampled > 0.85 * 3000 * 0.5, "%d ms" % sampled)
-    return told(trace)
+    return losses(trace)
 
 
-@knock("SIGSTOP and SIGCONT of the recorder, at random", False)
+@fault("SIGSTOP and SIGCONT of the recorder, at random", False)
 def _(long):
     def act(process, path):
         for _ in range(40 if long else 6):
@@ -701,10 +701,10 @@ def _(long):
     status, out, err, path = while_recording(1500, act, 0.2)
     equal((status, out, err), (0, "worked\n", ""), "(status, output, errors)")
     Trace(path).check()
-    return told(Trace(path))
+    return losses(Trace(path))
 
 
-@knock("the recorder dies of SIGSEGV, SIGABRT, SIGBUS", False)
+@fault("the recorder dies of SIGSEGV, SIGABRT, SIGBUS", False)
 def _(long):
     for number in (signal.SIGSEGV, signal.SIGABRT, signal.SIGBUS):
         status, out, _, path = while_recording(600, lambda p, t, n=number: p.send_signal(n))
@@ -717,17 +717,17 @@ def _(long):
     return "what was not yet written when it died"
 
 
-@knock("the recorder has no standard input, output or error", False)
+@fault("the recorder has no standard input, output or error", False)
 def _(long):
     path = new_path()
     line = 'exec 0<&- 1>&- 2>&-; "%s" record -q -o "%s" --sample %s -F 999 -- "%s" works 200' % (
         AFLAME, path, any_sampler(), program("fault_injection"))
-    subprocess.run(["sh", "-c", line], check=False, timeout=60, env=dict(os.environ, KNOCKS_USED=path + ".used"))
+    subprocess.run(["sh", "-c", line], check=False, timeout=60, env=dict(os.environ, FAULTS_USED=path + ".used"))
     seen.add(path, any_sampler())
     trace = Trace(path)
     trace.check()
     expect(len(trace.events("sample")) > 50, "%d samples" % len(trace.events("sample")))
-    return told(trace)
+    return losses(trace)
 
 
 def kill9(rounds, *words):
@@ -739,11 +739,11 @@ def kill9(rounds, *words):
     return "; ".join(l.split(" - ")[1] for l in done.stdout.splitlines() if l.startswith("ok"))
 
 
-@knock("kill -9 of target, recorder, both, 200 times, threads being born and dying", False)
+@fault("kill -9 of target, recorder, both, 200 times, threads being born and dying", False)
 def _(long):
     return kill9(200 if long else 6)
 
 
-@knock("the same with --ring", False)
+@fault("the same with --ring", False)
 def _(long):
     return kill9(60 if long else 6, "--ring", "1M")

@@ -8,7 +8,7 @@ import sys
 
 
 def install(wanted):
-    """Packages that start servers are told not to, as there is no need of them."""
+    """Packages that start servers are reported not to, as there is no need of them."""
     missing = [p for p in sorted(wanted) if subprocess.run(["dpkg", "-s", p], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False).returncode]
     if not missing:
         return

@@ -92,7 +92,7 @@ class Beside:
     RATE = 1511
 
     def __init__(self, place):
-        self.place, self.data, self.said = place, os.path.join(place.work, "perf.data"), ""
+        self.place, self.data, self.reported = place, os.path.join(place.work, "perf.data"), ""
 
     def __enter__(self):
         # perf begins before the words that it runs do. It asks for build-ids with mappings because aflame's bpf does: the
@@ -104,11 +104,11 @@ class Beside:
         return self
 
     def __exit__(self, *_):
-        self.said = self.perf.communicate()[1].decode(errors="replace")
+        self.reported = self.perf.communicate()[1].decode(errors="replace")
 
     def shares(self, done):
         try:
-            return read_shares(self.place, self.data, done, self.RATE, self.said)
+            return read_shares(self.place, self.data, done, self.RATE, self.reported)
         finally:
             if os.path.exists(self.data):
                 os.unlink(self.data)
@@ -127,18 +127,18 @@ def perf_alone(entry, place, rate):
             os.unlink(data)
 
 
-def read_shares(place, data, done, rate, said):
+def read_shares(place, data, done, rate, reported):
     """Shares of the program of @done and all that it started, or why there are none."""
     if not os.path.exists(data):
-        return "perf record: %s" % said.strip()[-100:]
+        return "perf record: %s" % reported.strip()[-100:]
     events, _ = perf_text(place, "script", "-i", data, "--show-mmap-events", "--show-task-events", "-F", "comm,pid,time")
     family = family_of(done.pid, events)
-    text, said = perf_text(place, "report", "-i", data, "--no-children", "--sort", "dso,symbol", "--stdio", "-q", "-n", "-t", "|",
+    text, reported = perf_text(place, "report", "-i", data, "--no-children", "--sort", "dso,symbol", "--stdio", "-q", "-n", "-t", "|",
                            "--pid", ",".join(map(str, sorted(family))))
     rows = [read_row(line) for line in text.splitlines() if line.strip()]
     paths = {os.path.basename(path): path for pid, path in re.findall(r"MMAP2? (\d+)/.*x[p-] (/\S+)$", events, re.M) if int(pid) in family}
     used_s = done.user_s + done.system_s * (not place.user and not os.geteuid())
-    return Shares(rows, paths, rate, used_s) if rows else "perf report: %s" % " ".join(said.split())[-100:]
+    return Shares(rows, paths, rate, used_s) if rows else "perf report: %s" % " ".join(reported.split())[-100:]
 
 
 def family_of(pid, events):

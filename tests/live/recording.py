@@ -124,8 +124,8 @@ def babeltrace_count(path):
         r"(\d+) Event messages", done.stdout
     )  # the running count, the last is the end
     expect(done.returncode == 0 and found, "babeltrace2: %s%s" % (done.stdout, done.stderr))
-    said = [line for line in done.stderr.splitlines() if not KNOWN_WARNING.search(line)]
-    expect(not said, "babeltrace2 complains: %s" % said)
+    reported = [line for line in done.stderr.splitlines() if not KNOWN_WARNING.search(line)]
+    expect(not reported, "babeltrace2 complains: %s" % reported)
     return int(found[-1])
 
 
@@ -153,7 +153,7 @@ class Recording(Trace):
 
 
 def used_by_tree_ns(trace):
-    """CPU time of the program and of all that it waited for, as wait4(2) told the recorder."""
+    """CPU time of the program and of all that it waited for, as wait4(2) reported it to the recorder."""
     return sum(
         e["user_ns"] + e["kernel_ns"]
         for e in trace.fields("usage")
@@ -192,10 +192,10 @@ def record(
         text=False,
         **how,
     )
-    said = "status %d\n%s" % (done.returncode, done.stderr.decode("utf-8", "replace"))
-    expect(status is None or done.returncode == status, "%s: %s" % (command[0], said))
+    reported = "status %d\n%s" % (done.returncode, done.stderr.decode("utf-8", "replace"))
+    expect(status is None or done.returncode == status, "%s: %s" % (command[0], reported))
     if quiet:
-        expect(not done.stderr, "%s, recorded, writes on standard error: %s" % (command[0], said))
+        expect(not done.stderr, "%s, recorded, writes on standard error: %s" % (command[0], reported))
     recording = Recording(path, done)
     if check:
         recording.check()
@@ -239,10 +239,10 @@ def sampled(scale="0.1"):
 def refused(status, pattern, *words, **how):
     """aflame @words exits with @status and one line that matches."""
     done = aflame(*words, **how)
-    said = "status %d: %s" % (done.returncode, done.stderr)
-    expect(done.returncode == status, said)
-    expect(re.search(pattern, done.stderr), "%r is not in %s" % (pattern, said))
-    expect(done.stderr.startswith("aflame"), said)
-    expect(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), "not one line: %s" % said)
-    expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % said)
+    reported = "status %d: %s" % (done.returncode, done.stderr)
+    expect(done.returncode == status, reported)
+    expect(re.search(pattern, done.stderr), "%r is not in %s" % (pattern, reported))
+    expect(done.stderr.startswith("aflame"), reported)
+    expect(done.stderr.count("\n") == 1 and done.stderr.endswith("\n"), "not one line: %s" % reported)
+    expect(not re.search(r"[\x00-\x08\x0b-\x1f\x7f]", done.stderr), "control characters: %r" % reported)
     return done

@@ -1,5 +1,5 @@
 """Of the CPU time that a recorded program used, as its witness has it (programs/witness.c): how much was
-sampled. Runs are noted while a knock goes on, and judged at its end."""
+sampled. Runs are noted while a fault goes on, and judged at its end."""
 
 from recording import aflame, read_numbers
 from tap import expect
@@ -41,14 +41,14 @@ def add(path, sampler, witnessed=None):
 
 
 def judge(limit):
-    """What a knock says of its runs; fails where too little was seen for no known reason."""
+    """What a fault says of its runs; fails where too little was seen for no known reason."""
     worth = [r for r in RUNS if r.used_s >= LEAST_S]
     shares = ", ".join("%.0f %% by %s" % (100 * r.share(), r.sampler) for r in worth)
     short = [r for r in worth if not r.enough()]
     twice = [r for r in worth if r.twice()]
     expect(not twice, "more was sampled than used: %s" % shares)
-    said = "seen: %s" % (shares or "not measured")
+    reported = "seen: %s" % (shares or "not measured")
     expect(limit or worth, "nothing says what was seen of it")
     expect(limit or not short, "of %s s only %s s were sampled (%s)" % (
         ["%.2f" % r.used_s for r in short], ["%.2f" % r.sampled_s for r in short], shares))
-    return said + (" (limit: %s)" % limit if limit and (short or not worth) else "")
+    return reported + (" (limit: %s)" % limit if limit and (short or not worth) else "")

@@ -115,10 +115,10 @@ class Stranger:
                 os._exit(status)
         os.close(here)
         with open(there, "rb") as answer:
-            said = answer.read()
+            reported = answer.read()
         if os.waitpid(pid, 0)[1]:
             raise RuntimeError("%s failed as another user" % function.__name__)
-        return json.loads(said)
+        return json.loads(reported)
 
     def path(self, name):
         return os.path.join(self.home, name)

@@ -11,7 +11,7 @@ from machine import AFLAME, SAMPLERS, need, program
 from recording import Trace, aflame, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
-# A word of programs/torture.c: its number, and what is true.
+# A word of programs/stress.c: its number, and what is true.
 QUIET = {
     "vfork_signals": (0, "a child of vfork that sets its signals back changes nothing for its parent"),
     "waits": (0, "a program that waits for any signal is given none of ours"),
@@ -22,9 +22,9 @@ QUIET = {
 }
 
 
-def torture(word, number=0, sampler="perf", rate=4999, **how):
+def stress(word, number=0, sampler="perf", rate=4999, **how):
     need(sampler)
-    run = record(program("torture"), word, number, sampler=sampler, rate=rate, status=None, **how)
+    run = record(program("stress"), word, number, sampler=sampler, rate=rate, status=None, **how)
     if run.status == 77:
         raise Skip("this machine cannot do it")
     equal(run.status, 0, "status")
@@ -41,7 +41,7 @@ def add_quiet():
             # A SIGTRAP that a program sends itself while it blocks it is lost once in some 500 times at
             # 20,000 samples a second (docs/limits.md).
             tries = 3 if word == "old_signals" else 1
-            case("%s: %s" % (sampler, words), tries=tries)(lambda s=sampler, w=word, n=number: torture(w, n, s))
+            case("%s: %s" % (sampler, words), tries=tries)(lambda s=sampler, w=word, n=number: stress(w, n, s))
 
 
 add_quiet()
@@ -50,7 +50,7 @@ add_quiet()
 @case("a program goes on being sampled when its first thread has ended")
 def _():
     for sampler in SAMPLERS:
-        run = torture("leader_exits", sampler=sampler, rate=999)
+        run = stress("leader_exits", sampler=sampler, rate=999)
         share = sampled_ms(run) / run.truth["thread_ms"]
         note("%s: %.2f of its CPU time" % (sampler, share))
         expect(share > 0.9, "%.2f of the CPU time was sampled" % share)
@@ -59,7 +59,7 @@ def _():
 @case("threads of C11 are sampled")
 def _():
     for sampler in SAMPLERS:
-        run = torture("c11_threads", sampler=sampler, rate=999)
+        run = stress("c11_threads", sampler=sampler, rate=999)
         expect(sampled_ms(run) > 150, "%.0f ms were sampled" % sampled_ms(run))
         frames = max(run.stacks(), key=lambda s: s[1])[0]
         equal(frames[-2:], ["c11_run", "work"], "the stack")
@@ -68,7 +68,7 @@ def _():
 @case("a handler that jumps out of everything does not end the sampling")
 def _():
     for sampler in SAMPLERS:
-        run = torture("jumps", 20, sampler=sampler)
+        run = stress("jumps", 20, sampler=sampler)
         expect(sampled_ms(run) > 0.8 * run.truth["late_ms"], "%.0f ms were sampled" % sampled_ms(run))
 
 
@@ -94,18 +94,18 @@ def _():
     need("perf")
     path = new_path()
     recorder = subprocess.Popen([AFLAME, "record", "-q", "-o", path, "--sample", "perf", "--",
-                                 program("torture"), "waits"], stderr=subprocess.DEVNULL)
+                                 program("stress"), "waits"], stderr=subprocess.DEVNULL)
     while not glob.glob(path + "/.session") or not open(path + "/.session").read():
         time.sleep(0.01)
     time.sleep(0.2)
     with open(path + "/.session") as file:
         shared = file.readline().strip()
-    done = aflame("record", "-q", "-f", "-o", path, "--", program("torture"), "nothing")
+    done = aflame("record", "-q", "-f", "-o", path, "--", program("stress"), "nothing")
     expect("still being recorded" in done.stderr, "status %d: %s" % (done.returncode, done.stderr))
     recorder.kill()
     recorder.wait()
     expect(os.path.isdir(shared), "nothing was left to finish")
-    done = aflame("record", "-q", "-o", path, "--", program("torture"), "nothing")
+    done = aflame("record", "-q", "-o", path, "--", program("stress"), "nothing")
     equal((done.returncode, done.stderr), (0, ""), "(status, stderr)")
     expect(not os.path.exists(shared), "%s is left" % shared)
     expect(Trace(path + ".old").counts()["process"] == 1, "the old trace is not whole")
@@ -117,10 +117,10 @@ def ignoring():
 
 @case("a shell that ignores SIGCHLD: the recorder sees the end, the program inherits what it would")
 def _():
-    plain = subprocess.run([program("torture"), "inherited"], preexec_fn=ignoring, stdout=subprocess.PIPE, check=True)
+    plain = subprocess.run([program("stress"), "inherited"], preexec_fn=ignoring, stdout=subprocess.PIPE, check=True)
     for sampler in SAMPLERS:
         need(sampler)
-        run = record(program("torture"), "inherited", sampler=sampler, preexec_fn=ignoring, timeout=20)
+        run = record(program("stress"), "inherited", sampler=sampler, preexec_fn=ignoring, timeout=20)
         equal(run.stdout, plain.stdout, "SIGCHLD ignored, SIGXFSZ ignored, descriptor limits")
 
 
@@ -141,7 +141,7 @@ def _():
     before = set(glob.glob("/dev/shm/aflame.*"))
     trace = Trace(new_path())
     recorder = subprocess.Popen([AFLAME, "record", "-q", "-o", trace.path, "--sample", "perf", "--",
-                                 program("torture"), "forks", "400"], stderr=subprocess.PIPE)
+                                 program("stress"), "forks", "400"], stderr=subprocess.PIPE)
     shared = descriptors = 0
     while recorder.poll() is None:
         shared = max(shared, shared_bytes(before))
@@ -159,8 +159,8 @@ def _():
 @case("a hundred threads cost at most 64 MB of memory")
 def _():
     need("perf")
-    without = subprocess.run([program("torture"), "threads", "100"], stdout=subprocess.PIPE, check=True)
-    run = record(program("torture"), "threads", 100, sampler="perf", rate=999)
+    without = subprocess.run([program("stress"), "threads", "100"], stdout=subprocess.PIPE, check=True)
+    run = record(program("stress"), "threads", 100, sampler="perf", rate=999)
     more = run.truth["rss_kb"] - float(without.stdout.split()[2])
     note("%.1f MB more" % (more / 1024))
     expect(0 < more < 64 * 1024, "%d KiB more" % more)
@@ -169,7 +169,7 @@ def _():
 @case("ten thousand short threads share a handful of streams")
 def _():
     for sampler in SAMPLERS:
-        run = torture("short_threads", 5000, sampler=sampler)
+        run = stress("short_threads", 5000, sampler=sampler)
         streams = glob.glob(run.path + "/s[0-9]*")
         expect(len(streams) < 20, "%d streams" % len(streams))
 

@@ -107,7 +107,7 @@ class Baseline:
 
 
 def row_of(base, ground, sampler):
-    found, status, said, seconds = ground.record(base.files, sampler)
+    found, status, reported, seconds = ground.record(base.files, sampler)
     used, sampled, worst = ground.seen(sampler)
     first, different = base.differs(found, base.files), set()
     results = flat(found)
@@ -120,7 +120,7 @@ def row_of(base, ground, sampler):
     return {"suite": ground.suite.name, "sampler": sampler, "files": len(base.files), "tests": tests,
             "identical": tests - len(different) - len((first - different - base.flaky) & base.results.keys()),
             "different": named(different, base.results, results), "once": named(first - different - base.flaky, base.results, results),
-            "used_s": used, "sampled_s": sampled, "worst": worst, "seconds": seconds, "said": said,
+            "used_s": used, "sampled_s": sampled, "worst": worst, "seconds": seconds, "reported": reported,
             "status": None if base.status in (None, status) else "status %d, plain %d" % (status, base.status)}
 
 
@@ -133,7 +133,7 @@ def seen_share(row):
 
 
 def is_short(row):
-    return bool(row["different"] or row["status"] or row["said"] or seen_share(row) < SEEN)
+    return bool(row["different"] or row["status"] or row["reported"] or seen_share(row) < SEEN)
 
 
 HEAD = "%-8s %-8s %6s %7s %10s %10s %6s %8s %7s %7s"
@@ -148,7 +148,7 @@ def show(row):
             print("         %s: %s" % (what, one))
     if seen_share(row) < SEEN:
         print("         seen too little of: %s" % "; ".join(row["worst"]))
-    for what in ("status", "said"):
+    for what in ("status", "reported"):
         if row[what]:
             print("         %s: %s" % (what, row[what][-600:]))
 

@@ -261,8 +261,8 @@ def _():
     rest, words = reader.communicate(timeout=60)
     equal(reader.returncode, 0, "status")
     expect(0 < len(rest) < whole / 2, "%d of %d bytes of text" % (len(rest), whole))
-    said = "aflame print: %s could not be read to its end" % os.path.realpath(stream)
-    expect(said in words.decode(), "no word of it: %r" % words)
+    reported = "aflame print: %s could not be read to its end" % os.path.realpath(stream)
+    expect(reported in words.decode(), "no word of it: %r" % words)
 
 
 # --- command lines
@@ -371,7 +371,7 @@ def _():
         xml.etree.ElementTree.parse(file)
 
 
-@case("folded lines that do not parse are told and counted, the others are drawn")
+@case("folded lines that do not parse are reported and counted, the others are drawn")
 def _():
     done = aflame("flame", "--folded", "-", input=b"a;b 5\nno count\na;b xyz\na;c 2\n", stdin=None)
     equal((done.returncode, done.stdout), (0, "a;b 5\na;c 2\n"), "(status, output)")

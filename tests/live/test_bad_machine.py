@@ -150,7 +150,7 @@ def _():
         expect("doctor 1" in done.stdout, "doctor finds nothing wrong")
 
 
-@case("a /dev/shm that is read-only: said by record and by doctor")
+@case("a /dev/shm that is read-only: reported by record and by doctor")
 def _():
     done = with_mounts(
         "mount -t tmpfs -o ro none /dev/shm || exit 99;"
@@ -215,7 +215,7 @@ def _():
     expect(re.search(r"^ran$", done.stdout, re.M) and "exited with code 011" in done.stdout, done.stdout)
 
 
-@case("a limit on the size of files that holds for the recorder too is told")
+@case("a limit on the size of files that holds for the recorder too is reported")
 def _():
     line = 'ulimit -f 32; "$1" record -q --strict --sample none -o "$3" -- "$2" 0.05'
     done = subprocess.run(
@@ -316,8 +316,8 @@ def _():
     note(perf["says"])
     equal(perf["works"], False, "doctor on perf")
     run = record(program("shares"), "0.3", sampler="auto", rate=997, quiet=False, preexec_fn=refuse)
-    said = run.stderr.decode()
-    expect(re.search(r"^aflame: .*perf.*\n\Z", said) and "timer" in said, "said: %s" % said)
+    reported = run.stderr.decode()
+    expect(re.search(r"^aflame: .*perf.*\n\Z", reported) and "timer" in reported, "reported: %s" % reported)
     expect(len(run.events("sample")) > 20, "%d samples" % len(run.events("sample")))
 
 
@@ -346,9 +346,9 @@ def _():
     run = record(
         program("prints"), sampler="auto", rate=997, quiet=False, status=42, preexec_fn=refuse
     )
-    said = run.stderr.decode().replace("to stderr\n", "")
-    note(said)
-    expect(said.startswith("aflame: no CPU samples"), "said: %s" % said)
+    reported = run.stderr.decode().replace("to stderr\n", "")
+    note(reported)
+    expect(reported.startswith("aflame: no CPU samples"), "reported: %s" % reported)
 
 
 run_cases()

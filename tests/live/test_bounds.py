@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Recording within bounds: by time, by size, the newest only, on and off, and snapshots while it goes
-on. What was not recorded is told."""
+on. What was not recorded is reported."""
 
 import glob
 import os
@@ -202,7 +202,7 @@ def _():
         equal(file.read(), "x", "the file")
 
 
-@case("--ctl switches recording off and on, for both samplers; the gaps are told")
+@case("--ctl switches recording off and on, for both samplers; the gaps are reported")
 def _():
     for sampler in samplers():
         live = Live(sampler=sampler)
@@ -308,7 +308,7 @@ def _():
             leaves = {f[-1] for f, _ in one.stacks()}
             expect({"a", "b", "c"} <= leaves, "leaves: %s" % leaves)
             expect(len(one.events("sample")) <= len(whole.events("sample")) + lost(whole, "OLDEST"), "samples")
-        equal([f for f in os.listdir(WORKPLACE) if f.endswith(".tmp")], [], "drafts left")
+        equal([f for f in os.listdir(WORKPLACE) if f.endswith(".tmp")], [], "temporary files left")
 
 
 @case("a signal to the process group reaches the program once, one to the recorder too")

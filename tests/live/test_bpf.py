@@ -251,7 +251,7 @@ def _():
         expect("NO_JOIN" not in [e["reason"] for e in run.fields("lost")], "kernel parts left")
 
 
-@case("another user's process is told to be that user's")
+@case("another user's process is listed as that user's")
 def _():
     if os.geteuid():
         raise Skip("needs root")
@@ -261,7 +261,7 @@ def _():
     equal(set(users), {"65534"}, "users")
 
 
-@case("a process in a container is told to be there")
+@case("a process in a container is listed with the container")
 def _():
     need("bpf")
     digits = "%064x" % (os.getpid() * 0x123456789ABCDEF123)

@@ -47,7 +47,7 @@ def stacks_of(trace, depth, weight="samples"):
     found = re.search(
         r"(\d+) samples of instructions: ([\d.]+) % exact, ([\d.]+) % apportioned", done.stderr
     )
-    expect(found, "nothing is said of samples: %s" % done.stderr)
+    expect(found, "nothing is reported of samples: %s" % done.stderr)
     note(done.stderr.strip())
     return parse_folded(done.stdout), [float(word) for word in found.groups()]
 
@@ -58,10 +58,10 @@ def in_kernel(frames):
 
 def check_attributed(run):
     """The samples in kernels on the CPU are those of instructions, and have call paths."""
-    stacks, (told, exact, apportioned) = stacks_of(run, "insn")
+    stacks, (reported, exact, apportioned) = stacks_of(run, "insn")
     sampled = sum(w for f, w in run.stacks(view="cpu", weight="samples") if in_kernel(f))
-    equal(sum(w for _, w in stacks), told, "samples in the graph")
-    equal(told, sampled, "samples of instructions, and of threads in kernels")
+    equal(sum(w for _, w in stacks), reported, "samples in the graph")
+    equal(reported, sampled, "samples of instructions, and of threads in kernels")
     expect(exact + apportioned >= 99, "only %.1f %% have a kernel" % (exact + apportioned))
     for frames, _ in stacks:
         expect(frames[-1].endswith("_[g]"), "no instruction at the end of %s" % frames)
@@ -169,7 +169,7 @@ def _():
 
 
 def same_elsewhere(run, cache):
-    """The trace, moved to where no object of PoCL is, says what it said."""
+    """The trace, moved to where no object of PoCL is, says what it reported."""
     before = {d: must("flame", "--view", "gpu", "--depth", d, run.path) for d in ("line", "insn")}
     moved = Trace(new_path("moved"))
     shutil.copytree(run.path, moved.path)
@@ -230,16 +230,16 @@ def _():
 
 
 def annotated_rows(run, name, *arguments):
-    told = json.loads(must("annotate", "--json", *arguments, run.path))
-    return next(table["rows"] for table in told["tables"] if table["name"] == name)
+    reported = json.loads(must("annotate", "--json", *arguments, run.path))
+    return next(table["rows"] for table in reported["tables"] if table["name"] == name)
 
 
 def annotated(run, *arguments):
     """The tables of `aflame annotate`, their rows as dictionaries."""
-    told = json.loads(must("annotate", "--json", *arguments, run.path))
+    reported = json.loads(must("annotate", "--json", *arguments, run.path))
     return {
         table["name"]: table["rows"]
-        for table in told["tables"]
+        for table in reported["tables"]
     }
 
 

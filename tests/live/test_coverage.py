@@ -56,8 +56,8 @@ def witnessed(sampler, *words):
     need(sampler)
     used = new_path("used")
     path = recorded(sampler, program("witness"), used, *words, statuses=range(256))
-    said = read_numbers(used)
-    return path, said["own_us"] * 1000, (said["user_us"] + said["system_us"]) * 1000
+    reported = read_numbers(used)
+    return path, reported["own_us"] * 1000, (reported["user_us"] + reported["system_us"]) * 1000
 
 
 def check_sum(path, own, children):
@@ -249,9 +249,9 @@ def _(sampler):
     need(sampler)
     path = recorded(sampler, program("threads"), "1")
     # How much making two thousand threads takes in the kernel is a matter of the machine.
-    told = [f for f in findings(path) if f["kind"] in ("not-sampled", "counted-twice")]
+    reported = [f for f in findings(path) if f["kind"] in ("not-sampled", "counted-twice")]
     kernel = "samples see user mode only" if sampler == "perf" else None
-    expect(not [f for f in told if not kernel or kernel not in f["finding"]], told)
+    expect(not [f for f in reported if not kernel or kernel not in f["finding"]], reported)
     process = max(rows(path), key=used_ns)
     threads = [r for r in rows(path, "coverage_threads") if r["used_user_ns"] is not None]
     long = [r for r in threads if "live-" in r["label"]]
@@ -261,7 +261,7 @@ def _(sampler):
     expect(sum(map(used_ns, threads)) <= used_ns(process) + 2 * TICK_NS * len(long), "too much")
 
 
-@case("of a part of the run nothing is said")
+@case("of a part of the run nothing is reported")
 def _():
     need("perf")
     path = recorded("perf", program("short_threads"), "200", "2500")

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """The CUDA collector on the mock of a driver and of CUPTI: no GPU, but the same collector, programs
-and bytes. Kernels on the mock take exactly as long as they were told to."""
+and bytes. Kernels on the mock take exactly as long as they were reported to."""
 
 import json
 import os
@@ -40,7 +40,7 @@ def _():
 RECORDED = os.path.join(os.path.dirname(os.path.abspath(__file__)), "recorded")
 
 
-def as_told(run, event):
+def as_reported(run, event):
     """A piece of work in the words of the file that was made beside the records."""
     fields = event["fields"]
 
@@ -50,10 +50,10 @@ def as_told(run, event):
             same = [e for e in same if e["stream"] == event["stream"]]
         return [e["fields"] for e in same if e["fields"][key] == value][-1]
 
-    shape = newest("descriptor", "descriptor", fields["descriptor"])
-    queue = newest("queue", "queue", shape["queue"])
-    told = {
-        "op": shape["op"],
+    descriptor = newest("descriptor", "descriptor", fields["descriptor"])
+    queue = newest("queue", "queue", descriptor["queue"])
+    reported = {
+        "op": descriptor["op"],
         "correlation": fields["correlation"],
         "start": fields["start_ns"],
         "end": fields["start_ns"] + fields["busy_ns"],
@@ -61,14 +61,14 @@ def as_told(run, event):
         "context": queue["context"],
         "stream": int(queue["handle"], 16),
     }
-    if shape["op"] != "KERNEL":
-        return dict(told, bytes=shape["bytes"])
+    if descriptor["op"] != "KERNEL":
+        return dict(reported, bytes=descriptor["bytes"])
     config = newest("launch_config", "descriptor", fields["descriptor"])
-    block = [shape["local_" + axis] for axis in "xyz"]
+    block = [descriptor["local_" + axis] for axis in "xyz"]
     return dict(
-        told,
-        name=newest("kernel", "kernel", shape["kernel"])["name"],
-        grid=[shape["global_" + axis] // n for axis, n in zip("xyz", block)],
+        reported,
+        name=newest("kernel", "kernel", descriptor["kernel"])["name"],
+        grid=[descriptor["global_" + axis] // n for axis, n in zip("xyz", block)],
         block=block,
         registers=config["registers"],
         static=config["static_shared"],
@@ -85,7 +85,7 @@ def check_recorded(name, **how):
         want = [json.loads(line) for line in file]
     first, last = (f(r["start"] for r in want) for f in (min, max))
     works = [e for e in run.events("gpu_work") if first <= e["fields"]["start_ns"] <= last]
-    got = [as_told(run, e) for e in works]
+    got = [as_reported(run, e) for e in works]
     nodes = [e["fields"]["node"] for e in works]
     equal(len(got), len(want), "records")
     for one, record in zip(got, want):
@@ -124,9 +124,9 @@ def _():
     recorded = {"cuLaunchKernel", "cuModuleLoadData", "cuMemAlloc_v2"}
     equal({c.name for c in refused}, recorded, "functions that failed")
     equal([w for c in refused for w in c.works], [], "work of calls that failed")
-    shapes = {w.kernel: w.shape for w in cuda.works}
-    equal([shapes["k1"]["global_" + d] for d in "xyz"], [4 * 32, 2, 1], "k1's size")
-    equal(shapes["k3"]["local_y"], 2, "k3's block")
+    descriptors = {w.kernel: w.descriptor for w in cuda.works}
+    equal([descriptors["k1"]["global_" + d] for d in "xyz"], [4 * 32, 2, 1], "k1's size")
+    equal(descriptors["k3"]["local_y"], 2, "k3's block")
     clusters = {(c["cluster_x"], c["cluster_y"]) for c in run.fields("launch_config")}
     equal(clusters, {(0, 0), (2, 1)}, "clusters")
 
@@ -243,7 +243,7 @@ def _():
     check_copies(cuda_run("cuda_copies"))
 
 
-@case("a copy to another device is told as one")
+@case("a copy to another device is reported as one")
 def _():
     check_copies(cuda_run("cuda_copies", knobs={"MOCK_CUDA_DEVICES": 2}))
 
@@ -330,20 +330,20 @@ def _():
     truth, cuda = truth_of(run), check_cuda(run)
     equal(sum(w.op == "GRAPH" for w in cuda.works), truth["graph_launches"], "graphs that ran")
     expect(len([f for f in run.fields("clock") if f["clock"] == "DEVICE"]) > 2, "no flush")
-    said = [n["value"] for n in run.fields("note") if n["key"] == "cuda.graphs"]
-    expect("between devices" in said[0], said)
+    reported = [n["value"] for n in run.fields("note") if n["key"] == "cuda.graphs"]
+    expect("between devices" in reported[0], reported)
 
 
-@case("graphs of very many nodes a second: that it would pay to time them as a whole is said")
+@case("graphs of very many nodes a second: that it would pay to time them as a whole is reported")
 def _():
     run = cuda_run("cuda_graphs", "200000", "1000", check=False)  # its size takes other readers long
     truth, works = truth_of(run), run.counts()["gpu_work"]
-    said = [n["value"] for n in run.fields("note") if n["key"] == "cuda.graphs"]
+    reported = [n["value"] for n in run.fields("note") if n["key"] == "cuda.graphs"]
     # The mock is faster than any device: what the recorder did not take in time is counted.
     expect(works > truth["graph_launches"], "%d pieces of work" % works)
-    if not said:
+    if not reported:
         raise Skip("this machine is too slow for 100,000 nodes a second")
-    expect("--cuda-graphs=whole" in said[0], said)
+    expect("--cuda-graphs=whole" in reported[0], reported)
 
 
 @case("kernels launched from Python stand under its lines, in every thread")

@@ -59,7 +59,7 @@ def _():
 def _():
     run = cuda_run("cuda_paths", knobs={"MOCK_CUPTI_DROP_EVERY": 8})
     cuda = check_cuda(run, lost=True)
-    equal(sum(cuda.kernels().values()), 70, "kernels that were told")
+    equal(sum(cuda.kernels().values()), 70, "kernels that were reported")
     lost = lost_by_reason(run)
     equal(sum(lost.values()), 10, "losses: %s" % lost)
     expect("10" in must("report", "summary", run.path), "the summary does not say so")
@@ -115,9 +115,9 @@ def refused(name, pattern, **how):
     run = cuda_run("cuda_paths", "2", **how)
     equal(truth_of(run)["launches"], 16, "the program's own count")
     equal([run.counts().get(k, 0) for k in ("gpu_work", "call")], [0, 0], "work and calls")
-    said = " ".join(cuda_notes(run))
-    note("%s: %s" % (name, said))
-    expect(re.search(pattern, said), "%s: %r is not in %r" % (name, pattern, said))
+    reported = " ".join(cuda_notes(run))
+    note("%s: %s" % (name, reported))
+    expect(re.search(pattern, reported), "%s: %r is not in %r" % (name, pattern, reported))
 
 
 @case("without a CUPTI that can be loaded the program runs, and the trace says what is missing")
@@ -148,7 +148,7 @@ def _():
     run = cuda_run("cuda_paths", "2", options=["--api", "none"])
     equal(run.counts().get("call", 0), 0, "calls")
     run = record(program("short"), env=machine_with("driver", "cupti13"))
-    equal(cuda_notes(run), [], "what is said of CUDA")
+    equal(cuda_notes(run), [], "what is reported of CUDA")
 
 
 @case("doctor says whether CUDA can be recorded, and if not why")
@@ -240,14 +240,14 @@ def _():
     equal(len(with_work), 3, "processes with work")
 
 
-@case("CUDA_INJECTION64_PATH of the user's own is replaced, and that is said")
+@case("CUDA_INJECTION64_PATH of the user's own is replaced, and that is reported")
 def _():
     env = machine_with("driver", "cupti13", CUDA_INJECTION64_PATH="/nonexistent/tool.so")
     path = new_path()
     done = aflame("record", "-o", path, "--", program("cuda_paths"), "2", env=env)
     equal(done.returncode, 0, "status")
-    said = must("print", "--json", "-k", "note", path)
-    expect("/nonexistent/tool.so" in said, "what was replaced is not in the trace")
+    reported = must("print", "--json", "-k", "note", path)
+    expect("/nonexistent/tool.so" in reported, "what was replaced is not in the trace")
 
 
 @case("the modules that were loaded are kept under their SHA-256")

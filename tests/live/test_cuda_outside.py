@@ -22,7 +22,7 @@ SOON = 1  # seconds until a recorder has begun, and has seen what began
 
 
 class Waiting:
-    """A program that has made its CUDA ready and goes on when it is told to."""
+    """A program that has made its CUDA ready and goes on at a signal."""
 
     def __init__(self, *before, driver=None, words=(), parts=("driver", "runtime")):
         env = machine_with(*parts, MOCK_CUDA_DEVICES=1)
@@ -55,8 +55,8 @@ def recorder(*options):
 
 
 def recorded(path, process):
-    said = process.communicate(timeout=60)[1]
-    equal((process.returncode, said), (0, ""), "the recorder")
+    reported = process.communicate(timeout=60)[1]
+    equal((process.returncode, reported), (0, ""), "the recorder")
     trace = Trace(path)
     trace.check()
     lost = [f for f in trace.fields("lost") if f["reason"] != "PAUSED"]
@@ -78,7 +78,7 @@ def seen(trace):
 
 
 def check_seen(trace, truth):
-    """Every call, once, under the path that made it; nothing is said of devices."""
+    """Every call, once, under the path that made it; nothing is reported of devices."""
     equal(seen(trace), truth, "calls")
     counts = trace.counts()
     for kind in ("call", "call_long", "gpu_work", "gpu_work_long", "device"):

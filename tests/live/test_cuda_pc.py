@@ -60,7 +60,7 @@ class Samples:
         return sum(kept)
 
 
-def told_by_mock(path):
+def reported_by_mock(path):
     """(what was handed out, what was lost), as Samples.counts"""
     read, lost = collections.Counter(), collections.Counter()
     if os.path.exists(path):
@@ -85,7 +85,7 @@ def sampled(*words, rate="", options=(), knobs=None, check=True, **how):
     samples = Samples(run)
     if check:
         samples.check()
-        read, lost = told_by_mock(truth)
+        read, lost = reported_by_mock(truth)
         equal(samples.counts, read, "samples by function, offset, reason and launch")
         equal(lost, collections.Counter(), "samples that were not read before their module went")
     return run, samples
@@ -110,7 +110,7 @@ def _():
         near(samples.of(kernel) / want, 1, 0.02, "samples of %s, of those there were" % kernel)
     hot = {k[2] for k in samples.counts if k[3] == PREFIX + "long_scoreboard"}
     equal(hot, {512}, "offset of the hot instruction")
-    expect(any("reasons" in said for said in notes(run)), notes(run))
+    expect(any("reasons" in reported for reported in notes(run)), notes(run))
 
 
 @case("windows follow one another without a gap, from the first kernel to the last")
@@ -205,11 +205,11 @@ def _():
 # --- what goes wrong
 
 
-@case("a second context of a device is not sampled, which is said; the first one goes on")
+@case("a second context of a device is not sampled, which is reported; the first one goes on")
 def _():
     run, samples = sampled("contexts", "6")
     check_cuda(run)
-    expect(any("one at a time" in said for said in notes(run)), notes(run))
+    expect(any("one at a time" in reported for reported in notes(run)), notes(run))
     expect(samples.counts, "no samples of the first context")
 
 
@@ -228,7 +228,7 @@ def goes_on(pattern, **knobs):
     equal(check_cuda(run).kernels(), {"k1": 4, "k2": 2}, "kernels")
     equal(samples.counts, collections.Counter(), "samples")
     note(notes(run))
-    expect(any(re.search(pattern, said) for said in notes(run)), notes(run))
+    expect(any(re.search(pattern, reported) for reported in notes(run)), notes(run))
     return run
 
 
@@ -282,8 +282,8 @@ def _():
 def _():
     both = "%s paths 10 & %s paths 10; wait" % (program("cuda_samples"), program("cuda_samples"))
     run = cuda_run(shutil.which("sh"), "-c", both, options=["--gpu-samples"])
-    said = notes(run)
-    equal(sum("another process" in words for words in said), 1, "processes that were refused")
+    reported = notes(run)
+    equal(sum("another process" in words for words in reported), 1, "processes that were refused")
     equal(len({e["process"] for e in run.events("gpu_window")}), 1, "processes that were sampled")
 
 
@@ -322,7 +322,7 @@ def _():
     run = cuda_run("cuda_samples", "paths", "1", knobs={"MOCK_CUPTI_PC_ENABLE_ERROR": 35})
     kinds = ("gpu_window", "gpu_sample", "stall", "code", "program_crc")
     equal([run.counts().get(k, 0) for k in kinds], [0] * 5, "events")
-    equal(notes(run), [], "what is said of samples")
+    equal(notes(run), [], "what is reported of samples")
 
 
 @case("--gpu-samples that makes no sense is refused")

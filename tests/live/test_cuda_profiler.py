@@ -41,9 +41,9 @@ def check_both(*words, **how):
     equal(cuda.kernels(), kernels_of(truth), "kernels in the trace")
     took = sorted(w.busy for w in cuda.works if w.kernel == "k1")
     expect(10000 <= took[0] and took[-1] <= 40000, "k1 took %s to %s ns" % (took[0], took[-1]))
-    said = [f["value"] for f in run.fields("note") if f["key"] == "cuda.profiler"]
-    equal(len(said), 1, "notes of the program's profiler")
-    expect("cuda_profiles" in said[0], said)
+    reported = [f["value"] for f in run.fields("note") if f["key"] == "cuda.profiler"]
+    equal(len(reported), 1, "notes of the program's profiler")
+    expect("cuda_profiles" in reported[0], reported)
     expect("own profiler" in must("report", "summary", run.path), "the summary does not say so")
     return run
 

@@ -36,10 +36,10 @@ def add(entry):
         expect(not plain.status and plain.witnessed, "alone: status %d, %s" % (plain.status, plain.err))
         for sampler in ["auto"] + samplers():
             row = row_of(entry, place, sampler, RATE, plain, "not asked")
-            said = "%s: %.2f s user, %.2f s kernel, %.2f s sampled (%.1f %%), %.0f %% named; %s" % (
-                row["sampler"], row["user_s"], row["system_s"], row["sampled_s"], 100 * row["coverage"], 100 * row["named"], row["said"])
-            note(said)
-            expect(not row["short"], "%s: %s" % (", ".join(row["short"]), said))
+            reported = "%s: %.2f s user, %.2f s kernel, %.2f s sampled (%.1f %%), %.0f %% named; %s" % (
+                row["sampler"], row["user_s"], row["system_s"], row["sampled_s"], 100 * row["coverage"], 100 * row["named"], row["reported"])
+            note(reported)
+            expect(not row["short"], "%s: %s" % (", ".join(row["short"]), reported))
 
 
 def add_with_perf(entry):
@@ -112,7 +112,7 @@ def _():
     expect(not compared(perf, {"hot": 7.0, "other": 3.0}), "ten points too many")
     expect(compared(perf, {"alias": 6.0, "other": 4.0}), "another name of the same function")
     expect(not compared(perf, {"alias": 5.0, "b": 3.0, "other": 2.0}), "no function has that share, whatever it is called")
-    expect(compared(perf, {"hot": 0.8, "other": 0.2, "[ended before a sample]": 9.0}), "most is not known, and said so")
+    expect(compared(perf, {"hot": 0.8, "other": 0.2, "[ended before a sample]": 9.0}), "most is not known, and reported so")
     expect(not compared(perf, {"other": 5.0, "[ended before a sample]": 5.0}), "more is others' than what is not known explains")
     expect(compared({"hot": 500, "other": 500}, {"hot": 6.0, "other": 4.0}), "perf has seen a tenth")
     expect(not compared({"hot": 5000, "other": 3000}, {"hot": 3.0, "other": 7.0}), "perf has seen four fifths")

@@ -290,15 +290,15 @@ def events(trace, *kinds):
 @case("a trace of PyTorch's: each kernel as often and as long as another reading has it")
 def _():
     want, trace = pytorch()
-    names, shapes, got = {}, {}, collections.defaultdict(lambda: (0, 0))
+    names, descriptors, got = {}, {}, collections.defaultdict(lambda: (0, 0))
     for event in events(trace, "kernel", "descriptor", "gpu_work", "gpu_work_long"):
         fields, process = event["fields"], event["process"]
         if event["kind"] == "kernel":
             names[process, fields["kernel"]] = fields["name"]
         elif event["kind"] == "descriptor":
-            shapes[event["stream"], fields["descriptor"]] = fields
-        elif shapes[event["stream"], fields["descriptor"]]["op"] == "KERNEL":
-            name = names[process, shapes[event["stream"], fields["descriptor"]]["kernel"]]
+            descriptors[event["stream"], fields["descriptor"]] = fields
+        elif descriptors[event["stream"], fields["descriptor"]]["op"] == "KERNEL":
+            name = names[process, descriptors[event["stream"], fields["descriptor"]]["kernel"]]
             busy = fields.get("busy_ns", fields.get("end_ns", 0) - fields["start_ns"])
             got[name] = got[name][0] + 1, got[name][1] + busy
     equal(dict(got), want.kernels(), "kernels")

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The short ones of the hard fault_injection (fault_injection.py); tests/bench/stress has all."""
 
-from fault_injection import KNOCKS
+from fault_injection import FAULTS
 from tap import case, note, run_cases
 
 
@@ -11,7 +11,7 @@ def add(sentence, function):
         note("lost: %s" % function(False))
 
 
-for sentence, function, quick in KNOCKS:
+for sentence, function, quick in FAULTS:
     if quick:
         add(sentence, function)
 

@@ -325,7 +325,7 @@ def _():
 
 
 def recorded(folder, name, *words, **how):
-    """The recording is in the directory @name; what the recorder said."""
+    """The recording is in the directory @name; what the recorder reported."""
     done = aflame("record", "-q", "--sample", "none", *words, "--", "true", cwd=folder, **how)
     equal(done.returncode, 0, "status: %s" % done.stderr)
     expect(Trace(os.path.join(folder, name)).counts()["total"] > 5, "%s is no trace: %s" % (name, done.stderr))
@@ -364,8 +364,8 @@ def _():
         put(os.path.join(folder, "aflame.data", name), text)
         for number in (2, 3):
             os.rename(os.path.join(folder, "aflame.data-2"), os.path.join(folder, "first")) if number == 3 else None
-            said = recorded(folder, "aflame.data-2")
-            expect(re.fullmatch(r"aflame: aflame\.data holds thesis, which is no part of a trace.*aflame\.data-2\n", said), said)
+            reported = recorded(folder, "aflame.data-2")
+            expect(re.fullmatch(r"aflame: aflame\.data holds thesis, which is no part of a trace.*aflame\.data-2\n", reported), reported)
         equal(content(kept), PRECIOUS, "the file")
 
 
@@ -380,8 +380,8 @@ def _():
         with Stranger() as other:
             folder = folder_of(other)
             other.act(plant, os.path.join(folder, "aflame.data"), mode)
-            said = recorded(folder, "aflame.data-2")
-            expect(re.search(r"aflame\.data belongs to another user.*aflame\.data-2\n", said), said)
+            reported = recorded(folder, "aflame.data-2")
+            expect(re.search(r"aflame\.data belongs to another user.*aflame\.data-2\n", reported), reported)
             equal(os.listdir(os.path.join(folder, "aflame.data")), [".session"], "his trace")
             done = aflame("record", "-q", "--strict", "--force", "-o", "aflame.data", "--", "true", cwd=folder)
             expect(done.returncode and "belongs to another user" in done.stderr, done.stderr)
@@ -414,10 +414,10 @@ def recorded_cost(words, timeout):
     recorder = subprocess.Popen([AFLAME, *words], stdin=subprocess.DEVNULL, stderr=subprocess.PIPE)
     watchdog = threading.Timer(timeout, recorder.kill)
     watchdog.start()
-    said = recorder.stderr.read().decode()
+    reported = recorder.stderr.read().decode()
     _, status, used = os.wait4(recorder.pid, 0)
     watchdog.cancel()
-    equal((status, said), (0, ""), "status of the recorder within %d s, and its words" % timeout)
+    equal((status, reported), (0, ""), "status of the recorder within %d s, and its words" % timeout)
     return used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
 
 
@@ -443,8 +443,8 @@ def _():
     below = weight_of(stacks, having("main", "spin_wide"))
     near(weight_of(stacks, having("spin_wide")) / whole, 0.5, 0.15, "spin_wide")
     expect(below > 0.1 * whole, "%.2f of the samples are of spin_wide below main" % (below / whole))
-    said = weight_of(stacks, having(mark))
-    expect(below + said > 0.9 * whole, "%.2f below main, %.2f say why they are short" % (below / whole, said / whole))
+    reported = weight_of(stacks, having(mark))
+    expect(below + reported > 0.9 * whole, "%.2f below main, %.2f say why they are short" % (below / whole, reported / whole))
     expect(weight_of(stacks, having(mark, "spin_long")) > 0.3 * whole, "spin_long does not say why its stacks are short")
     expect(most_mb < 200, "the recorder took %.0f MB" % most_mb)
     expect(cost_s < 2 + whole / 1e9, "the recorder took %.1f s of CPU" % cost_s)

@@ -21,9 +21,9 @@ def gpu_stacks(run, *options):
 def _():
     run = cuda_run("nvtx_ranges")
     equal(truth_of(run)["depths"], 1, "what push and pop return")
-    told = [(r["edge"], r["domain"], r["name"]) for r in run.fields("range")]
+    reported = [(r["edge"], r["domain"], r["name"]) for r in run.fields("range")]
     equal(
-        told,
+        reported,
         [
             ("START", "", "started"),
             ("START", "comm", "all_reduce"),
@@ -95,7 +95,7 @@ def autograd(interpreter, *options, **variables):
     return run
 
 
-def said_of_autograd(run):
+def reported_of_autograd(run):
     return [f["value"] for f in run.fields("note") if f["key"] == "autograd"]
 
 
@@ -107,7 +107,7 @@ def shown(frames, *patterns):
 def check_linked(run):
     check_cuda(run)
     stacks = gpu_stacks(run)
-    expect("on, by emit_nvtx() of PyTorch 0.0 (a fake)" in said_of_autograd(run), "not on")
+    expect("on, by emit_nvtx() of PyTorch 0.0 (a fake)" in reported_of_autograd(run), "not on")
     for layer in ("layer_a", "layer_b"):
         path = [r"main \(", r"step \(", layer + r" \(", r"addmm \("]
         forward = [w for f, w in stacks if shown(f, *path, "torch_forward", "cuLaunchKernel", "k1")]
@@ -139,22 +139,22 @@ def _():
 def _():
     run = autograd(some_pythons()[-1][1])
     equal(run.counts().get("operation", 0), 0, "operations")
-    equal(said_of_autograd(run), [], "what is said of it")
+    equal(reported_of_autograd(run), [], "what is reported of it")
     expect(not any("[backward]" in f for f, _ in gpu_stacks(run)), "[backward] is in it")
 
 
-@case("what emit_nvtx() raises is said, and the program never hears of it")
+@case("what emit_nvtx() raises is reported, and the program never hears of it")
 def _():
     run = autograd(some_pythons()[-1][1], "--autograd", TORCH_EMIT_FAILS="1")
-    said = said_of_autograd(run)
-    expect("Profiler is already enabled" in said[0], said)
+    reported = reported_of_autograd(run)
+    expect("Profiler is already enabled" in reported[0], reported)
     equal(run.counts().get("operation", 0), 0, "operations")
 
 
 @case("--autograd says where there is no Python, and needs CUDA")
 def _():
     run = cuda_run("cuda_paths", "2", options=["--autograd"])
-    equal(said_of_autograd(run), ["not recorded: no Python in the process"], "what is said of it")
+    equal(reported_of_autograd(run), ["not recorded: no Python in the process"], "what is reported of it")
     refused(2, "--api cuda", "record", "--autograd", "--api", "none", "--", program("short"))
 
 

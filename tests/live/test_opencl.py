@@ -57,7 +57,7 @@ def _():
     for work in works(run):
         if work.op == "KERNEL":
             spent[names[work.kernel]] = spent.get(names[work.kernel], 0) + work.end - work.start
-            equal((work.shape["global_x"], work.shape["local_x"]), (4096, 64), "its size")
+            equal((work.descriptor["global_x"], work.descriptor["local_x"]), (4096, 64), "its size")
     near(spent["k1"] / sum(spent.values()), 0.75, 0.04, "k1")
 
 
@@ -194,7 +194,7 @@ def _():
     for work in works(run):
         entry = got.setdefault(work.op, {"calls": 0, "bytes": 0})
         entry["calls"] += 1
-        entry["bytes"] += work.shape["bytes"]
+        entry["bytes"] += work.descriptor["bytes"]
     equal(got, want, "calls and bytes by operation")
     stacks = run.stacks(view="gpu", weight="bytes")
     for kind in ("write", "read", "copy", "write_rect", "read_rect", "copy_rect", "fill"):
@@ -228,7 +228,7 @@ def _():
     equal(flags, [False, False, True, True], "queues with the program's own profiling")
 
 
-@case("a process that ends with work in the queue ends, and what is missing is said")
+@case("a process that ends with work in the queue ends, and what is missing is reported")
 def _():
     for how in ("return", "exit", "_exit"):
         run = recorded("cl_exit_without_finish", how, status=9)

@@ -57,7 +57,7 @@ def recorded(name, *options, scale="0.3"):
 
 
 @functools.lru_cache(maxsize=None)
-def said(path):
+def reported(path):
     """[(comm, pid, period, [(function, file), …] root first)] of perf script."""
     text = perf_that_ends("script", "--no-inline", "-F", SCRIPT, "-i", path).stdout.decode("utf-8", "replace")
     samples, frames = [], None
@@ -103,7 +103,7 @@ def only(frames, names):
 
 def compare(path, name):
     """Stacks of the program's own functions weigh the same, to the nanosecond."""
-    samples = said(path)
+    samples = reported(path)
     names = own_names(samples, name)
     expect(len(names) > 2, "perf knows few functions of %s: %r" % (name, names))
     want, got = collections.Counter(), collections.Counter()
@@ -167,8 +167,8 @@ def _():
         if not aborted(done):
             break
     if done.returncode:
-        said_by_perf = b" ".join(done.stderr.split()).decode("utf-8", "replace")
-        raise Skip("this perf %s: %.200s" % ("aborts" if aborted(done) else "cannot record", said_by_perf))
+        reported_by_perf = b" ".join(done.stderr.split()).decode("utf-8", "replace")
+        raise Skip("this perf %s: %.200s" % ("aborts" if aborted(done) else "cannot record", reported_by_perf))
     compare(path, "shares_fp")
 
 
@@ -184,7 +184,7 @@ def _():
     for name in ("forks", "exec_chain", "vfork_exec"):
         path = recorded(name)
         want, got = collections.Counter(), collections.Counter()
-        for _comm, pid, period, _frames in said(path):
+        for _comm, pid, period, _frames in reported(path):
             want[pid] += period
         for line in must("print", "-k", "ksample", imported(path)).splitlines():
             got[int(line.split()[3].split("/")[0])] += int(re.search(r"weight_ns=(\d+)", line)[1])
@@ -195,7 +195,7 @@ def _():
 @case("the kernel's frames have the names that perf script gives them")
 def _():
     path = recorded("syscall_bound")
-    kernel = [s for s in said(path) if s[3] and s[3][-1][1] == "[kernel.kallsyms]"]
+    kernel = [s for s in reported(path) if s[3] and s[3][-1][1] == "[kernel.kallsyms]"]
     if not kernel or any(s[3][-1][0] == "[unknown]" for s in kernel):
         raise Skip("perf has no names of this kernel's functions here")
     want, got = collections.Counter(), collections.Counter()
@@ -215,7 +215,7 @@ def compare_unwound(path, name):
     What perf unwound is found as well, to the nanosecond; where perf's walk ended early (in the
     vDSO, in the end of a signal handler) it goes on.
     """
-    samples = said(path)
+    samples = reported(path)
     names = own_names(samples, name)
     names -= {"_init"}  # perf's word for stubs of the PLT
     expect({"main", "_start"} < names, "perf knows few functions of %s: %r" % (name, names))
@@ -232,7 +232,7 @@ def compare_unwound(path, name):
     whole = sum(ns for stack, ns in got.items() if stack[:2] == ("_start", "main"))
     early = sum(ns for stack, ns in got.items() if stack in ((), ("_start",)))  # in the loader
     note("%d samples, %d stacks, from main() %.1f %%" % (len(samples), len(got), 100 * whole / sum(got.values())))
-    # A page of the stack that is not there at that moment ends perf's copy: it is said, and rare.
+    # A page of the stack that is not there at that moment ends perf's copy: it is reported, and rare.
     cut = sum(ns for stack, ns in stacks if any("[truncated" in f for f in stack))
     other = {stack: ns for stack, ns in got.items() if stack[:2] != ("_start", "main") and len(stack) > 1}
     expect(cut < 0.01 * sum(got.values()), "%d ns are cut: %r" % (cut, other))
@@ -297,12 +297,12 @@ def _():
 @case("perf script's text makes the picture that the perf.data makes")
 def _():
     path = recorded("shares_fp")
-    names = {f for s in said(path) for f, file in s[3] if file.endswith("/shares_fp")} - {"[unknown]"}
+    names = {f for s in reported(path) for f, file in s[3] if file.endswith("/shares_fp")} - {"[unknown]"}
     text = new_path("script") + ".txt"
     with open(text, "wb") as out:
         out.write(perf("script", "--no-inline", "-F", SCRIPT.replace("sym", "sym,symoff"), "-i", path).stdout)
     want, got, trace = collections.Counter(), collections.Counter(), collections.Counter()
-    for _comm, _pid, period, frames in said(path):
+    for _comm, _pid, period, frames in reported(path):
         want[only([f for f, _ in frames], names)] += period
     for stack, ns in parse_folded(must("flame", "--perf-script", text)):
         got[only(stack, names)] += ns
@@ -316,7 +316,7 @@ def _():
 def _():
     path = recorded("namesakes")
     want = collections.Counter()
-    for _comm, _pid, period, frames in said(path):
+    for _comm, _pid, period, frames in reported(path):
         if frames and frames[-1][0] == "helper":
             want[re.sub(r"\.so\..*", ".so", os.path.basename(frames[-1][1])) + "!helper"] += period
     if len(want) < 3:

@@ -95,7 +95,7 @@ def _():
 
 SECRET = "the_secret_of_root"
 
-# What `docs/kernel.md` told people to give, and more.
+# What `docs/kernel.md` reported people to give, and more.
 OLD_RIGHTS = (DAC_OVERRIDE, DAC_READ_SEARCH, SYS_PTRACE, SYSLOG, PERFMON, BPF)
 
 
@@ -144,8 +144,8 @@ def rights_of(pid):
 
 
 def leaks(other, done, what):
-    said = done.stdout + done.stderr
-    expect(SECRET.encode() not in said, "%s shows it: %s" % (what, said[:400]))
+    reported = done.stdout + done.stderr
+    expect(SECRET.encode() not in reported, "%s shows it: %s" % (what, reported[:400]))
     found = subprocess.run(
         ["grep", "-rlF", SECRET, other.home], stdout=subprocess.PIPE, check=False
     ).stdout.decode()
@@ -244,8 +244,8 @@ def _():
     need("bpf")
     with Stranger() as other:
         tool = with_rights(other, other.install((BPF, PERFMON)))
-        told = json.loads(other.run([tool, "doctor", "--json"]).stdout)
-        works = {c["name"]: c for c in told["collectors"]}["bpf"]
+        reported = json.loads(other.run([tool, "doctor", "--json"]).stdout)
+        works = {c["name"]: c for c in reported["collectors"]}["bpf"]
         expect(works["works"], works["says"])
         done = other.run(
             [tool, "record", "-q", "-o", other.path("t"), "--sample", "bpf", "-F", "997", "--", other.program("static_states"), "0.5"]
@@ -341,7 +341,7 @@ def _():
             got = other.call(make_session, daemon.session, daemon.files, 1.5)
             daemon.starts(2)
             equal(got, [0, 0], "[messages, descriptors] that the neighbour got")
-            rings = [n for n in os.listdir(daemon.session) if n not in (*daemon.files, "door")]
+            rings = [n for n in os.listdir(daemon.session) if n not in (*daemon.files, "socket")]
             equal(rings, [], "files of root's in the neighbour's directory")
         finally:
             daemon.end()
@@ -362,18 +362,18 @@ def make_session(path, files, seconds):
     """As the neighbour: make it, wait, and say [messages, descriptors] that came to its socket."""
     os.mkdir(path)
     os.chmod(path, 0o777)
-    door = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
-    door.bind(os.path.join(path, "door"))
-    os.chmod(os.path.join(path, "door"), 0o777)
+    control = socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)
+    control.bind(os.path.join(path, "socket"))
+    os.chmod(os.path.join(path, "socket"), 0o777)
     for name, content in files.items():
         with open(os.path.join(path, name), "wb") as file:
             file.write(content)
         os.chmod(os.path.join(path, name), 0o666)
     got, end = [0, 0], time.monotonic() + seconds
     while time.monotonic() < end:
-        door.settimeout(0.05)
+        control.settimeout(0.05)
         try:
-            _, sent, _, _ = socket.recv_fds(door, 4096, 4)
+            _, sent, _, _ = socket.recv_fds(control, 4096, 4)
         except OSError:
             continue
         got = [got[0] + 1, got[1] + len(sent)]
@@ -412,11 +412,11 @@ def _():
     equal(wrote, {"control"}, "what was written to")
     lost = {f["reason"]: f["count"] for f in run.fields("lost")}
     expect(lost.get("MEDDLED"), "nothing of that in the trace: %s" % lost)
-    expect(b"wrote over" in run.stderr, "nor was it said: %s" % run.stderr)
+    expect(b"wrote over" in run.stderr, "nor was it reported: %s" % run.stderr)
     expect(share_sampled(run) > 0.8, "%.3f of the other program was sampled" % share_sampled(run))
 
 
-@case("who cuts the streams of others ends no recorder, and it is said")
+@case("who cuts the streams of others ends no recorder, and it is reported")
 def _():
     run, wrote = meddled("rings", status=None)
     expect(wrote, "nothing was cut")
@@ -524,12 +524,12 @@ def _():
         expect("KERNEL_RING" not in lost, "lost: %s" % lost)
         sampled = weight_of(trace.stacks(), having("main", "spin")) / 1e6 / float(truth[-1])
         expect(sampled > 0.7, "%.3f of the program was sampled" % sampled)
-        said = [f["value"] for f in trace.fields("note") if f["key"] == "cuda.seen"]
-        probed, gone = (sum(w in s for s in said) for w in ("are seen from outside", "cannot be read"))
-        missed = sum(int(n) for s in said for n in re.findall(r"of (\d+) processes are not seen", s))
+        reported = [f["value"] for f in trace.fields("note") if f["key"] == "cuda.seen"]
+        probed, gone = (sum(w in s for s in reported) for w in ("are seen from outside", "cannot be read"))
+        missed = sum(int(n) for s in reported for n in re.findall(r"of (\d+) processes are not seen", s))
         note("%.3f sampled; %d processes were probed, %d too late, %d not" % (sampled, probed, gone, missed))
         expect(probed, "no process was probed")
-        expect(probed + gone + missed > 1400, "of the others nothing is said: %s" % said[-1:])
+        expect(probed + gone + missed > 1400, "of the others nothing is reported: %s" % reported[-1:])
         # It looks around each second; to probe all at once took it 10 to 20.
         looks = [e["time_ns"] for e in trace.events("clock")]
         longest = max(b - a for a, b in zip(looks, looks[1:])) / 1e9

@@ -165,8 +165,8 @@ def _():
         rows = listed(path)
         for rank in range(16):
             row = rows[rank]
-            told = (row["pid"], row["host"], row["exit_status"], row["state"])
-            equal(told, (pids[str(rank)], socket.gethostname(), "0", "complete"), "rank %d" % rank)
+            reported = (row["pid"], row["host"], row["exit_status"], row["state"])
+            equal(reported, (pids[str(rank)], socket.gethostname(), "0", "complete"), "rank %d" % rank)
             trace = Trace(path + "/rank-%04d" % rank)
             equal(row["cpu_time_ns"], used_by_tree_ns(trace), "CPU time of rank %d" % rank)
         Trace(path + "/rank-0015").check()
@@ -356,9 +356,9 @@ def _():
 def _():
     folder = new_folder()
     inner = '"$0" record -q -o inner -- sh -c "exit 0"; "$0" record -q -- sh -c "echo ran"'
-    lines, said = launch("mpirun.mpich", 2, folder, "sh", "-c", inner, AFLAME)
+    lines, reported = launch("mpirun.mpich", 2, folder, "sh", "-c", inner, AFLAME)
     equal(lines, ["ran", "ran"], "programs inside")
-    equal(len(re.findall("unrecorded: .*still being recorded", said)), 2, "lines of " + said)
+    equal(len(re.findall("unrecorded: .*still being recorded", reported)), 2, "lines of " + reported)
     for name in ("aflame.data", "inner"):
         equal(traces_in(folder + "/" + name), ["rank-0000", "rank-0001"], name)
     words = [need_tool("mpirun.mpich"), "-n", "2", program("shares"), "0.02"]

@@ -90,7 +90,7 @@ def _():
     expect(part > 0.8, "the code of the dump has %.2f of the samples" % part)
 
 
-@case("a library that is deleted while the program runs is told of by name and reason")
+@case("a library that is deleted while the program runs is reported by name and reason")
 def _():
     copy = new_path("shares")
     shutil.copy(program("shares"), copy)
@@ -134,7 +134,7 @@ class Server:
         )
         self.url = "http://127.0.0.1:%d" % self.port
 
-    def said(self):
+    def reported(self):
         self.log.flush()
         self.log.seek(0)
         return self.log.read().decode("utf-8", "replace")
@@ -196,9 +196,9 @@ def _():
         known = functions(record(stripped, "0.1", sampler=sampler, status=None, env=asked("")))
         own = wanted - known
         expect(own, "no function needs the server")
-        expect("/buildid/" not in server.said(), "a server was asked without being named")
+        expect("/buildid/" not in server.reported(), "a server was asked without being named")
         recording = record(stripped, "0.1", sampler=sampler, status=None, env=asked(server.url))
-        expect("/buildid/" in server.said(), "the server was not asked")
+        expect("/buildid/" in server.reported(), "the server was not asked")
         missing = own - functions(recording)
         note("from the server: %s" % sorted(own))
         expect(not missing, "not named: %s" % missing)
@@ -252,8 +252,8 @@ def send(handler, data, size=None):
 
 
 def build_id_of(path):
-    said = subprocess.run([need_tool("readelf"), "-n", path], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
-    return re.search("Build ID: ([0-9a-f]+)", said).group(1)
+    reported = subprocess.run([need_tool("readelf"), "-n", path], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
+    return re.search("Build ID: ([0-9a-f]+)", reported).group(1)
 
 
 def read(path):
@@ -286,18 +286,18 @@ def _():
     with open(blob, "wb") as file:
         file.write(os.urandom(3 << 20))
     trace = record(xz, "-T1", "-1", "-k", "-c", blob, sampler=any_sampler())
-    said = doctor_names(trace.path)
-    note(said["says"])
+    reported = doctor_names(trace.path)
+    note(reported["says"])
     maps = subprocess.run(["ldd", xz], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
     library = os.path.realpath(re.search(r"=> (\S*liblzma\S*)", maps).group(1))
     if is_stripped(library):
         found = subprocess.run([dpkg, "-S", "*" + os.path.basename(library)], stdout=subprocess.PIPE, check=True, encoding="utf-8").stdout
         wanted = found.split(":")[0] + "-dbgsym"
-        expect(not said["works"] and " %s" % wanted in said["says"], "%s is not named: %s" % (wanted, said))
+        expect(not reported["works"] and " %s" % wanted in reported["says"], "%s is not named: %s" % (wanted, reported))
     libc = os.path.realpath(re.search(r"=> (\S*libc[.]so\S*)", maps).group(1))
-    said = doctor_names()
-    note(said["says"])
-    equal(said["works"], not is_stripped(libc), "the C library has its names: %s" % said["says"])
+    reported = doctor_names()
+    note(reported["says"])
+    equal(reported["works"], not is_stripped(libc), "the C library has its names: %s" % reported["says"])
 
 
 def doctor_names(*trace):

@@ -119,7 +119,7 @@ def _():
         notes = {n["key"]: n["value"] for n in run.fields("note")}
         expect(
             "signal %d" % number in notes["end.status"],
-            "the end is told as %s" % notes["end.status"],
+            "the end is reported as %s" % notes["end.status"],
         )
 
 
@@ -268,7 +268,7 @@ def _():
 # --- lives of their own
 
 
-@case("a process that outlives the program goes on, and is told of")
+@case("a process that outlives the program goes on, and is reported")
 def _():
     path = new_path("late")
     line = "(sleep 2; echo late >'%s') </dev/null >/dev/null 2>&1 & sleep 0.7; exit 3" % path

@@ -238,7 +238,7 @@ def _(sampler):
             e["source"] == "SELF"
         ):  # not those that ended by _exit: the recorder saw them last before
             used[e["process"]] = e["user_ns"] + e["kernel_ns"]
-    expect(len(used) >= 4, "only %d processes said what they used" % len(used))
+    expect(len(used) >= 4, "only %d processes reported what they used" % len(used))
     for process, ns in used.items():
         got = sum(e["fields"]["weight_ns"] for e in run.events("sample") if e["process"] == process)
         expect(
@@ -298,7 +298,7 @@ def _(sampler):
     check_whole(run)
 
 
-@case("perf: what the samples cannot see is said beside them")
+@case("perf: what the samples cannot see is reported beside them")
 def _():
     run = sampled("perf", "syscall_bound")
     summary = must("report", "summary", run.path)
@@ -311,7 +311,7 @@ def _():
     expect(abs(kernel - run.truth["share.rusage_system"]) < 0.02, "kernel share %f" % kernel)
 
 
-@for_samplers("a thread that takes another name is told of")
+@for_samplers("a thread that takes another name is reported")
 def _(sampler):
     run = sampled(sampler, "wakes")
     begun = {t["fields"]["tid"]: t["fields"]["name"] for t in run.events("thread")}

@@ -78,7 +78,7 @@ def _():
             "names by " + order,
         )
         terminal.press("s")
-    expect("x\\x1b[2Jy\\x07" in terminal.text(), "a name told the terminal something")
+    expect("x\\x1b[2Jy\\x07" in terminal.text(), "a name commanded the terminal")
     quit_well(terminal)
 
 
@@ -236,11 +236,11 @@ def hidden_files(path):
 def _():
     path = new_path("live")
     recorder = start_recording(path, "--live", command=[program("shares"), "2.0"])
-    out, said = recorder.communicate(timeout=120)
-    equal(recorder.returncode, 0, "status: " + said)
-    lines = [line for line in said.splitlines() if line.startswith("aflame: ")]
+    out, reported = recorder.communicate(timeout=120)
+    equal(recorder.returncode, 0, "status: " + reported)
+    lines = [line for line in reported.splitlines() if line.startswith("aflame: ")]
     note("%d lines; the last: %s" % (len(lines), lines and lines[-1]))
-    expect(any(re.search(r"on CPUs .*; a [\d.]+%; b [\d.]+%", line) for line in lines), said)
+    expect(any(re.search(r"on CPUs .*; a [\d.]+%; b [\d.]+%", line) for line in lines), reported)
     expect("truth share.a" in out and "aflame" not in out, "the program's output: " + out)
     equal(hidden_files(path), [], "hidden files of the trace")
 
@@ -251,16 +251,16 @@ def _():
     script = "for i in 1 2 3 4; do %s >/dev/null; sleep 0.7; done" % program("cuda_paths")
     env = machine_with("driver", "cupti13", "runtime")
     recorder = start_recording(path, "--live", command=["/bin/sh", "-c", script], env=env)
-    said = recorder.communicate(timeout=120)[1]
-    equal(recorder.returncode, 0, "status: " + said)
+    reported = recorder.communicate(timeout=120)[1]
+    equal(recorder.returncode, 0, "status: " + reported)
     line = r"Mock GPU busy .*?, ([\d,]+) kernels \(.* a second\), most time in (\w+)"
-    told = re.findall(line, said)
-    note("%d times: %s" % (len(told), told))
-    counts = [number(count) for count, _ in told]
-    expect(counts and counts == sorted(counts), "kernels: %s in %s" % (counts, said))
+    shown = re.findall(line, reported)
+    note("%d times: %s" % (len(shown), shown))
+    counts = [number(count) for count, _ in shown]
+    expect(counts and counts == sorted(counts), "kernels: %s in %s" % (counts, reported))
     kernels = json.loads(must("report", "top", "--json", "-n", "0", path))["tables"][0]
     calls = sum(row["calls"] for row in kernels["rows"])
-    expect(counts[-1] <= calls, "%d kernels were told, and there were %d" % (counts[-1], calls))
+    expect(counts[-1] <= calls, "%d kernels were reported, and there were %d" % (counts[-1], calls))
 
 
 @case("record --live in a terminal keeps to the lowest rows, and the program writes above")

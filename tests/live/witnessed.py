@@ -17,8 +17,8 @@ from recording import read_numbers
 
 LIMIT_S = 120
 
-# Frames that are not the program's: what is said of the stack, and the kernel's own frames.
-SAID = re.compile(r"^\[(?!.*(: no symbol|: file gone|: file replaced)\]$)(?!unknown)[^]]*\]$")
+# Frames that are not the program's: what is reported of the stack, and the kernel's own frames.
+REPORTED = re.compile(r"^\[(?!.*(: no symbol|: file gone|: file replaced)\]$)(?!unknown)[^]]*\]$")
 KERNEL = re.compile(r"_\[k\]$")
 KERNEL_ONLY = "[kernel]_[k]"
 INLINED = re.compile(r"_\[i\]$")
@@ -85,7 +85,7 @@ def in_child(user, make, work):
             os.setuid(entry.pw_uid)
             make(work)
             status = 0
-        except Exception as failure:  # said, and the parent fails
+        except Exception as failure:  # reported, and the parent fails
             print(failure)
         finally:
             os._exit(status)
@@ -230,7 +230,7 @@ class Sampled:
         if frames[0] == "witness":
             return
         self.all_s += weight
-        own = [f for f in frames[1:] if not SAID.match(f)]
+        own = [f for f in frames[1:] if not REPORTED.match(f)]
         if not any(not KERNEL.search(f) for f in own):
             return
         self.program_s += weight

@@ -131,7 +131,8 @@ static bool activity_open(size_t needed)
 	}
 	for (size_t i = 0; activity_zeroed && i < activity_size; i++)
 		if (activity_buffer[i]) {
-			fprintf(stderr, "mock CUPTI: a buffer that is not zeroed, as was said\n");
+			fprintf(stderr,
+			        "mock CUPTI: a buffer that is not zeroed, as was reported\n");
 			abort();
 		}
 	if (activity_buffer && activity_size < needed)

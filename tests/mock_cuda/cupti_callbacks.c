@@ -1,7 +1,7 @@
 /*
- * Callbacks: one subscriber, who is told of the calls and resources that he enabled; and the small
+ * Callbacks: one subscriber, which gets the calls and resources that it enabled; and the small
  * questions that CUPTI answers. A call inside one of the runtime's has its number when the
- * runtime's calls are told, else one of its own.
+ * runtime's calls are reported, else one of its own.
  */
 #include "mock_cupti.h"
 
@@ -104,12 +104,12 @@ static void callback_enter(struct mock_call *call)
 {
 	const struct mock_call *outer = call->outer;
 
-	if (outer && outer->is_told && outer->domain == CUPTI_RUNTIME)
+	if (outer && outer->is_reported && outer->domain == CUPTI_RUNTIME)
 		call->correlation = outer->correlation;
 	else
 		call->correlation = atomic_fetch_add(&callback_last, 1) + 1;
-	call->is_told = callback_wants(call->domain, call->cbid);
-	if (call->is_told)
+	call->is_reported = callback_wants(call->domain, call->cbid);
+	if (call->is_reported)
 		callback_call(call, false);
 	call->is_launch = call->domain == CUPTI_DRIVER && callback_is_launch(call->cbid);
 	if (call->is_launch)
@@ -120,14 +120,14 @@ static void callback_leave(struct mock_call *call)
 {
 	if (call->is_launch)
 		cupti_pc_launching(-1);
-	if (call->is_told && callback_wants(call->domain, call->cbid))
+	if (call->is_reported && callback_wants(call->domain, call->cbid))
 		callback_call(call, true);
 }
 
 static void callback_resource(enum mock_resource what, struct CUctx_st *context, void *handle,
                               void *data)
 {
-	const struct callback_resource told = {context, handle, data};
+	const struct callback_resource reported = {context, handle, data};
 	const uint64_t now_ns = mock_now();
 
 	if (what == MOCK_MODULE_LOADED) {
@@ -137,7 +137,7 @@ static void callback_resource(enum mock_resource what, struct CUctx_st *context,
 	if (what == MOCK_MODULE_UNLOAD_STARTING)
 		cupti_pc_unload(context, data, false);
 	if (what < callback_nr_ids(CUPTI_RESOURCE) && callback_wants(CUPTI_RESOURCE, what))
-		callback_function(callback_arg, CUPTI_RESOURCE, what, &told);
+		callback_function(callback_arg, CUPTI_RESOURCE, what, &reported);
 	if (what == MOCK_MODULE_UNLOAD_STARTING)
 		cupti_pc_unload(context, data, true);
 	if (what == MOCK_CONTEXT_DESTROY_STARTING)
@@ -149,11 +149,11 @@ void cupti_fatal(void)
 	struct {
 		uint32_t error;
 		const char *message;
-	} told = {CALLBACK_FINALIZED_ERROR, "MOCK_CUPTI_FATAL_AFTER"};
+	} reported = {CALLBACK_FINALIZED_ERROR, "MOCK_CUPTI_FATAL_AFTER"};
 
 	cupti_activity_end();
 	if (callback_wants(CUPTI_STATE, CALLBACK_FATAL))
-		callback_function(callback_arg, CUPTI_STATE, CALLBACK_FATAL, &told);
+		callback_function(callback_arg, CUPTI_STATE, CALLBACK_FATAL, &reported);
 }
 
 static const struct mock_tool callback_tool = {

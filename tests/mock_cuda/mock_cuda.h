@@ -117,7 +117,7 @@ struct mock_call {
 	struct CUctx_st *context;
 	uint32_t correlation;
 	uint64_t data;
-	bool is_told; /* at the entry, so at the exit as well */
+	bool is_reported; /* at the entry, so at the exit as well */
 	bool is_launch;
 	struct mock_call *outer;
 };
@@ -174,7 +174,7 @@ const struct mock_tool *mock_tool(void);
 extern pthread_mutex_t mock_lock;
 
 /*
- * An API function is its call, told to the tool, around its work:
+ * An API function reports its call to the tool, around its work:
  *	MOCK_CALL(17, NULL, context_synchronize());
  * @params are laid out as CUPTI's cuXxx_params. Both exist for the mock of the runtime too.
  */

@@ -62,7 +62,7 @@ struct mock_record {
 
 /* cupti_records.c. Of @kind, 0 for one that there is not. */
 size_t cupti_record_size(uint32_t kind);
-/* The kind that @work is told as. */
+/* The kind that @work is reported as. */
 uint32_t cupti_record_kind(const struct mock_work *work);
 /* Fills @record; without its stamps when there are none. */
 void cupti_record_fill(struct mock_record *record, const struct mock_work *work, bool has_stamps);

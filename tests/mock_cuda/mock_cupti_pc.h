@@ -105,7 +105,7 @@ void cupti_pc_context_ends(struct CUctx_st *context);
 /* A launch begins (1), or is over (-1). */
 void cupti_pc_launching(int change);
 void cupti_pc_module(const struct mock_module_data *m);
-/* Before, and after, the tool is told that it goes. */
+/* Before, and after, the tool is reported that it goes. */
 void cupti_pc_unload(struct CUctx_st *context, const struct mock_module_data *m, bool is_after);
 
 #endif

@@ -227,15 +227,15 @@ int cuLaunchKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
                    struct CUstream_st *stream, void **params, void **extra)
 {
 	const struct cuda_launch_config config = MODULE_CONFIG;
-	const struct module_launch_params told = {function,
-	                                          {grid_x, grid_y, grid_z},
-	                                          {block_x, block_y, block_z},
-	                                          shared_bytes,
-	                                          stream,
-	                                          params,
-	                                          extra};
+	const struct module_launch_params params_seen = {function,
+	                                                 {grid_x, grid_y, grid_z},
+	                                                 {block_x, block_y, block_z},
+	                                                 shared_bytes,
+	                                                 stream,
+	                                                 params,
+	                                                 extra};
 
-	MOCK_CALL(307, &told, kernel_launch(&config, function, params));
+	MOCK_CALL(307, &params_seen, kernel_launch(&config, function, params));
 }
 
 int cuLaunchCooperativeKernel(struct CUfunc_st *function, unsigned grid_x, unsigned grid_y,
@@ -243,15 +243,15 @@ int cuLaunchCooperativeKernel(struct CUfunc_st *function, unsigned grid_x, unsig
                               unsigned shared_bytes, struct CUstream_st *stream, void **params)
 {
 	const struct cuda_launch_config config = MODULE_CONFIG;
-	const struct module_launch_params told = {function,
-	                                          {grid_x, grid_y, grid_z},
-	                                          {block_x, block_y, block_z},
-	                                          shared_bytes,
-	                                          stream,
-	                                          params,
-	                                          NULL};
+	const struct module_launch_params params_seen = {function,
+	                                                 {grid_x, grid_y, grid_z},
+	                                                 {block_x, block_y, block_z},
+	                                                 shared_bytes,
+	                                                 stream,
+	                                                 params,
+	                                                 NULL};
 
-	MOCK_CALL(477, &told, kernel_launch(&config, function, params));
+	MOCK_CALL(477, &params_seen, kernel_launch(&config, function, params));
 }
 
 int cuLaunchKernelEx(const struct cuda_launch_config *config, struct CUfunc_st *function,
@@ -261,8 +261,8 @@ int cuLaunchKernelEx(const struct cuda_launch_config *config, struct CUfunc_st *
 		const struct cuda_launch_config *config;
 		struct CUfunc_st *function;
 		void **params, **extra;
-	} told = {config, function, params, extra};
+	} params_seen = {config, function, params, extra};
 
-	MOCK_CALL(652, &told,
+	MOCK_CALL(652, &params_seen,
 	          config ? kernel_launch(config, function, params) : (int)CUDA_INVALID_VALUE);
 }

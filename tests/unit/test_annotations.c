@@ -134,7 +134,7 @@ static void names_are_cut_between_characters_and_before_numbers(void **state)
 	af_world_close(&w);
 }
 
-static void what_is_inside_is_told_by_the_whole_name(void **state)
+static void what_is_inside_is_reported_by_the_whole_name(void **state)
 {
 	struct af_world w = {.annotations = {.apart = true, .only = "step"}};
 
@@ -175,7 +175,7 @@ int main(void)
 	    cmocka_unit_test(a_depth_of_any_number_is_left_again),
 	    cmocka_unit_test(names_of_any_number_are_bounded),
 	    cmocka_unit_test(names_are_cut_between_characters_and_before_numbers),
-	    cmocka_unit_test(what_is_inside_is_told_by_the_whole_name),
+	    cmocka_unit_test(what_is_inside_is_reported_by_the_whole_name),
 	    cmocka_unit_test(operations_of_any_number_of_processes_are_bounded),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

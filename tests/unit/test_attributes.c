@@ -16,7 +16,7 @@
 
 static struct af_attributes all;
 
-static const struct af_frame_attributes *said(const char *text, const char *name)
+static const struct af_frame_attributes *reported(const char *text, const char *name)
 {
 	struct af_err err = {0};
 
@@ -36,7 +36,7 @@ static const char *value(const struct af_frame_attributes *f, bool of_link, cons
 
 static void each_attribute_has_its_place(void **state)
 {
-	const struct af_frame_attributes *f = said(
+	const struct af_frame_attributes *f = reported(
 	    "f\ttitle=a \"b\" <c>\thref=x?a=1&b=2\ttarget=_blank\tclass=k\tstyle=fill:red\tid=i"
 	    "\ta_extra=rel=\"n\" type = 't'\tg_extra=data-x=\"y=z\"\n",
 	    "f");
@@ -58,19 +58,19 @@ static void names_are_those_of_folded_text(void **state)
 	const char *text =
 	    "f_[k]\tid=k\nstd::v(int)\tid=v\n\tid=root\na b\tid=tab\nx<y>\tid=y\r\n\n";
 
-	assert_null(said(text, "f"));
+	assert_null(reported(text, "f"));
 	assert_string_equal(value(af_attributes_get(&all, "f", 1, AF_FRAME_KERNEL), 0, "id"), "k");
-	assert_string_equal(value(said(text, "std::v<int>"), false, "id"), "v");
-	assert_string_equal(value(said(text, ""), false, "id"), "root");
-	assert_string_equal(value(said(text, "a\tb"), false, "id"), "tab");
-	assert_string_equal(value(said(text, "x(y)"), false, "id"), "y");
-	assert_null(said(text, "unheard of"));
-	assert_null(said("", "f"));
+	assert_string_equal(value(reported(text, "std::v<int>"), false, "id"), "v");
+	assert_string_equal(value(reported(text, ""), false, "id"), "root");
+	assert_string_equal(value(reported(text, "a\tb"), false, "id"), "tab");
+	assert_string_equal(value(reported(text, "x(y)"), false, "id"), "y");
+	assert_null(reported(text, "unheard of"));
+	assert_null(reported("", "f"));
 }
 
 static void the_later_one_counts(void **state)
 {
-	const struct af_frame_attributes *f = said("f\tid=1\tclass=a\nf\tid=2\tid=3", "f");
+	const struct af_frame_attributes *f = reported("f\tid=1\tclass=a\nf\tid=2\tid=3", "f");
 
 	assert_string_equal(value(f, false, "id"), "3");
 	assert_null(value(f, false, "class"));
@@ -79,7 +79,8 @@ static void the_later_one_counts(void **state)
 
 static void nothing_is_no_value(void **state)
 {
-	const struct af_frame_attributes *f = said("f\t\ttitle=\thref=\tclass=\tg_extra= \t", "f");
+	const struct af_frame_attributes *f =
+	    reported("f\t\ttitle=\thref=\tclass=\tg_extra= \t", "f");
 
 	assert_null(f->title);
 	assert_null(f->href);
@@ -88,7 +89,7 @@ static void nothing_is_no_value(void **state)
 
 static void references_are_understood_once(void **state)
 {
-	const struct af_frame_attributes *f = said(
+	const struct af_frame_attributes *f = reported(
 	    "f\ttitle=&lt;&amp;lt;&#x41;&#66;&#10;&eacute;&#x20ac;&#x1f525;&&#0;&#xd800;&#x110000;"
 	    "&#99999999999;&lt\tg_extra=id='&quot;&apos;'\n",
 	    "f");
@@ -149,15 +150,16 @@ static void a_bad_line_is_named(void **state)
 
 static void what_harms_nothing_is_accepted(void **state)
 {
-	const struct af_frame_attributes *f = said("f\tstyle=fill:url(#x);stroke:rgb(1,2,3)\tdata-"
-	                                           "u=url(http://x)\thref=vscode://file/a.c:7"
-	                                           "\ttarget=javascript:\tdata-frames=1",
-	                                           "f");
+	const struct af_frame_attributes *f =
+	    reported("f\tstyle=fill:url(#x);stroke:rgb(1,2,3)\tdata-"
+	             "u=url(http://x)\thref=vscode://file/a.c:7"
+	             "\ttarget=javascript:\tdata-frames=1",
+	             "f");
 
 	assert_string_equal(f->href, "vscode://file/a.c:7");
 	assert_string_equal(value(f, false, "style"), "fill:url(#x);stroke:rgb(1,2,3)");
 	assert_string_equal(value(f, false, "data-u"), "url(http://x)");
-	assert_non_null(said("f\thref=javascript.html?javascript:", "f")->href);
+	assert_non_null(reported("f\thref=javascript.html?javascript:", "f")->href);
 }
 
 static void more_than_a_frame_can_have_is_refused(void **state)

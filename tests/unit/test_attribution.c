@@ -249,7 +249,7 @@ static void what_has_no_work_is_kept(void **state)
 	rig_close(r);
 }
 
-static void calls_are_told_where_kernels_run_one_by_one(void **state)
+static void calls_are_reported_where_kernels_run_one_by_one(void **state)
 {
 	struct rig *r = rig_open();
 
@@ -419,7 +419,7 @@ int main(void)
 	    cmocka_unit_test(one_path_is_exact_and_two_share),
 	    cmocka_unit_test(records_may_be_late),
 	    cmocka_unit_test(what_has_no_work_is_kept),
-	    cmocka_unit_test(calls_are_told_where_kernels_run_one_by_one),
+	    cmocka_unit_test(calls_are_reported_where_kernels_run_one_by_one),
 	    cmocka_unit_test(many_mixtures_add_up),
 	    cmocka_unit_test(times_next_to_each_other_add_up),
 	    cmocka_unit_test(a_window_that_is_cut_counts_by_when_its_kernels_ran),

@@ -189,7 +189,7 @@ static void hiding_charges_the_caller(void **state)
 static void one_name_on_two_sides(void **state)
 {
 	static const enum af_frame kinds[] = {AF_FRAME_NATIVE, AF_FRAME_INLINED, AF_FRAME_GPU};
-	struct af_buf said = {0}, words = {0};
+	struct af_buf reported = {0}, words = {0};
 	struct af_tree t;
 	struct af_hits h;
 	uint64_t total, self;
@@ -218,11 +218,11 @@ static void one_name_on_two_sides(void **state)
 	af_hits_free(&h);
 
 	af_hits_find(&h, &t, "matmul");
-	af_hits_choose(&h, &t, 0, &said);
+	af_hits_choose(&h, &t, 0, &reported);
 	af_hits_weight(&t, &h, 0, &total, &self);
 	assert_int_equal(total, 200);
-	af_buf_char(&said, 0);
-	assert_string_equal(said.data, "gpu:matmul, not host:matmul");
+	af_buf_char(&reported, 0);
+	assert_string_equal(reported.data, "gpu:matmul, not host:matmul");
 	const struct af_name_key inlined =
 	    af_name_key_of(&t, af_tree_name(&t, "matmul", 6, AF_FRAME_INLINED, 1));
 	af_function_words(&words, &t, &inlined);
@@ -235,13 +235,13 @@ static void one_name_on_two_sides(void **state)
 	af_buf_char(&words, 0);
 	assert_string_equal(words.data, "main");
 	af_hits_free(&h);
-	af_buf_free(&said);
+	af_buf_free(&reported);
 	af_buf_free(&words);
 	af_tree_close(&t);
 }
 
 /* Two libraries have a helper each, one of them inlined as well; a third one is of nobody knows. */
-static void functions_of_one_name_are_told_apart_by_their_module(void **state)
+static void functions_of_one_name_are_reported_apart_by_their_module(void **state)
 {
 	static const struct {
 		const char *module;
@@ -269,7 +269,7 @@ static void functions_of_one_name_are_told_apart_by_their_module(void **state)
 	    {"libc.so!helper", 0},
 	    {"python:liba.so!helper", 0},
 	};
-	struct af_buf said = {0}, words = {0};
+	struct af_buf reported = {0}, words = {0};
 	uint64_t total, self;
 	struct af_tree t;
 	struct af_hits h;
@@ -296,10 +296,10 @@ static void functions_of_one_name_are_told_apart_by_their_module(void **state)
 		af_hits_free(&h);
 	}
 	af_hits_find(&h, &t, "helper");
-	af_hits_choose(&h, &t, 0, &said);
+	af_hits_choose(&h, &t, 0, &reported);
 	assert_int_equal(h.nr, 1);
-	af_buf_char(&said, 0);
-	assert_string_equal(said.data, "!helper, not liba.so!helper, not libb.so!helper");
+	af_buf_char(&reported, 0);
+	assert_string_equal(reported.data, "!helper, not liba.so!helper, not libb.so!helper");
 	for (uint32_t i = 1; i < t.nr_names; i++) {
 		const struct af_name_key f = af_name_key_of(&t, i);
 		words.len = 0;
@@ -315,7 +315,7 @@ static void functions_of_one_name_are_told_apart_by_their_module(void **state)
 	assert_int_equal(len, strlen("liba.so!helper"));
 	assert_false(af_tree_is_qualified(&t, alone));
 	af_hits_free(&h);
-	af_buf_free(&said);
+	af_buf_free(&reported);
 	af_buf_free(&words);
 	af_tree_close(&t);
 }
@@ -435,7 +435,7 @@ int main(void)
 	    cmocka_unit_test(any_function_of_any_tree_adds_up),
 	    cmocka_unit_test(hiding_charges_the_caller),
 	    cmocka_unit_test(one_name_on_two_sides),
-	    cmocka_unit_test(functions_of_one_name_are_told_apart_by_their_module),
+	    cmocka_unit_test(functions_of_one_name_are_reported_apart_by_their_module),
 	    cmocka_unit_test(a_module_is_one_word_in_every_run),
 	    cmocka_unit_test(ids_stay_what_they_are),
 	    cmocka_unit_test(a_tree_is_cut_from_above),

@@ -46,7 +46,7 @@ static void send_registration(const char *dir, const struct af_registration *reg
 	struct msghdr msg = {
 	    .msg_name = &to, .msg_namelen = sizeof to, .msg_iov = &iov, .msg_iovlen = 1};
 
-	snprintf(to.sun_path, sizeof to.sun_path, "%s/door", dir);
+	snprintf(to.sun_path, sizeof to.sun_path, "%s/socket", dir);
 	if (fd >= 0) {
 		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
 		msg.msg_control = control.room;
@@ -57,7 +57,7 @@ static void send_registration(const char *dir, const struct af_registration *reg
 	close(s);
 }
 
-/* What is asked comes with an end of @ends; is it closed when the door has been looked at? */
+/* What is asked comes with an end of @ends; is it closed when the control socket was polled? */
 static bool is_answered(struct af_clients *d, const char *dir,
                         const struct af_registration *registration)
 {
@@ -76,7 +76,7 @@ static bool is_answered(struct af_clients *d, const char *dir,
 
 static void what_is_asked_is_answered_by_closing(void **state)
 {
-	char dir[] = "/tmp/aflame-door-XXXXXX";
+	char dir[] = "/tmp/aflame-socket-XXXXXX";
 	struct af_registration registration = {.process = 7, .pid = (uint32_t)getpid()};
 	struct af_clients clients;
 	struct af_err err;
@@ -117,7 +117,7 @@ static unsigned nr_open(void)
 /* A perf event is the only thing that is kept, and nobody is believed about another. */
 static void what_nobody_would_send_is_refused_and_counted(void **state)
 {
-	char dir[] = "/tmp/aflame-door-XXXXXX";
+	char dir[] = "/tmp/aflame-socket-XXXXXX";
 	struct af_registration registration = {
 	    .process = 7, .pid = (uint32_t)getpid(), .has_fd = 1};
 	struct af_clients clients;

@@ -1,6 +1,6 @@
 /*
  * Cubins of nvcc 13.0 and ptxas 12.4 (code/remake makes them): lines and inlined calls of every
- * instruction as nvdisasm 12.4 has them, by what it said when they were made and, where it is
+ * instruction as nvdisasm 12.4 has them, by what it printed when they were made and, where it is
  * found, by itself; and as CUPTI has them, where that is found. Names of inlined functions, which
  * neither tells, by the comments in the sources.
  */

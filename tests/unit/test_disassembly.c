@@ -165,7 +165,9 @@ static void without_one_names_are_left(void **state)
 	object_close(&o);
 }
 
-/* Asked once; what it said is taken from the cache then, and from none that others could write. */
+/*
+ * Asked once; what it reported is taken from the cache then, and from none that others could write.
+ */
 static void it_is_asked_once(void **state)
 {
 	char count[64], cache[64], line[64] = "";
@@ -199,7 +201,7 @@ static void it_is_asked_once(void **state)
 	object_close(&o);
 }
 
-static void those_that_fail_are_told(void **state)
+static void those_that_fail_are_reported(void **state)
 {
 	struct object o;
 
@@ -317,7 +319,7 @@ int main(void)
 	    cmocka_unit_test(garbage_is_borne),
 	    cmocka_unit_test(without_one_names_are_left),
 	    cmocka_unit_test(it_is_asked_once),
-	    cmocka_unit_test(those_that_fail_are_told),
+	    cmocka_unit_test(those_that_fail_are_reported),
 	    cmocka_unit_test(tools_keep_their_limits),
 	    cmocka_unit_test(it_is_as_the_decoder_has_it),
 	};

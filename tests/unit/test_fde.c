@@ -306,7 +306,7 @@ static int strip_this_program(char path[64])
 	return system(command);
 }
 
-static void functions_of_a_stripped_program_are_told_apart(void **state)
+static void functions_of_a_stripped_program_are_reported_apart(void **state)
 {
 	int (*const functions[])(int) = {first, second};
 	struct af_sym_answer named, unnamed;
@@ -374,7 +374,7 @@ static unsigned check_fdes(const char *path, struct af_sym_module *m)
 	return nr;
 }
 
-static void functions_are_told_apart_without_a_table_of_them(void **state)
+static void functions_are_reported_apart_without_a_table_of_them(void **state)
 {
 	char path[] = "/tmp/af_test_fde.XXXXXX", command[256];
 	int fd = mkstemp(path);
@@ -402,7 +402,7 @@ static size_t module_in(const char *text)
 	return af_bounds_name_module(text, strlen(text));
 }
 
-static void a_name_by_bounds_is_told_from_a_name(void **state)
+static void a_name_by_bounds_is_reported_from_a_name(void **state)
 {
 	struct af_buf b = {0};
 
@@ -431,9 +431,9 @@ int main(void)
 	    cmocka_unit_test(a_part_belongs_to_the_function_it_jumps_back_into),
 	    cmocka_unit_test(a_function_is_no_part),
 	    cmocka_unit_test(damaged_parts_are_read_inside_their_bounds),
-	    cmocka_unit_test(functions_of_a_stripped_program_are_told_apart),
-	    cmocka_unit_test(functions_are_told_apart_without_a_table_of_them),
-	    cmocka_unit_test(a_name_by_bounds_is_told_from_a_name),
+	    cmocka_unit_test(functions_of_a_stripped_program_are_reported_apart),
+	    cmocka_unit_test(functions_are_reported_apart_without_a_table_of_them),
+	    cmocka_unit_test(a_name_by_bounds_is_reported_from_a_name),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -151,7 +151,7 @@ static void tree_unpacks_to_its_columns(void **state)
 }
 
 /* The blob has differences from what 3, 5, 7, 300 samples let expect. */
-static void a_weight_is_told_by_another(void **state)
+static void a_weight_is_reported_by_another(void **state)
 {
 	static const uint64_t samples[] = {3, 5, 7, 300}, times[] = {300, 510, 690, 30004};
 	/*
@@ -345,7 +345,7 @@ static unsigned count(const char *page, const char *needle)
 	return nr;
 }
 
-static void fractions_of_a_count_are_told_to_the_viewer(void **state)
+static void fractions_of_a_count_are_reported_to_the_viewer(void **state)
 {
 	static const struct af_tree_weight millionths = {"samples", "samples", 1000000};
 	struct af_tree t;
@@ -435,13 +435,13 @@ int main(void)
 	    cmocka_unit_test(base64_is_that_of_the_rfc),
 	    cmocka_unit_test(text_stands_for_any_bytes),
 	    cmocka_unit_test(tree_unpacks_to_its_columns),
-	    cmocka_unit_test(a_weight_is_told_by_another),
+	    cmocka_unit_test(a_weight_is_reported_by_another),
 	    cmocka_unit_test(names_unpack_in_order_with_their_kinds),
 	    cmocka_unit_test(names_are_in_their_files),
 	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
 	    cmocka_unit_test(two_trees_share_names_and_kinds_keep_them_apart),
 	    cmocka_unit_test(same_shapes_give_the_same_bytes),
-	    cmocka_unit_test(fractions_of_a_count_are_told_to_the_viewer),
+	    cmocka_unit_test(fractions_of_a_count_are_reported_to_the_viewer),
 	    cmocka_unit_test(no_text_becomes_markup),
 	    cmocka_unit_test(policy_names_the_digests_of_script_and_style),
 	    cmocka_unit_test(unknown_weight_is_refused),

@@ -120,7 +120,7 @@ static void a_comma_before_a_bracket_is_forgiven(void **state)
 	expect("{\"a\":1,}", "{k(a)n(1)}");
 }
 
-static void truncation_anywhere_is_told(void **state)
+static void truncation_anywhere_is_reported(void **state)
 {
 	const char *text = "{\"a\": [1, \"t\\u20acx\", {\"b\": true}]}";
 
@@ -299,7 +299,7 @@ int main(void)
 	    cmocka_unit_test(escapes_that_do_not_exist_stay),
 	    cmocka_unit_test(words_that_are_no_numbers_are_tokens),
 	    cmocka_unit_test(a_comma_before_a_bracket_is_forgiven),
-	    cmocka_unit_test(truncation_anywhere_is_told),
+	    cmocka_unit_test(truncation_anywhere_is_reported),
 	    cmocka_unit_test(what_is_no_json_is_an_error_with_its_place),
 	    cmocka_unit_test(depth_has_a_limit),
 	    cmocka_unit_test(a_long_string_is_cut),

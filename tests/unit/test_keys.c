@@ -29,7 +29,7 @@ static void collide(uint64_t text[2], const uint64_t from[2], uint64_t first)
 	text[1] = step(start, first) ^ step(start, from[0]) ^ from[1];
 }
 
-static void keys_of_one_hash_are_told_apart(void **state)
+static void keys_of_one_hash_are_reported_apart(void **state)
 {
 	const uint64_t from[2] = {7, 11};
 	struct af_keys keys = {0};
@@ -126,7 +126,7 @@ static void numbers_spread(void **state)
 int main(int argc, char **argv)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(keys_of_one_hash_are_told_apart),
+	    cmocka_unit_test(keys_of_one_hash_are_reported_apart),
 	    cmocka_unit_test(every_byte_counts),
 	    cmocka_unit_test(each_process_has_a_seed_of_its_own),
 	    cmocka_unit_test(numbers_spread),

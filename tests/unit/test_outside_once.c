@@ -70,7 +70,7 @@ static void thread_of_the_same_number_begins_anew(void **state)
 
 	(void)state;
 	assert_true(af_outside_once_speaks(&w.once, TID, OF_A, 100));
-	/* Told of before the last samples of the one before it. */
+	/* Reported before the last samples of the one before it. */
 	af_outside_once_begin(&w.once, TID, 200);
 	assert_false(af_outside_once_speaks(&w.once, TID, OF_B, 150));
 	assert_true(af_outside_once_speaks(&w.once, TID, OF_B, 210));

@@ -294,7 +294,7 @@ static void threads_and_handlers_share_the_table(void **state)
 static _Atomic bool adding;
 static struct fake_str forked_name, forked_file;
 
-static void *add_until_told(void *arg)
+static void *add_until_reported(void *arg)
 {
 	struct fake_code c = code(0, 1, &forked_name, &forked_file);
 
@@ -322,7 +322,7 @@ static void forked_child_waits_for_no_thread_of_its_parent(void **state)
 	forked_name = ascii("forked");
 	forked_file = ascii("f");
 	adding = true;
-	pthread_create(&thread, NULL, add_until_told, NULL);
+	pthread_create(&thread, NULL, add_until_reported, NULL);
 	for (int i = 0; i < 50; i++) {
 		pid_t pid = fork();
 		if (!pid)

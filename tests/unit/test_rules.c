@@ -1,4 +1,4 @@
-/* Rules packed into words, and rules told by instructions where no table covers them. */
+/* Rules packed into words, and rules reported by instructions where no table covers them. */
 #include "inject/walk/unwinder.h"
 
 #include <setjmp.h>

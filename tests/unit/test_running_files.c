@@ -59,7 +59,7 @@ static uint64_t now_ns(clockid_t clock)
 	return (uint64_t)t.tv_sec * 1000000000u + (uint64_t)t.tv_nsec;
 }
 
-/* Until the child has said that it is ready by closing its end. */
+/* Until the child has reported that it is ready by closing its end. */
 static void wait_ready(int fd)
 {
 	char byte;
@@ -297,7 +297,7 @@ static void a_map_in_another_namespace_is_found(void **state)
 	}
 }
 
-static void a_map_of_another_user_is_told_of(void **state)
+static void a_map_of_another_user_is_reported_of(void **state)
 {
 	struct af_search_paths where = search_paths();
 	struct af_sym_task *task = af_sym_task_open();
@@ -415,7 +415,7 @@ int main(int argc, char **argv)
 	    cmocka_unit_test(a_file_deleted_under_a_process_is_read_through_it),
 	    cmocka_unit_test(a_file_replaced_under_a_process_is_read_through_it),
 	    cmocka_unit_test(a_map_in_another_namespace_is_found),
-	    cmocka_unit_test(a_map_of_another_user_is_told_of),
+	    cmocka_unit_test(a_map_of_another_user_is_reported_of),
 	    cmocka_unit_test(a_dump_is_found_by_its_mapping),
 	    cmocka_unit_test(processes_are_known_by_when_they_began),
 	};

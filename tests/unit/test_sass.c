@@ -1,5 +1,5 @@
 /*
- * The decoder of NVIDIA's instructions against what nvdisasm 12.4 said of them (sass/remake,
+ * The decoder of NVIDIA's instructions against what nvdisasm 12.4 reported of them (sass/remake,
  * sass/truth.py), and what it tells of waiting, in kernels of which that is known.
  */
 #include <setjmp.h>
@@ -173,7 +173,7 @@ static void opcodes_are_nvdisasms(void **state)
 	free(text);
 }
 
-static void unknown_is_told(void **state)
+static void unknown_is_reported(void **state)
 {
 	uint8_t word[AF_SASS_BYTES] = {0x5a, 0x9e};
 	char text[AF_SASS_TEXT_MAX];
@@ -406,7 +406,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(instructions_are_nvdisasms),
 	    cmocka_unit_test(opcodes_are_nvdisasms),
-	    cmocka_unit_test(unknown_is_told),
+	    cmocka_unit_test(unknown_is_reported),
 	    cmocka_unit_test(a_chase_waits_for_itself),
 	    cmocka_unit_test(a_sum_waits_for_its_load),
 	    cmocka_unit_test(shared_memory_is_waited_for),

@@ -127,15 +127,15 @@ static void a_name_cannot_leave_its_place(void **state)
 	free(svg);
 }
 
-static void what_is_said_of_a_frame_cannot_leave_its_place(void **state)
+static void what_is_reported_of_a_frame_cannot_leave_its_place(void **state)
 {
-	const char *said = "a\ttitle=</title><script>]]>\thref=\"><script>\tclass=\"><script>\t"
-			   "a_extra=rel='\"><script>]]>'\tid=\xff\xef\xbf\xbe\tdata-x=]]>\n";
+	const char *reported = "a\ttitle=</title><script>]]>\thref=\"><script>\tclass=\"><script>\t"
+			       "a_extra=rel='\"><script>]]>'\tid=\xff\xef\xbf\xbe\tdata-x=]]>\n";
 	struct af_attributes attributes;
 	const struct af_picture p = {.attributes = &attributes};
 	struct af_err err = {0};
 
-	assert_int_equal(af_attributes_open(&attributes, said, strlen(said), "f", &err), 0);
+	assert_int_equal(af_attributes_open(&attributes, reported, strlen(reported), "f", &err), 0);
 	char *svg = draw("a;b 1\n", &p, &err);
 	assert_null(strstr(svg, "<script>"));
 	assert_ptr_equal(strstr(svg, "]]>"), strstr(svg, "]]></script>"));
@@ -379,7 +379,7 @@ int main(void)
 	    cmocka_unit_test(labels_say_name_weight_and_share),
 	    cmocka_unit_test(frames_below_the_minimum_width_are_left_out),
 	    cmocka_unit_test(a_name_cannot_leave_its_place),
-	    cmocka_unit_test(what_is_said_of_a_frame_cannot_leave_its_place),
+	    cmocka_unit_test(what_is_reported_of_a_frame_cannot_leave_its_place),
 	    cmocka_unit_test(remembered_colors_are_drawn_and_new_ones_remembered),
 	    cmocka_unit_test(the_script_ends_no_section_early),
 	    cmocka_unit_test(a_difference_counts_whole_subtrees),

@@ -310,7 +310,7 @@ static void a_file_that_was_replaced_gives_no_names(void **state)
 	}
 }
 
-static void baking_again_replaces_the_names(void **state)
+static void symbolizing_again_replaces_the_names(void **state)
 {
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
@@ -323,7 +323,7 @@ static void baking_again_replaces_the_names(void **state)
 	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 
-	/* What cannot be written is told, and the old names stay. */
+	/* What cannot be written is reported, and the old names stay. */
 	snprintf(builder, sizeof builder, "%s/.symbols.tmp", b->dir);
 	assert_int_not_equal(access(builder, F_OK), 0);
 	assert_int_equal(mkdir(builder, 0700), 0);
@@ -343,7 +343,7 @@ static void a_trace_without_stacks_needs_no_names(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* What one SYMBOL or NOTE of the job's stream said. */
+/* What one SYMBOL or NOTE of the job's stream reported. */
 struct task_reported {
 	uint32_t sources[8], nr, nr_notes;
 	char modules[8][64], functions[8][64], note[256];
@@ -524,7 +524,7 @@ int main(void)
 	    bench_test(what_only_the_recorder_saw_mapped_gives_names),
 	    bench_test(what_the_recorder_saw_twice_is_not_believed),
 	    bench_test(a_file_that_was_replaced_gives_no_names),
-	    bench_test(baking_again_replaces_the_names),
+	    bench_test(symbolizing_again_replaces_the_names),
 	    bench_test(a_trace_without_stacks_needs_no_names),
 	    bench_test(kernel_addresses_are_those_of_process_0),
 	    bench_test(a_kernel_without_names_is_explained),

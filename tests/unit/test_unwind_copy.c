@@ -307,7 +307,7 @@ NOINLINE static void cut_at(uint64_t most, struct walk *w)
 	walk_from(&here, most, w);
 }
 
-static void a_copy_that_ends_is_said(void **state)
+static void a_copy_that_ends_is_reported(void **state)
 {
 	struct walk whole, cut;
 	uint32_t last = 0;
@@ -328,7 +328,7 @@ static void a_copy_that_ends_is_said(void **state)
 	assert_int_equal(whole.nr, cut.nr);
 }
 
-static void a_file_that_is_missing_is_said(void **state)
+static void a_file_that_is_missing_is_reported(void **state)
 {
 	struct walk w;
 
@@ -347,8 +347,8 @@ int main(void)
 	    cmocka_unit_test(every_instruction_of_odd_frames),
 	    cmocka_unit_test(every_instruction_of_the_vdso),
 	    cmocka_unit_test(a_signal_handler_is_left_as_by_libgcc),
-	    cmocka_unit_test(a_copy_that_ends_is_said),
-	    cmocka_unit_test(a_file_that_is_missing_is_said),
+	    cmocka_unit_test(a_copy_that_ends_is_reported),
+	    cmocka_unit_test(a_file_that_is_missing_is_reported),
 	};
 
 	stack_end = (uint64_t)(uintptr_t)environ & ~UINT64_C(7);

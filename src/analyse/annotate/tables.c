@@ -1,4 +1,4 @@
-/* An annotated kernel as tables; what they hold is said in annotate.h. */
+/* An annotated kernel as tables, which annotate.h describes. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -56,7 +56,7 @@ static uint32_t only_process(const struct af_tree *t)
 	           : 0;
 }
 
-/* @names, of which it has been told by now, are to be freed. */
+/* Both sides are known now, so the caller frees @names. */
 static void side_add(struct af_difference *d, struct side *s, uint32_t column, uint32_t *names)
 {
 	const struct af_tree *src = s->of->tree;

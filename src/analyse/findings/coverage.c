@@ -1,6 +1,6 @@
 /*
  * What the findings stand on: CPU time used that no sample is of, and CPU time that was sampled
- * twice. That is said first, and what draws on shares of it, or of device work that is missing, is
+ * twice. These come first, and what draws on shares of it, or of device work that is missing, is
  * withheld.
  */
 #include <stdlib.h>
@@ -238,7 +238,7 @@ static bool shares_are_wrong(const struct af_coverage *c, const struct af_covera
 
 /*
  * By row of the coverage: are shares of the process wrong, its own or those of the processes that
- * it is one of too many of to be told of alone? To be freed.
+ * it belongs to, which are too many to be named alone? The caller frees it.
  */
 static bool *processes_wrong(const struct af_coverage *c)
 {
@@ -301,7 +301,7 @@ static const char *withheld_add(struct findings *s, const char *reported, const 
 	                      x->function ? findings_short(s, x->function) : "");
 }
 
-/* Those from @from on that keep their place; the others are said by name. */
+/* Those from @from on that keep their place; the others are listed by name. */
 static const char *withhold(struct findings *s, uint32_t from, bool all, uint32_t *nr)
 {
 	const char *reported = "";

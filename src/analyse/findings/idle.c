@@ -206,7 +206,7 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 	x->id = w->name.id;
 }
 
-/* What would have told; of imported traces, and where it was recorded, nothing is known. */
+/* What would have recorded it. Of imported traces, and of what was recorded, nothing is known. */
 static const char *recording_text(const struct findings *s)
 {
 	return s->sampled_here && !findings_table(s, "blocked")
@@ -313,7 +313,9 @@ static uint64_t row_edge(const struct af_table *t, uint32_t row, bool after)
 	return findings_value(after ? &is->after_ns : &is->before_ns);
 }
 
-/* The row of the least time before (or after) work: what devices have in common is said once. */
+/*
+ * The row of the least time before (or after) work: what devices have in common is reported once.
+ */
 static uint32_t least_row(const struct af_table *t, const uint32_t *reported, bool after)
 {
 	uint32_t best = UINT32_MAX;

@@ -263,7 +263,9 @@ static void find_jit(struct findings *s)
 	free(mine);
 }
 
-/* CPU time of the stacks that have the frame @pattern; @is goes on where that time was told. */
+/*
+ * CPU time of the stacks that have the frame @pattern; @is continues the sentence after that time.
+ */
 static void find_marked(struct findings *s, const char *kind, const char *pattern, const char *is,
                         const char *helps)
 {

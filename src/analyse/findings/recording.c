@@ -8,7 +8,7 @@
 #include "trace/event.h"
 #include "trace/kinds.h"
 
-/* Java's compiled code keeps frame pointers only where it is told to. */
+/* Java's compiled code keeps frame pointers only with an option. */
 static bool is_jvm(const char *module)
 {
 	return module && strstr(module, "/libjvm.so");

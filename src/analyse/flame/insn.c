@@ -170,24 +170,24 @@ static void draw_found(struct flame_insn *d, const struct af_launch_group *launc
 }
 
 /* The job @is, NULL when it has no samples. */
-static const struct af_launch_group *insn_job(const struct flame_insn *d,
-                                              const struct af_launch_group_key *is)
+static const struct af_launch_group *insn_launch_group(const struct flame_insn *d,
+                                                       const struct af_launch_group_key *is)
 {
 	const struct af_attribution *a = d->results->attribution;
-	int64_t at = a ? af_attribution_job(a, is) : -1;
+	int64_t at = a ? af_attribution_group(a, is) : -1;
 
 	return at >= 0 && a->launch_groups[at].parts ? &a->launch_groups[at] : NULL;
 }
 
 bool flame_insn_has(const struct flame_insn *d, const struct af_launch_group_key *is)
 {
-	return d->samples && insn_job(d, is);
+	return d->samples && insn_launch_group(d, is);
 }
 
 void flame_insn_draw(struct flame_insn *d, const struct af_launch_group_key *is, uint32_t node,
                      uint64_t time_ns)
 {
-	const struct af_launch_group *launch_group = insn_job(d, is);
+	const struct af_launch_group *launch_group = insn_launch_group(d, is);
 
 	if (launch_group)
 		draw_found(d, launch_group, node, time_ns);

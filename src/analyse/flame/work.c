@@ -265,9 +265,9 @@ static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32
 	return af_frames_under(t, node, "[backward]", AF_FRAME_MARK);
 }
 
-uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                         const struct af_launch_group_key *is, bool matched,
-                         const struct af_query *query)
+uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                           const struct af_launch_group_key *is, bool matched,
+                           const struct af_query *query)
 {
 	uint32_t node = flame_process(t, w, is->process, query->group);
 
@@ -288,11 +288,11 @@ uint32_t flame_job_stack(struct af_tree *t, struct af_tree *scratch, const struc
 	return node;
 }
 
-uint32_t flame_job_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                        const struct af_launch_group_key *is, bool matched,
-                        const struct af_query *query)
+uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
+                          const struct af_launch_group_key *is, bool matched,
+                          const struct af_query *query)
 {
-	uint32_t node = flame_job_stack(t, scratch, w, is, matched, query);
+	uint32_t node = flame_group_stack(t, scratch, w, is, matched, query);
 
 	if (is->node && is->op == AF_OP_GRAPH)
 		return node;
@@ -381,7 +381,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;
 		bool matched = f->sites[launch_group->site].matched;
-		uint32_t node = flame_job_node(t, &scratch, w, &key, matched, query);
+		uint32_t node = flame_group_node(t, &scratch, w, &key, matched, query);
 		flame_insn_draw(&insn, &key, node, launch_group->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, launch_group->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, launch_group->bytes);

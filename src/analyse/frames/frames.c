@@ -308,7 +308,7 @@ static bool starts_with(const char *text, const char *start)
 enum frame_cuda {
 	FRAME_CUDA_NOT,
 	FRAME_CUDA_BELOW,   /* the driver, and what is called back by it */
-	FRAME_CUDA_WITHIN,  /* the runtime, within itself */
+	FRAME_CUDA_INSIDE,  /* the runtime, within itself */
 	FRAME_CUDA_RUNTIME, /* a function of the runtime's interface */
 };
 
@@ -328,9 +328,9 @@ static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stac
 	    starts_with(module, "libaflame.so"))
 		return FRAME_CUDA_BELOW;
 	if (starts_with(name, "libcudart_static_") || starts_with(name, "__cudart"))
-		return FRAME_CUDA_WITHIN;
+		return FRAME_CUDA_INSIDE;
 	if (starts_with(module, "libcudart.so"))
-		return starts_with(name, "cuda") ? FRAME_CUDA_RUNTIME : FRAME_CUDA_WITHIN;
+		return starts_with(name, "cuda") ? FRAME_CUDA_RUNTIME : FRAME_CUDA_INSIDE;
 	return starts_with(name, "cuda") ? FRAME_CUDA_RUNTIME : FRAME_CUDA_NOT;
 }
 
@@ -342,7 +342,7 @@ static uint32_t frames_below_call(const struct af_world *w, const struct af_stac
 	while (first < stack->nr && frame_cuda(w, stack, first) == FRAME_CUDA_BELOW)
 		first++;
 	uint32_t at = first;
-	while (at < stack->nr && frame_cuda(w, stack, at) == FRAME_CUDA_WITHIN)
+	while (at < stack->nr && frame_cuda(w, stack, at) == FRAME_CUDA_INSIDE)
 		at++;
 	bool runtime = at < stack->nr && frame_cuda(w, stack, at) == FRAME_CUDA_RUNTIME;
 	return runtime ? at : first;

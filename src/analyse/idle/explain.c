@@ -227,7 +227,7 @@ static bool is_long(const struct idle *i, uint64_t ns)
  */
 enum { AHEAD_NS = 10000000 };
 
-/* Was the thread waiting for the device when it ran out of work: for what it had last been told? */
+/* Did the thread wait for the device when it ran out of work: for the work it was last given? */
 static bool is_drained(const struct idle_device *d, const struct idle_piece *ends, uint32_t process,
                        uint64_t from_ns)
 {

@@ -4,7 +4,8 @@
  * The work of a device, laid over one another, leaves gaps. A gap is explained by the thread whose
  * call asked for the work that ends it: by that thread's calls of the device's API and its waits,
  * which are known to the nanosecond, and by the samples that found it on a CPU outside of both,
- * which are added up and never made more than there was time for. What nothing tells of is said.
+ * which are added up and never made more than there was time for. Time that nothing explains is
+ * reported as such.
  *
  *	{ idle_call | idle_wait | idle_tick | idle_work → idle_settle }* → idle_end → read
  *	→ idle_free
@@ -39,7 +40,7 @@ enum {
 	AF_IDLE_SETTLE = 1 << 20, /* records between two settlings */
 	AF_IDLE_HELD = 1 << 22,   /* records that are held at most, besides work */
 	AF_IDLE_WORKS = 1 << 21,  /* works that are: of more the earlier half is settled sooner */
-	AF_IDLE_LONGEST = 1000,   /* gaps that are told one by one */
+	AF_IDLE_LONGEST = 1000,   /* gaps that are listed one by one */
 	AF_IDLE_CAUSES = 16       /* of each of them */
 };
 
@@ -210,7 +211,7 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
 /* How much of @sum is believed: samples never add up to more than was left. */
 uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum);
 
-/* What is said of it all. */
+/* The tree of all idle time by its reasons. */
 void idle_tree(struct idle_names *n, struct af_results *out);
 void idle_table_shared(struct idle_names *n, struct af_tables *f);
 void idle_table_verdict(struct idle_names *n, struct af_tables *f);

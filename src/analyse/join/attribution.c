@@ -89,7 +89,7 @@ static void window_empty(struct attribution_private *p, struct attribution_windo
 	win->nr = win->cap = 0;
 }
 
-/* Windows of which no event told; they may still be held when all else is settled. */
+/* Windows that no event described; they may still be held when all else is settled. */
 static void attribution_give_up_unknown(struct af_attribution *a, const struct af_world *w)
 {
 	struct attribution_private *p = a->private_;
@@ -381,7 +381,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w)
 	found_deal(a);
 }
 
-int64_t af_attribution_job(const struct af_attribution *a, const struct af_launch_group_key *is)
+int64_t af_attribution_group(const struct af_attribution *a, const struct af_launch_group_key *is)
 {
 	const uint64_t *slot =
 	    a->private_ ? af_keys_get(&a->private_->by_launch_group, is, sizeof *is) : NULL;

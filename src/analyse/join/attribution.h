@@ -169,7 +169,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w);
 void af_attribution_free(struct af_attribution *a);
 
 /* The index of the job, -1 when it had no work since samples began. */
-int64_t af_attribution_job(const struct af_attribution *a, const struct af_launch_group_key *is);
+int64_t af_attribution_group(const struct af_attribution *a, const struct af_launch_group_key *is);
 
 /*
  * The share of @whole for @parts of @all, when @before parts had theirs: consecutive shares add up

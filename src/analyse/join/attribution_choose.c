@@ -130,7 +130,7 @@ static void share_callers(struct af_attribution *a, const struct af_world *w, ui
 	}
 }
 
-/* Of graphs that were timed as a whole no kernel is told. */
+/* Graphs that were timed as a whole have no kernels of their own. */
 static void share_graphs(struct af_attribution *a)
 {
 	struct attribution_private *p = a->private_;

@@ -88,7 +88,7 @@ static void side_make_room(struct launches_table *t)
 }
 
 /* Out of the window: keep what may still get work. */
-static void put_aside(struct launches_table *t, const struct launches_call *c)
+static void call_put_away(struct launches_table *t, const struct launches_call *c)
 {
 	if (!c->used || !c->waits || (c->worked && !c->many))
 		return;
@@ -129,13 +129,13 @@ void launches_put(struct launches_table *t, const struct launches_call *c)
 		slot = window_slot(t, c->id);
 	}
 	if (slot->used && slot->id > c->id) {
-		put_aside(t, &put);
+		call_put_away(t, &put);
 		return;
 	}
 	if (slot->used && slot->id == c->id)
 		put.worked |= slot->worked;
 	else
-		put_aside(t, slot);
+		call_put_away(t, slot);
 	*slot = put;
 }
 

@@ -12,7 +12,7 @@ struct cause_maker {
 	struct af_coverage *c;
 };
 
-/* What was said of one process: by all its images. */
+/* The notes of one process, from all its images. */
 struct evidence {
 	uint64_t count[AF_UNSAMPLED_END], cpu_ns[AF_UNSAMPLED_END];
 };

@@ -202,7 +202,7 @@ static bool share_out(struct used_maker *m, const struct used_row *up, uint64_t 
 
 /*
  * What the children of @row used, by its own account, and nobody has yet. A little is what they
- * used after they had said what they used: 10 ms of each, and a twentieth.
+ * used after they had reported their use: 10 ms of each, and a twentieth.
  */
 static void rest_share(struct used_maker *m, uint32_t row)
 {

@@ -129,7 +129,7 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 		heat_intervals_add(h, query, &piece);
 }
 
-/* Which code it was: the window may be told after its samples. */
+/* Which code it was: the window may come after its samples. */
 static void heat_sampled(struct heat *h, const struct af_event *ev)
 {
 	struct af_ev_gpu_sample s;

@@ -68,7 +68,7 @@ static bool series_period(struct heat_bins *series, struct af_period *period)
 /*
  * In ns. What is fine may hide what is coarse, as kernels do the steps that they are of: the series
  * is looked at in stretches that are longer and longer, and what comes out much clearer counts.
- * Nothing is to be told of what is shorter than what a sample stands for.
+ * Periods shorter than the time that a sample stands for are not reported.
  */
 static struct af_period heat_period(struct heat *h)
 {

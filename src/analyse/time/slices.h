@@ -54,7 +54,7 @@ struct af_track {
 	uint32_t lane;          /* from 0: which of the tracks of that name and parent */
 	const char *name;       /* lives as long as the rows */
 	enum af_cell_unit unit; /* of a counter */
-	const char *in_job;     /* of a process: its rank, or NULL */
+	const char *in_rank;    /* of a process: its rank, or NULL */
 };
 
 /*

@@ -129,7 +129,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .end_ns = work.end_ns,
 	    .name = timeline_name(t, work_name(&t->world, work.descriptor)),
 	    .stack =
-		trees ? timeline_trees_job(t, &work)
+		trees ? timeline_trees_group(t, &work)
 		      : timeline_call_stack(t, work.process, work.path, work.function, work.node),
 	    .descriptor = work.descriptor,
 	    .graph = work.node ? t->world.nodes[work.node].graph : 0,

@@ -132,7 +132,7 @@ bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
 /* The node of a thread's stack location at this time, and of the job of @work. */
 uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_location *at,
                               uint32_t tid);
-uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work);
+uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work);
 void timeline_trees_free(struct af_timeline *t);
 
 /* The trace has ended: ends the open ranges and runs. */

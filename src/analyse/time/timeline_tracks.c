@@ -63,7 +63,7 @@ uint32_t timeline_process(struct af_timeline *t, uint32_t image)
 	    .name = !process        ? "aflame record"
 	            : p && *p->name ? rank ? text_of(t, "rank %s · %s", rank, p->name) : p->name
 	                            : "[unknown process]",
-	    .in_job = rank,
+	    .in_rank = rank,
 	};
 	return (uint32_t)(*slot = af_rows_track(&t->rows, &track));
 }

@@ -70,15 +70,15 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 	return (uint32_t)*slot;
 }
 
-uint32_t timeline_trees_job(struct af_timeline *t, const struct af_work *work)
+uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 {
 	const struct af_launch_group_key is = flame_key(&t->world, work);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
 	if (fresh)
-		*slot = flame_job_node(&t->stacks, &t->scratch, &t->world, &is, work->matched != 0,
-		                       t->query.trees);
+		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is,
+		                         work->matched != 0, t->query.trees);
 	return (uint32_t)*slot;
 }
 

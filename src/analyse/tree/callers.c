@@ -106,7 +106,7 @@ void af_hits_function(struct af_hits *h, const struct af_tree *t, uint32_t name)
 	hits_count(h, t);
 }
 
-/* Names may hold NULs and need not end in one: the C library is told where they end. */
+/* Names may hold NULs and need not end in one: the C library gets their length. */
 static bool name_matches(const regex_t *re, const char *text, size_t len)
 {
 	regmatch_t part = {.rm_so = 0, .rm_eo = (regoff_t)len};

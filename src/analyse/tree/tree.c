@@ -122,7 +122,7 @@ uint32_t af_tree_name(struct af_tree *t, const char *text, size_t len, enum af_f
 	return tree_name_of(t, text, len, frame, 0, 0, borrowed);
 }
 
-/* Mostly the same text is told again, at the same address. */
+/* Mostly the same text comes again, at the same address. */
 static void name_in(struct af_tree *t, uint32_t name, const char *module)
 {
 	struct tree_name *n = &t->private_->names[name];

@@ -15,7 +15,7 @@ struct family_node {
 	uint64_t busy_ns;
 };
 
-/* What is said of a process below is said of the ordinal of its last image. */
+/* Below, a process is known by the ordinal of its last image. */
 struct family_maker {
 	const struct af_world *w;
 	const bool *there;

@@ -19,7 +19,7 @@
 #include "base/scope.h"
 #include "base/system/rights.h"
 
-enum { LOOK = O_PATH | O_CLOEXEC, READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
+enum { INSPECT = O_PATH | O_CLOEXEC, READ = O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY };
 
 static int type_refused(const struct stat *st)
 {
@@ -53,7 +53,7 @@ int af_open_regular(int dirfd, const char *name, int flags)
 {
 	struct stat st;
 
-	scope_close int looked = openat(dirfd, name, LOOK | flags);
+	scope_close int looked = openat(dirfd, name, INSPECT | flags);
 	if (looked < 0 || fstat(looked, &st))
 		return -errno;
 	int rc = type_refused(&st);
@@ -61,7 +61,7 @@ int af_open_regular(int dirfd, const char *name, int flags)
 }
 
 /* Before Linux 5.6, or where openat2(2) is forbidden: through no link at all. */
-static int look_below(int root, const char *path)
+static int inspect_below(int root, const char *path)
 {
 	char part[NAME_MAX + 1];
 	scope_close int at = fcntl(root, F_DUPFD_CLOEXEC, 0);
@@ -75,7 +75,7 @@ static int look_below(int root, const char *path)
 		memcpy(part, path, len);
 		part[len] = 0;
 		path += len + strspn(path + len, "/");
-		int next = openat(at, part, LOOK | O_NOFOLLOW | (*path ? O_DIRECTORY : 0));
+		int next = openat(at, part, INSPECT | O_NOFOLLOW | (*path ? O_DIRECTORY : 0));
 		close(at);
 		at = next;
 	}
@@ -84,13 +84,13 @@ static int look_below(int root, const char *path)
 
 int af_open_regular_in(int root, const char *path)
 {
-	struct open_how how = {.flags = LOOK | O_NOFOLLOW,
+	struct open_how how = {.flags = INSPECT | O_NOFOLLOW,
 	                       .resolve = RESOLVE_IN_ROOT | RESOLVE_NO_MAGICLINKS};
 	struct stat st;
 
 	scope_close int looked = (int)syscall(SYS_openat2, root, path, &how, sizeof how);
 	if (looked < 0 && (errno == ENOSYS || errno == EPERM))
-		looked = look_below(root, path);
+		looked = inspect_below(root, path);
 	if (looked < 0 || fstat(looked, &st))
 		return -errno;
 	int rc = type_refused(&st);

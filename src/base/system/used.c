@@ -14,7 +14,7 @@
 
 enum {
 	THREADS_MAX = 1024,
-	THREADS_LOOK_NS = 10000000, /* who used less since the last look has nothing to tell */
+	THREADS_POLL_NS = 10000000, /* who used less since the last look has nothing to tell */
 };
 
 /* clock_getcpuclockid(3) knows only the exact one. */
@@ -124,10 +124,10 @@ void af_used_threads_poll(struct af_used_threads *t, int pid, uint64_t cpu_ns)
 	struct stat_line s;
 	const struct dirent *e;
 
-	if (cpu_ns < t->looked_at_ns + THREADS_LOOK_NS || !stat_read(pid, "stat", &s) ||
+	if (cpu_ns < t->polled_ns + THREADS_POLL_NS || !stat_read(pid, "stat", &s) ||
 	    (s.threads < 2 && !t->nr))
 		return;
-	t->looked_at_ns = cpu_ns;
+	t->polled_ns = cpu_ns;
 	snprintf(path, sizeof path, "/proc/%d/task", pid);
 	DIR *all = opendir(path);
 	while (all && (e = readdir(all)))

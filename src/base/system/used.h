@@ -24,7 +24,7 @@ struct af_used_thread {
 struct af_used_threads {
 	struct af_used_thread *all;
 	uint32_t nr, cap;
-	uint64_t looked_at_ns; /* the process's CPU time at the last look */
+	uint64_t polled_ns; /* the process's CPU time at the last look */
 };
 
 /*

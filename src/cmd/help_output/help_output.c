@@ -5,25 +5,25 @@
 
 #include "render/embed/embed.h"
 
-AF_EMBED(form_man);
-AF_EMBED(form_bash);
-AF_EMBED(form_zsh);
-AF_EMBED(form_fish);
+AF_EMBED(help_man);
+AF_EMBED(help_bash);
+AF_EMBED(help_zsh);
+AF_EMBED(help_fish);
 
-static const struct form {
+static const struct format {
 	const char *name;
 	const unsigned char *text;
-	const struct af_form_part *parts;
-} forms[] = {
-    {"man", af_embed_form_man, af_man_parts},
-    {"bash", af_embed_form_bash, af_bash_parts},
-    {"zsh", af_embed_form_zsh, af_zsh_parts},
-    {"fish", af_embed_form_fish, af_fish_parts},
+	const struct af_help_part *parts;
+} formats[] = {
+    {"man", af_embed_help_man, af_man_parts},
+    {"bash", af_embed_help_bash, af_bash_parts},
+    {"zsh", af_embed_help_zsh, af_zsh_parts},
+    {"fish", af_embed_help_fish, af_fish_parts},
 };
 
-static void form_line(const struct form *form, const char *line, size_t len)
+static void help_line(const struct format *format, const char *line, size_t len)
 {
-	for (const struct af_form_part *p = form->parts; p->mark; p++) {
+	for (const struct af_help_part *p = format->parts; p->mark; p++) {
 		if (strlen(p->mark) == len && !memcmp(line, p->mark, len)) {
 			p->print();
 			return;
@@ -32,15 +32,15 @@ static void form_line(const struct form *form, const char *line, size_t len)
 	printf("%.*s\n", (int)len, line);
 }
 
-void af_form_print(const char *name)
+void af_help_output_print(const char *name)
 {
-	const struct form *form = forms;
+	const struct format *format = formats;
 
-	while (strcmp(form->name, name))
-		form++;
-	for (const char *line = (const char *)form->text; *line;) {
+	while (strcmp(format->name, name))
+		format++;
+	for (const char *line = (const char *)format->text; *line;) {
 		size_t len = strcspn(line, "\n");
-		form_line(form, line, len);
+		help_line(format, line, len);
 		line += len + (line[len] == '\n');
 	}
 }

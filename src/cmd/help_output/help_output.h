@@ -5,19 +5,19 @@
 #ifndef AF_CMD_HELP_OUTPUT_HELP_OUTPUT_H
 #define AF_CMD_HELP_OUTPUT_HELP_OUTPUT_H
 
-/* The names of all forms, as choices of an option. */
-#define AF_FORMS "man|bash|zsh|fish"
+/* The names of all formats, as choices of an option. */
+#define AF_HELP_FORMATS "man|bash|zsh|fish"
 
-/* Print the one called @name, which is one of AF_FORMS, to standard output. */
-void af_form_print(const char *name);
+/* Print the one called @name, which is one of AF_HELP_FORMATS, to standard output. */
+void af_help_output_print(const char *name);
 
 /* A line of the file that consists of @mark is replaced by the output of @print. */
-struct af_form_part {
+struct af_help_part {
 	const char *mark;
 	void (*print)(void);
 };
 
 /* Ended by an empty one. */
-extern const struct af_form_part af_man_parts[], af_bash_parts[], af_zsh_parts[], af_fish_parts[];
+extern const struct af_help_part af_man_parts[], af_bash_parts[], af_zsh_parts[], af_fish_parts[];
 
 #endif

@@ -224,7 +224,7 @@ static void man_version(void)
 	puts(".Os aflame " AFLAME_VERSION);
 }
 
-const struct af_form_part af_man_parts[] = {
+const struct af_help_part af_man_parts[] = {
     {"@VERSION@", man_version},
     {"@SYNOPSIS@", man_synopsis},
     {"@COMMANDS@", man_commands},

@@ -302,9 +302,9 @@ static void fish_options(void)
 	shell_walk(&(struct shell){.option = fish_option, .end = fish_words});
 }
 
-const struct af_form_part af_bash_parts[] = {
+const struct af_help_part af_bash_parts[] = {
     {"@COMMANDS@", bash_commands}, {"@OPTIONS@", bash_options}, {"@VALUES@", bash_values}, {NULL}};
-const struct af_form_part af_zsh_parts[] = {
+const struct af_help_part af_zsh_parts[] = {
     {"@COMMANDS@", zsh_commands}, {"@OPTIONS@", zsh_options}, {NULL}};
-const struct af_form_part af_fish_parts[] = {
+const struct af_help_part af_fish_parts[] = {
     {"@COMMANDS@", fish_commands}, {"@OPTIONS@", fish_options}, {NULL}};

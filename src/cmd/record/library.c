@@ -12,7 +12,7 @@
 #include "base/scope.h"
 #include "base/sha256.h"
 
-/* From the directory of the program: installed as meson was told, unpacked, built. */
+/* From the directory of the program: as installed by meson, unpacked, built. */
 static const char *const places[] = {AFLAME_LIBRARY_PLACE, "../lib/aflame/libaflame.so",
                                      "../inject/libaflame.so", NULL};
 

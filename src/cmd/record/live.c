@@ -35,12 +35,12 @@ enum {
 	LIVE_LEAST_ROWS = 3 * LIVE_ROWS, /* of a terminal, for the program to have most of it */
 };
 
-/* What is told, and what was told before. */
+/* What the line shows, and what it showed before. */
 struct live {
 	struct af_watch watch;
 	struct af_keys before; /* function → self time at the last look */
 	uint64_t begin_ns, launches;
-	uint64_t looked_ns;
+	uint64_t polled_ns;
 	uint32_t rows, columns; /* of the terminal, 0: there is none */
 	struct af_buf out;
 };
@@ -142,7 +142,7 @@ static void tell_devices(struct live *l, const struct af_results *r, struct af_b
 {
 	const struct af_table *devices = af_tables_find(&r->tables, "devices"),
 			      *kernels = af_tables_find(&r->tables, "kernels");
-	uint64_t launches = 0, ns = af_now_ns() - (l->looked_ns ? l->looked_ns : l->begin_ns);
+	uint64_t launches = 0, ns = af_now_ns() - (l->polled_ns ? l->polled_ns : l->begin_ns);
 
 	for (uint32_t i = 0; devices && i < devices->nr_rows; i++) {
 		const struct af_device_row *row = AF_ROW_AT(struct af_device_row, devices, i);
@@ -205,7 +205,7 @@ static void tell(struct live *l, const struct af_results *r)
 	tell_functions(l, r, &part);
 	tell_devices(l, r, &part);
 	tell_losses(l, r, &part);
-	l->looked_ns = now;
+	l->polled_ns = now;
 	af_buf_free(&part);
 }
 

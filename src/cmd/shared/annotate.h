@@ -12,7 +12,7 @@
 
 struct af_err;
 
-enum { AF_ANNOTATE_LIMIT = 20 }; /* lines or instructions, unless said otherwise */
+enum { AF_ANNOTATE_LIMIT = 20 }; /* lines or instructions, by default */
 
 /* The row for the option table of a command that shows source text; @letter may be 0. */
 #define AF_SOURCES_OPTION(type, letter)                                                            \

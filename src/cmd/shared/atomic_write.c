@@ -47,26 +47,26 @@ static mode_t atomic_mode(const struct af_output *to, const struct stat *old)
 static int atomic_replace(const struct af_output *to, af_atomic_write_all *write, void *arg,
                           struct af_err *err)
 {
-	char name[NAME_MAX + 1], partial[NAME_MAX + 1];
+	char name[NAME_MAX + 1], temporary[NAME_MAX + 1];
 	struct stat st;
 	scope_close int dirfd = af_parent_open(to->file, name);
-	int rc = dirfd < 0 ? dirfd : af_unique_name(partial, name);
+	int rc = dirfd < 0 ? dirfd : af_unique_name(temporary, name);
 
 	if (rc)
 		return af_fail(err, rc, "cannot write %s", to->file);
 	bool old = !fstatat(dirfd, name, &st, AT_SYMLINK_NOFOLLOW);
 	scope_close int fd =
-	    openat(dirfd, partial, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	    openat(dirfd, temporary, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	if (fd < 0)
 		return af_fail(err, -errno, "cannot write %s", to->file);
 	rc = write(fd, arg, err);
 	mode_t mode = atomic_mode(to, old ? &st : NULL);
 	if (mode != 0600)
 		fchmod(fd, mode); /* or it stays private: some file systems have no modes */
-	if (!rc && renameat(dirfd, partial, dirfd, name))
+	if (!rc && renameat(dirfd, temporary, dirfd, name))
 		rc = af_fail(err, -errno, "cannot write %s", to->file);
 	if (rc)
-		unlinkat(dirfd, partial, 0);
+		unlinkat(dirfd, temporary, 0);
 	return rc;
 }
 

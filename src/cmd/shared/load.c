@@ -110,7 +110,7 @@ int af_load_view(const char *who, const char *dir, struct af_query *query, int v
 	int rc = af_load(dir, query, r, err);
 	if (rc || *weight || !trees || !r->has[view] || r->has[view] & 1 << AF_WEIGHT_TIME)
 		return rc;
-	/* What else there is, only who asks for it is told. */
+	/* Other data is read only for those who ask for it. */
 	af_results_close(r);
 	query->weights = UINT32_MAX;
 	rc = af_load(dir, query, r, err);

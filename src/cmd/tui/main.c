@@ -208,7 +208,7 @@ static bool chosen(struct tui *t, char *words, size_t size)
 	return fits;
 }
 
-static void narrow_by(struct tui *t, char verb)
+static void filter_by(struct tui *t, char verb)
 {
 	char words[TUI_WORDS];
 
@@ -251,7 +251,7 @@ static bool key_of_state(struct tui *t, int key)
 	case 'f':
 	case 'h':
 	case 'k':
-		narrow_by(t, (char)key);
+		filter_by(t, (char)key);
 		return true;
 	case 'u':
 	case 'U':

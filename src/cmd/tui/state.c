@@ -133,7 +133,7 @@ void tui_step_add(struct tui *t, char verb, const char *words)
 }
 
 /* Texts stay the view's own, so what is in between may go. */
-static void narrow_by(struct tui *t)
+static void filter_by(struct tui *t)
 {
 	af_tree_close(&t->filtered);
 	t->forward = t->view_tree;
@@ -186,7 +186,7 @@ static void make_top(struct tui *t)
 void tui_remake(struct tui *t)
 {
 	t->view_tree = &t->results.trees[t->view];
-	narrow_by(t);
+	filter_by(t);
 	af_tree_close(&t->reversed);
 	t->shown = t->forward;
 	if (t->reverse) {

@@ -398,7 +398,9 @@ static void twice_begin(struct af_bpf *b, struct bpf_image *image)
 		calls_say(b, image, "calls are also seen by the kernel, by their numbers");
 }
 
-/* Not yet: who carries libaflame, which tells more, has not said so when it is that young. */
+/*
+ * Not yet: a process this young may carry libaflame, which records more, and not have registered.
+ */
 static bool is_early(const struct af_bpf *b, const struct bpf_image *image, uint64_t now)
 {
 	return b->r->child > 0 && !image->outside && !image->registration &&

@@ -134,7 +134,7 @@ static void image_read_rank(struct af_bpf *b, struct bpf_image *i)
 		i->rank = rank ? af_strtab_id_z(&b->strings, rank) : 0;
 }
 
-/* What can be read of a process that was there before us, or that nobody told us of. */
+/* What can be read of a process that was there before us, or that no event announced. */
 static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 {
 	char text[4096];
@@ -176,7 +176,7 @@ struct bpf_image *bpf_image_need(struct af_bpf *b, uint32_t pid, uint64_t time_n
 	return i;
 }
 
-/* Of a process that nobody has told of before, its parent's or its own past is all we know. */
+/* For a process that no event announced, its parent's or its own past is all we know. */
 static void sideband_fork(struct af_bpf *b, const struct af_sideband_event *e)
 {
 	struct bpf_image *from = image_newest(b, e->parent);
@@ -280,7 +280,7 @@ void bpf_image_exec(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_t
 
 	i->ns_pid = t->head.ns_pid;
 	i->begun = true;
-	image_read_user(i); /* a set-user-ID program's is set after the exec is told of, too */
+	image_read_user(i); /* a set-user-ID program's is set after the event of its exec, too */
 	image_read_rank(b, i);
 	if (!i->exe)
 		i->exe = af_strtab_id(&b->strings, t->text,

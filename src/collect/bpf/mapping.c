@@ -101,7 +101,7 @@ void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mappi
 		}
 	if (image->epoch != before)
 		image->rules_of = 0; /* those were of other code */
-	/* Run-time compilers protect and unprotect the same pages, and each time is told. */
+	/* Run-time compilers protect and unprotect the same pages, with an event each time. */
 	for (uint32_t k = image->nr_maps; k--;)
 		if (image->maps[k].epoch == image->epoch && is_same(&image->maps[k], &m))
 			return;
@@ -144,17 +144,17 @@ uint32_t bpf_mapping_epoch(const struct bpf_image *image, uint64_t time_ns)
 }
 
 /* Program header @i of those that begin at @at. */
-static bool elf_segment(int fd, bool narrow, uint64_t at, int i, Elf64_Phdr *p)
+static bool elf_segment(int fd, bool is_32, uint64_t at, int i, Elf64_Phdr *p)
 {
 	union {
-		Elf64_Phdr wide;
-		Elf32_Phdr narrow;
+		Elf64_Phdr bits64;
+		Elf32_Phdr bits32;
 	} u;
-	size_t size = narrow ? sizeof u.narrow : sizeof u.wide;
+	size_t size = is_32 ? sizeof u.bits32 : sizeof u.bits64;
 
 	if (pread(fd, &u, size, (off_t)(at + (uint64_t)i * size)) != (ssize_t)size)
 		return false;
-	*p = narrow ? af_elf32_segment(&u.narrow) : u.wide;
+	*p = is_32 ? af_elf32_segment(&u.bits32) : u.bits64;
 	return true;
 }
 
@@ -162,18 +162,18 @@ static bool elf_segment(int fd, bool narrow, uint64_t at, int i, Elf64_Phdr *p)
 static uint64_t elf_bias(int fd, uint64_t start, uint64_t offset)
 {
 	union {
-		Elf64_Ehdr wide;
-		Elf32_Ehdr narrow;
+		Elf64_Ehdr bits64;
+		Elf32_Ehdr bits32;
 	} e;
 
 	if (pread(fd, &e, sizeof e, 0) != (ssize_t)sizeof e ||
-	    memcmp(e.wide.e_ident, ELFMAG, SELFMAG))
+	    memcmp(e.bits64.e_ident, ELFMAG, SELFMAG))
 		return start - offset;
-	bool narrow = e.wide.e_ident[EI_CLASS] == ELFCLASS32;
-	Elf64_Ehdr h = narrow ? af_elf32_header(&e.narrow) : e.wide;
+	bool is_32 = e.bits64.e_ident[EI_CLASS] == ELFCLASS32;
+	Elf64_Ehdr h = is_32 ? af_elf32_header(&e.bits32) : e.bits64;
 	for (int i = 0; i < h.e_phnum && i < 128; i++) {
 		Elf64_Phdr p;
-		if (!elf_segment(fd, narrow, h.e_phoff, i, &p))
+		if (!elf_segment(fd, is_32, h.e_phoff, i, &p))
 			break;
 		uint64_t page = p.p_offset & ~4095ull;
 		if (p.p_type == PT_LOAD && p.p_flags & PF_X && offset >= page &&

@@ -32,7 +32,7 @@ static bool file_has(const char *path, const char *words)
 	return strstr(text, words) != NULL;
 }
 
-/* Why it cannot work, as far as it can be told without trying. */
+/* Why it cannot work, as far as that can be known without trying. */
 static int probe_poll(struct af_err *err)
 {
 	if (!af_linux_is_at_least(5, 8))
@@ -139,8 +139,8 @@ int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *w
 		bpf_programs_close(&b);
 		return probe_explain(rc, err);
 	}
-	/* A probe of CUDA's calls takes 30 ms to go again: that they cannot be seen is said when
-	 * there are any. */
+	/* Removing a probe of CUDA's calls takes 30 ms, so they are tried, and their failure
+	 * reported, only when there are any. */
 	snprintf(words, size, "%s", BPF_SEES);
 	prepared.programs = b.programs;
 	prepared.options = *o;

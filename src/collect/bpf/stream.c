@@ -9,7 +9,7 @@
 #include "collect/session/session.h"
 
 enum {
-	/* Streams of ours are told from those of libaflame by their number. */
+	/* Our streams differ from those of libaflame by their number. */
 	FIRST_NUMBER = 1000000,
 	/* Frames that the kernel follows at most (kernel.perf_event_max_stack). */
 	FRAMES_MAX = 512,
@@ -29,7 +29,7 @@ static struct bpf_out *out_open(struct af_bpf *b, uint32_t process, uint32_t pid
 		return NULL;
 	}
 	/*
-	 * The drain finishes rings by process, and it does so for a guest that ended while samples
+	 * The drain finishes rings by process, and it does so for a client that ended while samples
 	 * of it are still held back here: ours go by a number that is no process.
 	 */
 	out->epoch = atomic_load(&control->epoch);

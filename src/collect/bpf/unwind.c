@@ -74,7 +74,7 @@ static bool tables_read(struct af_bpf *b, struct tables *t, const struct af_elf 
 {
 	uint32_t left = b->unwind_left / STEPS_OF_ENTRY, most = left < INDEX_MAX ? left : INDEX_MAX;
 
-	if (elf->machine != EM_X86_64 || elf->narrow)
+	if (elf->machine != EM_X86_64 || elf->is_32)
 		return true;
 	af_cfi_open(&t->cfi, elf, most, &t->too_long);
 	b->unwind_left -= (t->too_long ? most : t->cfi.nr_read) * STEPS_OF_ENTRY;

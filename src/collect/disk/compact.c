@@ -17,8 +17,8 @@
 #define COMPACT_TEMPORARY ".segment" /* one that is left is removed as those of segments are */
 
 enum {
-	SHARE_LOOK = 32, /* of the bound: not worth it below */
-	SHARE_MOST = 8,  /* more than this, and what nothing else is left of goes too */
+	SHARE_MIN = 32, /* of the bound: not worth it below */
+	SHARE_MOST = 8, /* more than this, and what nothing else is left of goes too */
 };
 
 struct compacting {
@@ -225,7 +225,7 @@ void af_compact_poll(struct af_segments *s, struct af_stream *stream, const char
 	uint64_t bound = s->session->ring_bytes;
 
 	s->own_bytes = own_bytes(stream);
-	if (s->own_bytes < bound / SHARE_LOOK || s->own_bytes < 2 * s->compacted_bytes)
+	if (s->own_bytes < bound / SHARE_MIN || s->own_bytes < 2 * s->compacted_bytes)
 		return;
 	if (s->gone_ns && !af_compact(s, stream, name, s->gone_ns))
 		s->own_bytes = own_bytes(stream);

@@ -149,7 +149,7 @@ static const char *word_after(const char *words, size_t size, const char *name)
 	return NULL;
 }
 
-/* Hydra has a proxy on each host: what all of them are told is where its mpiexec listens. */
+/* Hydra has a proxy on each host; all of them get the address at which its mpiexec listens. */
 static bool key_by_hydra(struct af_job_rank *job, const struct ancestor *launcher)
 {
 	char words[4096];

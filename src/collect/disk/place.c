@@ -46,7 +46,7 @@ static int folder_build(int at, const char *base, const struct af_job_rank *job,
 }
 
 /* 0: the name is free now, whoever did it. */
-static int folder_set_aside(struct af_place *p, int fd, const char *shown, struct af_err *err)
+static int folder_move_away(struct af_place *p, int fd, const char *shown, struct af_err *err)
 {
 	char old[NAME_MAX + 1];
 	struct stat st;
@@ -88,7 +88,7 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 	int is = now >= 0 ? af_room_is_trace(now) : 0;
 	if (is) {
 		int rc = af_room_check(now, shown, err);
-		rc = rc ? rc : folder_set_aside(p, now, shown, err);
+		rc = rc ? rc : folder_move_away(p, now, shown, err);
 		return rc < 0 ? rc : 1;
 	}
 	if (!*built) {
@@ -268,7 +268,7 @@ void af_place_unmake(struct af_place *p)
 }
 
 /* "aflame.data.old-1234" is what we set aside where 1234 is its inode. */
-static int aside_sweep(void *arg, int dir_fd, const char *name)
+static int moved_sweep(void *arg, int dir_fd, const char *name)
 {
 	const struct af_place *p = arg;
 	size_t len = strlen(p->job_name);
@@ -288,6 +288,6 @@ static int aside_sweep(void *arg, int dir_fd, const char *name)
 void af_place_leave(struct af_place *p)
 {
 	if (p->job_in_fd >= 0 && p->out_of_range)
-		af_room_each(p->job_in_fd, aside_sweep, p);
+		af_room_each(p->job_in_fd, moved_sweep, p);
 	place_close(p);
 }

@@ -80,7 +80,7 @@ int af_recover_shm_open(const char *path)
 /* What was lost while nobody drained. */
 struct recovered {
 	uint64_t lost_packets, no_stream, busy, oldest;
-	uint64_t lost[AF_LOST_END]; /* told by what gave way */
+	uint64_t lost[AF_LOST_END]; /* reported by what gave way */
 };
 
 static void recover_lost(struct af_stream *s, enum af_lost reason, uint64_t count)

@@ -35,7 +35,7 @@ static bool needs(int at, const char *name, const char *shm)
 	return !strcmp(text, shm);
 }
 
-/* Has @parent the trace under whatever name? Where that cannot be told it may. */
+/* Has @parent the trace under whatever name? Where that cannot be known it may. */
 static bool may_have(const char *parent, const char *shm)
 {
 	DIR *d = opendir(parent);

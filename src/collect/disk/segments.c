@@ -19,7 +19,7 @@
 #define SEGMENT_TEMPORARY ".segment" /* readers pass over names with a dot */
 
 enum {
-	ROUNDS = 16,         /* the bound is this many rounds: what gives way at a time */
+	PORTIONS = 16,       /* portions of the bound; one gives way at a time */
 	BLOCK = 4096,        /* of most file systems */
 	ENTRY = 512,         /* an inode and a name */
 	INSTANCE_SHIFT = 40, /* of the segment's number in the stream's instance */
@@ -128,7 +128,7 @@ static void segment_remove(struct af_segments *s, struct af_segment *f)
 	f->gone = true;
 }
 
-/* Its LOST events go with it, so they are told again. */
+/* Its LOST events go with it, so they are written again. */
 static void segment_give_way(struct af_segments *s, struct af_segment *f)
 {
 	char name[AF_SEGMENT_NAME];
@@ -284,14 +284,15 @@ uint64_t af_segments_place(struct af_segments *s, uint32_t stream, size_t size,
 	struct af_segment *f = segment_newest(s, stream);
 	uint64_t bound = s->session->ring_bytes;
 
-	if (s->round_bytes > bound / ROUNDS) {
-		s->round_bytes = 0;
+	if (s->portion_bytes > bound / PORTIONS) {
+		s->portion_bytes = 0;
 		atomic_fetch_add(&s->session->epoch, 1);
 	}
 	/* Not for so few events that what is carried along would be most of the trace. */
 	if (st->epoch != s->session->epoch && f->bytes >= 3 * st->checkpoint_bytes && f->events)
 		stream_roll(s, stream); /* when it fails the old file goes on */
-	while (s->bytes + s->own_bytes + cost(size) > bound - bound / ROUNDS && oldest_gives_way(s))
+	while (s->bytes + s->own_bytes + cost(size) > bound - bound / PORTIONS &&
+	       oldest_gives_way(s))
 		;
 	*offset = segment_newest(s, stream)->bytes;
 	return af_segments_name(s, stream, name);
@@ -310,7 +311,7 @@ void af_segments_wrote(struct af_segments *s, uint32_t stream, const struct af_p
 	if (head->discarded > st->last_discarded)
 		f->discarded += head->discarded - st->last_discarded;
 	st->last_discarded = head->discarded;
-	s->round_bytes += size;
+	s->portion_bytes += size;
 }
 
 void af_segments_end(struct af_segments *s, uint32_t stream)

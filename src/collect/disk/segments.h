@@ -42,10 +42,10 @@ struct af_segments {
 	/* borrowed: the limit, the epoch, the counts of dropped events */
 	struct af_session *session;
 	uint64_t bytes;           /* that all files take on disk, in whole blocks */
-	uint64_t own_bytes;       /* of the recorder's stream, which counts too (condense.h) */
+	uint64_t own_bytes;       /* of the recorder's stream, which counts too (compact.h) */
 	uint64_t compacted_bytes; /* of it, when it was last written anew */
 	uint64_t gone_ns;         /* end of the newest dropped file */
-	uint64_t round_bytes;     /* written since the epoch began */
+	uint64_t portion_bytes;   /* written since the epoch began */
 	struct af_segment *files;
 	struct af_segment_stream *streams;
 	uint32_t nr_files, cap_files, nr_streams, cap_streams;

@@ -52,7 +52,7 @@ bool outside_is_known(const struct af_outside *o, uint32_t pid)
 	return af_map_get(&o->b.by_pid, pid) != NULL;
 }
 
-/* What the user is told once: the summary says the rest. */
+/* The message to the user, once: the summary has the rest. */
 static void refuse(struct af_outside *o, int rc)
 {
 	if (!o->refused)
@@ -158,7 +158,7 @@ static void watcher_admit(void *self, const struct af_client *g)
 	uint32_t pid = (uint32_t)g->pid;
 	bool sampled_here = g->sampler_error != 0;
 
-	/* It may have executed what says hello after the last read. */
+	/* It may have executed a program that registers, after the last read. */
 	if (o->rings.nr && !o->b.stopped)
 		outside_read(o, af_now_ns());
 	if (!sampled_here && !outside_is_known(o, pid))

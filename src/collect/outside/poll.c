@@ -20,8 +20,8 @@
 
 enum {
 	/* Looks are as many as cost this part of a CPU, and as the recorder comes by for. */
-	LOOK_PART = 64,
-	/* Until then a child may say hello, and a thread may only be in a handler. */
+	POLL_PART = 64,
+	/* Until then a child may register, and a thread may only be in a handler. */
 	SURE_NS = 40000000,
 	THREADS_AT_ONCE = 8,    /* whose masks are looked at in one look: some 20 us each */
 	PROCESSES_AT_ONCE = 64, /* whose use is */
@@ -70,7 +70,7 @@ static bool cannot_inject_into(uint32_t pid)
 	return p != AF_PRELOAD_WORKS && p != AF_PRELOAD_UNKNOWN;
 }
 
-/* A child of somebody recorded: it is given some time to say hello. */
+/* A child of somebody recorded: it gets some time to register. */
 static void child_poll(struct af_outside *o, uint32_t pid, uint64_t now)
 {
 	if (outside_is_known(o, pid))
@@ -185,7 +185,7 @@ static void thread_poll(struct af_outside *o, const struct af_client *g, uint32_
 	}
 }
 
-/* Does @g's pid run another program than the one that said hello? proc(5), auxv. */
+/* Does @g's pid run another program than the one that registered? proc(5), auxv. */
 static bool has_executed(const struct af_client *g)
 {
 	uint64_t auxv[128];
@@ -260,7 +260,7 @@ void outside_poll(struct af_outside *o, uint64_t now)
 	const struct af_clients *d = &o->b.r->clients;
 	uint32_t seen = 0;
 
-	if (now < o->look_at_ns)
+	if (now < o->poll_ns)
 		return;
 	if (o->b.r->child > 0 && !is_client(o, (uint32_t)o->b.r->child))
 		child_poll(o, (uint32_t)o->b.r->child, now);
@@ -276,5 +276,5 @@ void outside_poll(struct af_outside *o, uint64_t now)
 	suspects_sweep(o->children, &o->nr_children);
 	suspects_sweep(o->threads, &o->nr_threads);
 	now = af_now_ns();
-	o->look_at_ns = now + LOOK_PART * (now - began_ns);
+	o->poll_ns = now + POLL_PART * (now - began_ns);
 }

@@ -57,7 +57,7 @@ struct af_outside {
 	struct outside_suspect *children, *threads;
 	uint32_t nr_children, cap_children, nr_threads, cap_threads;
 	uint32_t next_client; /* client whose threads are looked at next */
-	uint64_t look_at_ns;  /* not before */
+	uint64_t poll_ns;     /* not before */
 	/* Samples of one read, which come ring by ring. */
 	struct outside_sample {
 		struct af_bpf_stacks *stacks;

@@ -5,7 +5,7 @@
 
 enum {
 	POLL_NS = 40000000,
-	POLL_AT = 16, /* guests at once: some 10 us each */
+	POLL_AT = 16, /* clients at once: some 10 us each */
 };
 
 void af_clients_poll_some(struct af_recording *r)

@@ -22,8 +22,9 @@ int af_clients_open(struct af_clients *d, const char *shm, struct af_err *err)
 	struct sockaddr_un at = {.sun_family = AF_UNIX};
 
 	*d = (struct af_clients){.fd = -1, .ends = -1};
-	if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s/door", shm) >= sizeof at.sun_path)
-		return af_fail_plain(err, -ENAMETOOLONG, "the name %s/door is too long", shm);
+	if ((size_t)snprintf(at.sun_path, sizeof at.sun_path, "%s/socket", shm) >=
+	    sizeof at.sun_path)
+		return af_fail_plain(err, -ENAMETOOLONG, "the name %s/socket is too long", shm);
 	d->fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	if (d->fd < 0)
 		return af_fail(err, -errno, "cannot make a socket");
@@ -142,7 +143,7 @@ static bool is_event(int fd)
 	       (readlink(link, is, sizeof is - 1) > 0 && !strcmp(is, "anon_inode:[perf_event]"));
 }
 
-/* A process says hello for itself alone, and once by each number. */
+/* A process registers itself alone, and once by each number. */
 static bool is_anothers(const struct af_clients *d, const struct af_registration *registration,
                         int pid)
 {
@@ -235,7 +236,7 @@ static void client_poll(struct af_clients *d, struct af_client *g)
 		client_leaves(d, g);
 }
 
-/* Until whoever waits for it has been told, it is there to be asked. */
+/* It can be queried until whoever waits for it has its status. */
 static void client_poll_last(struct af_clients *d, struct af_client *g)
 {
 	struct af_used used;

@@ -2,7 +2,7 @@
  * The control socket (datagrams), at which the program's processes register. From it the recorder
  * learns which processes there are (by credentials that the kernel vouches for, so also across pid
  * namespaces), and keeps the descriptors that they hand over until they end. A registered process
- * is a client (guest).
+ * is a client.
  */
 #ifndef AF_COLLECT_SESSION_CLIENTS_H
 #define AF_COLLECT_SESSION_CLIENTS_H

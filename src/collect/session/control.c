@@ -20,7 +20,7 @@ static uint64_t nonce_make(void)
 {
 	uint64_t nonce = 0;
 
-	/* It tells recordings apart; who may believe it is told by the directory's owner. */
+	/* It tells recordings apart; the owner of the directory decides who may believe it. */
 	if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
 		nonce = af_clock_ns(CLOCK_MONOTONIC) ^ af_clock_ns(CLOCK_REALTIME) << 20;
 	return nonce;

@@ -30,7 +30,7 @@ enum {
 	LIVE_REST = 4,       /* times the CPU time of a copy, nothing is done */
 	LIVE_ROOM_TIMES = 4, /* as much as the trace has must be free, */
 	LIVE_ROOM_MB = 64,   /* and so much: the recording comes first */
-	LIVE_LOOK_NS = 1000000000,
+	LIVE_POLL_NS = 1000000000,
 };
 
 static bool is_watched(const struct af_recording *r)
@@ -124,13 +124,13 @@ void af_live_view_poll(struct af_recording *r)
 	if (l->pid && wait4(l->pid, NULL, WNOHANG, &used) == l->pid) {
 		uint64_t rested_ns = now + LIVE_REST * cpu_ns(&used);
 		l->pid = 0;
-		l->next_ns = l->begin_ns + LIVE_LOOK_NS;
+		l->next_ns = l->begin_ns + LIVE_POLL_NS;
 		if (l->next_ns < rested_ns)
 			l->next_ns = rested_ns;
 	}
 	if (l->pid || now < l->next_ns)
 		return;
-	l->next_ns = now + LIVE_LOOK_NS;
+	l->next_ns = now + LIVE_POLL_NS;
 	if (af_control_state(r) != AF_SESSION_OVER && is_watched(r) && has_room(r))
 		live_start(r);
 }

@@ -24,7 +24,7 @@ enum {
 	TICK_BUSY_MS = 10,
 	TICK_IDLE_MS = 100,
 	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
-	LOOK_NS = 1000000000,
+	SLOW_POLL_NS = 1000000000,
 	RING_ANCHOR_POLLS = 60,
 };
 
@@ -191,7 +191,7 @@ void af_target_poll(struct af_recording *r)
 }
 
 /* Once a second. */
-static void look_around(struct af_recording *r)
+static void poll_slowly(struct af_recording *r)
 {
 	/* In a ring our own stream is to grow slowly. */
 	if (!r->options->ring_bytes || r->nr_polls++ % RING_ANCHOR_POLLS == 0)
@@ -302,7 +302,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 	                       {.fd = r->clients.ends, .events = POLLIN},
 	                       {.fd = r->ctl.fd, .events = POLLIN},
 	                       {.fd = af_watcher_fd(r), .events = POLLIN}};
-	uint64_t begin_ns = af_now_ns(), looked_ns = begin_ns, pumped_ns = begin_ns;
+	uint64_t begin_ns = af_now_ns(), polled_ns = begin_ns, pumped_ns = begin_ns;
 	int tick = TICK_BUSY_MS;
 
 	for (;;) {
@@ -331,9 +331,9 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 			       : r->watching                                     ? TICK_BPF_MS
 			                                                         : TICK_IDLE_MS;
 		}
-		if (now - looked_ns >= LOOK_NS) {
-			looked_ns = now;
-			look_around(r);
+		if (now - polled_ns >= SLOW_POLL_NS) {
+			polled_ns = now;
+			poll_slowly(r);
 		}
 	}
 }

@@ -23,7 +23,7 @@ struct af_builder_mapping {
 	uint64_t start, end, bias;
 	uint32_t process; /* index */
 	uint32_t epoch, flags;
-	uint32_t path; /* of the draft's names */
+	uint32_t path; /* of the builder's names */
 	uint8_t build_id_len, build_id[AF_BUILDER_BUILD_ID];
 };
 

@@ -3,7 +3,7 @@
  * threads, slices, samples and device work in any order. When all is there, af_builder_write()
  * sorts it and writes a trace directory that all commands read. Memory is about 32 bytes an entry.
  *
- *	af_builder_open → { af_draft_… }* → af_builder_write → af_builder_close
+ *	af_builder_open → { af_builder_… }* → af_builder_write → af_builder_close
  *
  * Most frames of other profilers have names and no addresses (addresses.h is for those that have
  * some); docs/format.md, "Imported traces", describes how they stand in the trace. Times are
@@ -251,7 +251,7 @@ struct af_builder {
 	uint32_t nr_notes, cap_notes;
 };
 
-/* An empty draft. */
+/* An empty builder. */
 void af_builder_open(struct af_builder *d);
 void af_builder_close(struct af_builder *d); /* a zeroed one is fine */
 
@@ -328,7 +328,7 @@ static inline uint64_t af_builder_nr(const struct af_builder *d)
 
 /*
  * Write the trace into the directory @dirfd, which is empty. Data that turns out to be unusable is
- * counted meanwhile. Uses up the draft: only af_builder_close() may follow. 0, or -errno with a
+ * counted meanwhile. Uses up the builder: only af_builder_close() may follow. 0, or -errno with a
  * message.
  */
 int af_builder_write(struct af_builder *d, int dirfd, struct af_err *err);

@@ -1,4 +1,4 @@
-/* The samples of a draft, and what was added up of those that have no moment. */
+/* A builder's samples, and what was added up of those that have no moment. */
 #include <stdlib.h>
 #include <string.h>
 

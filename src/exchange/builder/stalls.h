@@ -5,7 +5,7 @@
  *
  *	af_builder_window, af_builder_code → af_builder_launch, af_builder_insn → af_builder_stall
  *
- * Indexes are made when new; all of this is stored in the draft. 24 bytes a stall.
+ * Indexes are made when new; all of this is stored in the builder. 24 bytes a stall.
  */
 #ifndef AF_EXCHANGE_BUILDER_STALLS_H
 #define AF_EXCHANGE_BUILDER_STALLS_H
@@ -16,7 +16,7 @@
 
 struct af_builder;
 
-/* A function of device code. Names are of draft->names. */
+/* A function of device code. Names are of builder->names. */
 struct af_builder_code {
 	uint32_t process, name, file; /* file: of its source, 0 not known */
 };
@@ -38,7 +38,7 @@ struct af_builder_window {
 struct af_builder_stall {
 	uint32_t window, process;
 	uint32_t launch;         /* 0: in unknown code; nothing else of the sample is then known */
-	uint32_t offset, reason; /* reason: of draft->names, 0: not told */
+	uint32_t offset, reason; /* reason: of builder->names, 0: unknown */
 	uint32_t count;
 };
 

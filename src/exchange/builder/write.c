@@ -1,7 +1,8 @@
 /*
- * A draft as a trace directory. Streams are written one after the other, since times in a stream
- * must not go back and a thread's events lie anywhere in the files; a reader merges them by time.
- * Definitions come last and carry the time of the beginning: only then is known what is in use.
+ * A builder's data as a trace directory. Streams are written one after the other, since times in a
+ * stream must not go back and a thread's events lie anywhere in the files; a reader merges them by
+ * time. Definitions come last and carry the time of the beginning: only then is known what is in
+ * use.
  */
 #include "exchange/builder/write.h"
 

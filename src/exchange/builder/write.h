@@ -1,5 +1,5 @@
 /*
- * Shared by the files that write a draft.
+ * Shared by the files that write a builder's trace.
  */
 #ifndef AF_EXCHANGE_BUILDER_WRITE_H
 #define AF_EXCHANGE_BUILDER_WRITE_H

@@ -46,7 +46,7 @@ struct import_cupti {
 	enum record_kind kind; /* of the record at hand, of which more lines may come */
 	uint64_t start_ns, end_ns, correlation;
 	uint64_t process, thread;
-	uint32_t name; /* of the draft */
+	uint32_t name; /* of the builder */
 	struct af_builder_descriptor descriptor;
 	uint64_t grid[3];
 	struct import_line_count count;

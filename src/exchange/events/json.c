@@ -1,6 +1,6 @@
 /*
- * Trace Event Format as PyTorch (Kineto) and gpuperf write it, told by the categories of events. A
- * file that has none of these is of whatever program: of that slices of threads are used.
+ * Trace Event Format as PyTorch (Kineto) and gpuperf write it, which the categories of its events
+ * show. A file with none of these may be of any program: then the slices of threads are used.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -238,7 +238,7 @@ static const struct category *event_category(const struct import_event *e)
 	return NULL;
 }
 
-/* The number, or for a word one of its own, far from those of threads. What is not said is 0. */
+/* The number, or for a word one of its own, far from those of threads. Without either it is 0. */
 static uint32_t word_id(struct import_json *in, const struct import_number *n, const char *word)
 {
 	return *word ? 1u << 30 | af_builder_name(in->builder, word, strlen(word)) : import_u32(n);

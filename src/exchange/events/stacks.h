@@ -21,7 +21,7 @@ struct import_stacks {
 	struct af_strtab ids; /* of frames, as text */
 	struct import_stack_frame {
 		uint32_t name, parent,
-		    node; /* name of the draft; parent of ids; node 0: not made */
+		    node; /* name of the builder; parent of ids; node 0: not made */
 	} * frames;
 	struct import_stack_sample {
 		uint64_t ns, weight;

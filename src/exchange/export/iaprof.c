@@ -29,7 +29,7 @@ struct export_iaprof {
 	struct af_export_count *count;
 	uint64_t end_ns;
 
-	/* While the trace's end is told. */
+	/* While the end of the trace is written. */
 	const struct af_world *world;
 	struct af_results *results;
 	struct af_tree tree, scratch;
@@ -86,7 +86,7 @@ static void stack_frame(void *arg, const char *text, size_t len, uint32_t kind, 
 }
 
 /* The process of @launch_group and the stack that launched it. */
-static void job_set(struct export_iaprof *x, const struct af_launch_group *launch_group)
+static void group_set(struct export_iaprof *x, const struct af_launch_group *launch_group)
 {
 	const struct af_process *p = af_world_process(x->world, launch_group->is.process);
 
@@ -95,8 +95,8 @@ static void job_set(struct export_iaprof *x, const struct af_launch_group *launc
 	x->user.len = x->kernel.len = 0;
 	if (launch_group->recorded && launch_group->is.path)
 		export_stack(&x->tree,
-		             flame_job_stack(&x->tree, &x->scratch, x->world, &launch_group->is,
-		                             false, &x->results->query),
+		             flame_group_stack(&x->tree, &x->scratch, x->world, &launch_group->is,
+		                               false, &x->results->query),
 		             stack_frame, x);
 	x->now[PART_USTACK] = x->user.len ? string_of(x, x->user.data, x->user.len) : 0;
 	x->now[PART_KSTACK] = x->kernel.len ? string_of(x, x->kernel.data, x->kernel.len) : 0;
@@ -137,7 +137,7 @@ static void place_set(struct export_iaprof *x, const struct af_launch_group *lau
 	x->now[PART_INSN] = string_name(x, text ? text : "[failed decode]", "");
 }
 
-/* The number of a string in the file, which is told of it when it is new there; 0 has none. */
+/* The number of a string in the file, which gets it when it is new there; 0 has none. */
 static uint64_t number_of(struct export_iaprof *x, uint32_t string)
 {
 	bool fresh;
@@ -222,12 +222,12 @@ static void sample_write(struct export_iaprof *x, const struct af_attributed *f,
 		x->error = af_buf_flush(&x->out, x->fd);
 }
 
-static void job_write(struct export_iaprof *x, const struct af_launch_group *launch_group)
+static void group_write(struct export_iaprof *x, const struct af_launch_group *launch_group)
 {
 	const struct af_attributed *found = x->results->attribution->found;
 
 	if (launch_group->nr)
-		job_set(x, launch_group);
+		group_set(x, launch_group);
 	for (uint32_t i = 0; i < launch_group->nr; i++) {
 		const struct af_attributed *f = &found[launch_group->first + i];
 		if (!f->samples)
@@ -272,7 +272,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	if (!x->folded)
 		interval_write(x, "interval_start", true);
 	for (uint32_t i = 0; i < out->attribution->nr_launch_groups && !x->error; i++)
-		job_write(x, &out->attribution->launch_groups[i]);
+		group_write(x, &out->attribution->launch_groups[i]);
 	if (!x->folded)
 		interval_write(x, "interval_end", false);
 	if (!x->error)

@@ -29,7 +29,7 @@ static void learn_kernel(struct export_trace *t, const struct af_event *ev)
 		    af_strtab_id_z(&t->names, (const char *)tails[0].data);
 }
 
-/* The first pair: times then are as the machine told them when recording began. */
+/* The first pair: times are then those of the machine when recording began. */
 static void learn_epoch(struct export_trace *t, const struct af_event *ev)
 {
 	struct af_ev_clock c;

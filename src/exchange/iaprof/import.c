@@ -1,7 +1,7 @@
 /*
  * iaprof's profile of a GPU as text: what it executed, at which instructions, and why it stalled,
  * under the stack that last launched the kernel. There were three ways to write it, all of lines
- * that are a word and fields behind tabs; numbers are ids of strings unless said otherwise.
+ * that are a word and fields behind tabs; numbers are ids of strings unless noted.
  *
  *	string ID TEXT			in all of them, before the id is used; 0 is no string
  *
@@ -102,7 +102,7 @@ static bool take_string(struct import_iaprof *in)
 
 	if (in->nr != 3 || !field_number(in, 1, 10, &id))
 		return false;
-	/* Another profile begins: nothing that was said before holds there. */
+	/* Another profile begins: nothing from before holds there. */
 	if (!iaprof_string_put(&in->profile.strings, id, in->fields[2], strlen(in->fields[2])) &&
 	    id == 1)
 		in->profile.state = (struct iaprof_state){0};

@@ -5,7 +5,7 @@
 
 #include "exchange/builder/builder.h"
 
-#define INTERVAL_NS UINT64_C(10000000) /* what iaprof does when it is not told */
+#define INTERVAL_NS UINT64_C(10000000) /* iaprof's default */
 
 void iaprof_profile_open(struct iaprof_profile *p, struct af_builder *d, uint32_t number)
 {

@@ -36,7 +36,7 @@ struct iaprof_profile {
 void iaprof_profile_open(struct iaprof_profile *p, struct af_builder *d, uint32_t number);
 void iaprof_profile_close(struct iaprof_profile *p);
 
-/* Note a fact about the device, once for each pid; @key is of draft->names. */
+/* Note a fact about the device, once for each pid; @key is of builder->names. */
 void iaprof_device_note(struct iaprof_profile *p, uint32_t key, const char *value);
 
 /* @name, or 0 when it is iaprof's word for "not known". */

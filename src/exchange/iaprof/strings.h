@@ -20,7 +20,7 @@ struct iaprof_strings {
 	struct af_builder *builder;
 	struct af_map by_id; /* id → index */
 	struct iaprof_string {
-		uint32_t name; /* of the draft, when it is no stack */
+		uint32_t name; /* of the builder, when it is no stack */
 		uint32_t node;
 		bool stack;
 	} * all;

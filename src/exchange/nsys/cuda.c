@@ -222,8 +222,8 @@ static void take_graph(struct import_nsys *in, const struct sqlite_rows *rows)
 	work_add(in, rows, &descriptor, nsys_graph_whole(rows, WORK_OWN));
 }
 
-enum { MEMORY_PID = 1, MEMORY_DEVICE, MEMORY_ADDRESS, MEMORY_BYTES, MEMORY_KIND, MEMORY_DOES };
-enum { MEMORY_CORRELATION = MEMORY_DOES + 1, MEMORY_POOL };
+enum { MEMORY_PID = 1, MEMORY_DEVICE, MEMORY_ADDRESS, MEMORY_BYTES, MEMORY_KIND, MEMORY_CATEGORY };
+enum { MEMORY_CORRELATION = MEMORY_CATEGORY + 1, MEMORY_POOL };
 
 static const char *const memory_columns[] = {"start",
                                              "globalPid",
@@ -257,7 +257,7 @@ static void take_memory(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_builder_memory m = {.memory = memory_of(rows), .category = AF_CATEGORY_ALLOC};
 	int64_t pid = sqlite_int(rows, MEMORY_PID, 0),
-		operation = sqlite_int(rows, MEMORY_DOES, -1);
+		operation = sqlite_int(rows, MEMORY_CATEGORY, -1);
 
 	if (!m.memory || operation < 0 || operation > 1 || !sqlite_has(rows, MEMORY_PID)) {
 		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;

@@ -1,5 +1,5 @@
 /*
- * Nsight Systems' export: devices. Which of the machine's a process numbers 0 is told by newer
+ * Nsight Systems' export: devices. Which of the machine's devices a process numbers 0 is in newer
  * files (CUDA_VISIBLE_DEVICES); of older ones the machine's numbers are taken, and only names with
  * them.
  */

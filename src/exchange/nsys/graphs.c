@@ -32,7 +32,7 @@ int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column)
 	return graph > 0 && graph <= INT32_MAX ? graph << GRAPH_SHIFT : 0;
 }
 
-/* Each time that a node is told of is a definition of its own: the clone's, then whose it is. */
+/* Each mention of a node is a definition of its own: first the clone's, then its owner's. */
 static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_builder_slice s = {.thread = UINT32_MAX};

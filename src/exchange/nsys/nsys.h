@@ -21,7 +21,7 @@ struct import_nsys {
 	uint32_t number;              /* of the file */
 	uint32_t first_space;         /* of its processes, 0: none yet */
 	uint64_t epoch_ns;            /* added to all times */
-	struct af_map strings;        /* id → name of the draft */
+	struct af_map strings;        /* id → name of the builder */
 	struct af_map spaces;         /* pid → where its correlations mean something */
 	struct af_map chains;         /* of calls: id → stack */
 	struct af_keys unwound;       /* process and correlation of a call → id of its stack */
@@ -46,11 +46,11 @@ void nsys_table(struct import_nsys *in, const char *table, const char *order,
                 void (*take)(struct import_nsys *in, const struct sqlite_rows *rows));
 
 /*
- * The draft's name for the string id in @column of the row; 0 when it is NULL or unknown, and an
+ * The builder's name for the string id in @column of the row; 0 when it is NULL or unknown, and an
  * unknown id is counted.
  */
 uint32_t nsys_string(struct import_nsys *in, const struct sqlite_rows *rows, int column);
-/* The draft's process or thread of a serialized id. UINT32_MAX: too many threads. */
+/* The builder's process or thread of a serialized id. UINT32_MAX: too many threads. */
 uint32_t nsys_space(struct import_nsys *in, int64_t global);
 uint32_t nsys_thread(struct import_nsys *in, int64_t global);
 void nsys_main_thread(struct import_nsys *in, int64_t global_pid);
@@ -82,7 +82,7 @@ void nsys_waits(struct import_nsys *in);
 extern const char *const nsys_chain_columns[];
 /*
  * Put the frame of a row of the columns above inside the stack of its id, in @stacks: id → node of
- * the draft.
+ * the builder.
  */
 void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct sqlite_rows *rows);
 /*

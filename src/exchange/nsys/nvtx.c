@@ -1,4 +1,4 @@
-/* Nsight Systems' export: what the program said of itself, as ranges and marks. */
+/* Nsight Systems' export: the program's own annotations, as ranges and marks. */
 #include "exchange/nsys/nsys.h"
 
 /* ENUM_NSYS_EVENT_TYPE */

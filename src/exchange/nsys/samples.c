@@ -20,8 +20,8 @@ struct nsys_samples {
 	struct af_map last_ns; /* of a thread */
 	uint64_t *gaps;
 	uint64_t nr_gaps, cap_gaps;
-	uint64_t first;     /* of the draft's samples */
-	uint64_t period_ns; /* if it is of time; 0: not told */
+	uint64_t first;     /* of the builder's samples */
+	uint64_t period_ns; /* if it is of time; 0: unknown */
 	bool of_time;       /* it is */
 };
 

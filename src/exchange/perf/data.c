@@ -1,7 +1,7 @@
 /*
- * perf.data (file.h) to a draft. Records lie in the file by CPU and only roughly by time, and
+ * perf.data (file.h) to a builder. Records lie in the file by CPU and only roughly by time, and
  * what they mean depends on what was before; names of events and build-ids come last. So all is
- * kept, call chains once each, and told when it is complete: 40 bytes a sample.
+ * kept, call chains once each, and handed over when it is complete: 40 bytes a sample.
  */
 #include "exchange/perf/data.h"
 

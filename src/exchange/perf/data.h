@@ -39,7 +39,7 @@ struct perf_data {
 		uint32_t nr;
 	} * chains;
 	struct af_map by_chain;
-	struct af_map stacks; /* chain and generation → the draft's stacks */
+	struct af_map stacks; /* chain and epoch → the builder's stacks */
 	uint64_t nr_samples, cap_samples, nr_reported, cap_reported, nr_words, cap_words;
 	uint32_t nr_chains, cap_chains;
 	struct perf_copy {
@@ -58,7 +58,7 @@ struct perf_data {
 };
 
 /*
- * Hand everything that was kept to the draft; @space as in af_builder_process(). False: no sample
+ * Hand everything that was kept to the builder; @space as in af_builder_process(). False: no sample
  * is of the event asked for.
  */
 bool perf_data_tell(struct perf_data *p, uint32_t space);

@@ -84,7 +84,7 @@ void perf_images_comm(struct perf_images *im, const struct perf_comm *c)
 	uint32_t name = af_builder_text(im->builder, c->name, c->len);
 
 	*af_map_at(&im->comms, thread_key(c->pid, c->tid), NULL) = name;
-	/* A process that nothing is known of yet is the one that is told of. */
+	/* A process that nothing is known of yet is the one that the record names. */
 	if (c->exec && image_of(im, c->pid)->nr_maps)
 		image_new(im, c->pid);
 }
@@ -128,7 +128,7 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 		if (old->start >= m.end || m.start >= old->end)
 			continue;
 		/*
-		 * Run-time compilers protect and unprotect the same pages, and each time is told.
+		 * Run-time compilers protect and unprotect the same pages, with a record each time.
 		 */
 		if (old->start == m.start && old->end == m.end && old->path == m.path &&
 		    old->offset == m.offset)

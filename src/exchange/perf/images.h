@@ -1,7 +1,7 @@
 /*
  * The processes of a perf.data, followed in order of time: the program of a pid at a moment (the
  * pid may exec, or be reused), its threads' names, and its mappings. Processes with samples become
- * processes of the draft.
+ * processes of the builder.
  *
  *	{ perf_images_comm, _fork, _map, _process }* in order of time → perf_images_free
  */
@@ -15,16 +15,16 @@ struct af_builder;
 
 struct perf_mapping {
 	uint64_t start, end, offset;
-	uint32_t path, epoch; /* path: of the draft's names */
+	uint32_t path, epoch; /* path: of the builder's names */
 	uint32_t build_id;    /* index + 1 in build_ids, 0: none */
 };
 
 struct perf_image {
 	uint32_t pid;
 	uint32_t from; /* index + 1 of the image that forked it */
-	uint32_t exe;  /* of the draft's names: the first file mapped */
+	uint32_t exe;  /* of the builder's names: the first file mapped */
 	uint32_t epoch;
-	uint32_t process; /* of the draft, UINT32_MAX: none yet */
+	uint32_t process; /* of the builder, UINT32_MAX: none yet */
 	struct perf_mapping *maps;
 	uint32_t nr_maps, cap_maps, nr_written;
 };
@@ -64,7 +64,7 @@ void perf_images_map(struct perf_images *im, const struct perf_mmap *m);
 /* Note its name, for symbolizing, unless it contains blanks. */
 void perf_images_ksymbol(struct perf_images *im, const struct perf_ksymbol *k);
 
-/* The process of the draft that @pid is at this time; *@epoch is that of its mappings. */
+/* The process of the builder that @pid is at this time; *@epoch is that of its mappings. */
 uint32_t perf_images_process(struct perf_images *im, uint32_t pid, uint32_t *epoch);
 
 /* The image of @pid at this time; it and its mappings are valid until the next record. */

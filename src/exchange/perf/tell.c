@@ -1,4 +1,7 @@
-/* What was kept of a perf.data, told by time: processes as they come to be, samples in them. */
+/*
+ * Hands over what was kept of a perf.data, in order of time: processes as they come to be, samples
+ * in them.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,4 +1,6 @@
-/* perf script's text to a draft: frames have names and modules, and processes go by their comm. */
+/*
+ * perf script's text to a builder: frames have names and modules, and processes go by their comm.
+ */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -276,7 +276,7 @@ void af_import_pprof(struct af_builder *d, const struct af_import_source *source
 }
 
 /* Do fields have the numbers that the type of message allows? */
-static bool looks_right(struct af_cursor in, uint32_t most)
+static bool fields_fit(struct af_cursor in, uint32_t most)
 {
 	struct af_pb_field f;
 
@@ -302,7 +302,7 @@ bool af_import_is_pprof(const char *text, size_t len)
 		if (f.number > PPROF_DEFAULT_TYPE)
 			return false;
 		if (!any && (f.wire != (most[f.number] ? AF_PB_BYTES : AF_PB_VARINT) ||
-		             !looks_right(f.bytes, most[f.number])))
+		             !fields_fit(f.bytes, most[f.number])))
 			return false;
 	}
 	/* Of a long one only its beginning is in sight. */

@@ -14,7 +14,7 @@
 struct pprof_string {
 	const uint8_t *at;
 	size_t len;
-	uint32_t name; /* of the draft + 1, once it was used */
+	uint32_t name; /* of the builder + 1, once it was used */
 };
 
 struct pprof_function {
@@ -58,7 +58,7 @@ bool pprof_read(struct pprof_profile *p, struct af_cursor in);
 
 /* A string of the table; "" when it has no such string, which is counted. Not NUL-terminated. */
 struct pprof_string *pprof_string(struct pprof_profile *p, uint64_t index);
-/* The same as a name of the draft, and as a C string that the draft owns. */
+/* The same as a name of the builder, and as a C string that the builder owns. */
 uint32_t pprof_name(struct pprof_profile *p, uint64_t index);
 const char *pprof_text(struct pprof_profile *p, uint64_t index);
 

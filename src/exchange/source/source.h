@@ -1,5 +1,5 @@
 /*
- * The input of a reader, and the readers. Each adds the content of its bytes to the draft,
+ * The input of a reader, and the readers. Each adds the content of its bytes to the builder,
  * describes damage in @complaint ("" otherwise) and keeps the data before the damage.
  */
 #ifndef AF_EXCHANGE_SOURCE_SOURCE_H

@@ -25,7 +25,7 @@ struct import_speedscope {
 	struct af_builder *builder;
 	uint32_t space, nr_threads;
 	bool ours;
-	uint32_t reported; /* which kinds of values were said already */
+	uint32_t reported; /* which kinds of values were reported already */
 	/* of the profile */
 	uint32_t thread;
 	struct import_value_type type;

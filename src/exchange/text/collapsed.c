@@ -195,8 +195,8 @@ void af_import_collapsed(struct af_builder *d, const struct af_import_source *in
 	ssize_t rc = import_lines(in, LINE_MAX_BYTES, line_take, &f);
 	if (f.type.weight == IMPORT_WEIGHT_COUNT)
 		af_builder_count_unit(d, f.type.unit);
-	af_builder_note(d, "import.weights", "numbers are %s, as %s", f.type.unit,
-	                d->unit ? "--unit says" : "nothing else is said");
+	af_builder_note(d, "import.weights", "numbers are %s, %s", f.type.unit,
+	                d->unit ? "as --unit says" : "because the file names no unit");
 	import_lines_complain(&f.count, rc, "are no stack with a number", d, complaint, size);
 	size_t len = strlen(complaint);
 	if (f.slips)

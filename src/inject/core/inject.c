@@ -110,9 +110,9 @@ static bool clients_send(const struct af_registration *registration, int fd)
 	}
 	/* By the directory that was looked at, whatever bears its name by now. */
 	if (!access("/proc/self/fd", F_OK))
-		snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/door", dir);
+		snprintf(to.sun_path, sizeof to.sun_path, "/proc/self/fd/%d/socket", dir);
 	else
-		snprintf(to.sun_path, sizeof to.sun_path, "%.90s/door", inject.dir);
+		snprintf(to.sun_path, sizeof to.sun_path, "%.90s/socket", inject.dir);
 	/* Bounded: a recorder that is stuck must not hold the program. */
 	struct timeval patience = {.tv_sec = 1};
 	setsockopt(recorder, SOL_SOCKET, SO_SNDTIMEO, &patience, sizeof patience);

@@ -359,7 +359,7 @@ void af_thread_leave(struct af_thread_context *t)
 		atomic_signal_fence(memory_order_seq_cst);
 		self.inside = 0;
 		atomic_signal_fence(memory_order_seq_cst);
-		/* A sample may have come between the look and the door. */
+		/* A sample may have come between the check and the exit. */
 	} while (!self.exiting && atomic_load(&t->pending_ns));
 }
 
@@ -408,7 +408,7 @@ uint32_t af_thread_callpath(struct af_thread_context *t, const struct af_regs *r
 	return af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
-static void sample_set_aside(struct af_session *session, struct af_thread_context *t)
+static void sample_postpone(struct af_session *session, struct af_thread_context *t)
 {
 	const struct af_pending_sample *s = &t->sample;
 
@@ -464,7 +464,7 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 	    af_unwind_walk(t->unwinder, regs, true, s->stack.pcs, AF_STACK_MAX, &s->stack.stop);
 	capture_python(session, &s->stack);
 	if (was_inside) {
-		sample_set_aside(session, t);
+		sample_postpone(session, t);
 		return;
 	}
 	sample_write(t, s, weight_ns);

@@ -336,8 +336,8 @@ static void buffer_complete(void *context, uint32_t stream, uint8_t *buffer, siz
 }
 
 /*
- * Only said: enabling GRAPH_TRACE while graphs run ends the program (CUPTI 13.0 on an H200), so how
- * they are timed is chosen before.
+ * Only reported: enabling GRAPH_TRACE while graphs run ends the program (CUPTI 13.0 on an H200), so
+ * how they are timed is chosen before.
  */
 void af_cuda_graphs_poll(uint64_t now_ns)
 {

@@ -3,7 +3,7 @@
  * has room for one profiler: one subscriber and one pair of functions that hand out buffers. Those
  * are ours for the whole run, and we serve the program's profiler, the *client*, behind them:
  *
- *	client_doors.c  the client's calls come here instead of to CUPTI
+ *	client_interposers.c  the client's calls come here instead of to CUPTI
  *	client.c        the client's requests: callbacks, kinds of records, its clock
  *	client_copy.c   the client's records, copied out of our buffers into its own
  *

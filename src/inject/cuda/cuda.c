@@ -282,8 +282,8 @@ static bool is_asked_for(void)
 }
 
 /*
- * The driver's door (CUDA_INJECTION64_PATH): called once, in the first cuInit of the process. What
- * it returns, 1 for success, the driver does not act upon.
+ * The driver's entry point (CUDA_INJECTION64_PATH): called once, in the first cuInit of the
+ * process. What it returns, 1 for success, the driver does not act upon.
  */
 EXPORT int InitializeInjection(void);
 int InitializeInjection(void)

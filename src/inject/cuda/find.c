@@ -35,7 +35,9 @@ static bool search_take(struct search *s, const char *path, int flags)
 	return true;
 }
 
-/* What dlopen said is kept for those that exist: a library that lacks another is worth telling. */
+/*
+ * dlopen's message is kept for files that exist: a library that lacks another is worth reporting.
+ */
 static bool search_file(struct search *s, const char *format, const char *where, int major)
 {
 	char path[PATH_MAX];

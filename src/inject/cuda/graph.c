@@ -6,7 +6,7 @@
 
 /*
  * A record of a graph's work names a node of the copy that the executable graph has of its own.
- * Nodes are told of as they are made: by the call that captures or adds one, with its stack; by a
+ * Nodes are announced as they are made: by the call that captures or adds one, with its stack; by a
  * clone, with the node it is a copy of, and making an executable graph clones too. An update of an
  * executable graph keeps its nodes and gives them another origin: CUPTI tells of each since 13.0.
  * Before that who captured them is not known any more, and who updated the graph stands for it.

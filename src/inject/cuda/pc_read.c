@@ -16,7 +16,7 @@ enum {
 	 */
 	LATE_MS = 100,
 	LAST_US = 50000, /* after which what the device found before can be read */
-	ROUNDS_MAX = 64,
+	PASSES_MAX = 64,
 	RESTARTS_MAX = 6,
 	COARSER = 2, /* after a full buffer: powers of two */
 	FINER_MOST = 5,
@@ -154,7 +154,7 @@ void af_pc_read(struct af_pc_device *d)
 	uint32_t rc = 0;
 	char why[600];
 
-	for (int i = 0; i < ROUNDS_MAX && !rc; i++) {
+	for (int i = 0; i < PASSES_MAX && !rc; i++) {
 		af_pc_buffer_empty(d->data, d->nr_reasons);
 		rc = af_cupti_pc.PCSamplingGetData(&get);
 		struct af_pc_window w = window_until_now(d);

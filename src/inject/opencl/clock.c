@@ -210,8 +210,8 @@ static void bracket_rule_out(struct af_opencl_device *root, uint64_t queued)
 	atomic_store(&root->host_clocks, left);
 }
 
-/* The burst's bounds on how far the device's clock is ahead, narrowed by one more bracket. */
-static void bracket_narrow(struct af_opencl_device *root, uint64_t queued)
+/* The burst's bounds on how far the device's clock is ahead, tightened by one more bracket. */
+static void bracket_shrink(struct af_opencl_device *root, uint64_t queued)
 {
 	int64_t least = (int64_t)(queued - root->bracket_end_ns[0]);
 	int64_t most = (int64_t)(queued - root->bracket_begin_ns[0]);
@@ -237,7 +237,7 @@ void af_opencl_bracket_stamp(struct af_opencl_device *root, uint64_t correlation
 		return;
 	if (queued) {
 		bracket_rule_out(root, queued);
-		bracket_narrow(root, queued);
+		bracket_shrink(root, queued);
 	}
 	uint32_t enough = root->nr_brackets <= FIRST_BRACKETS ? FIRST_BRACKETS : BURST_BRACKETS;
 	bool full = root->nr_burst >= enough ||

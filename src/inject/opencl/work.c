@@ -11,9 +11,9 @@ enum {
 	CHUNK_WORKS = 1024,
 	CHUNKS = 256, /* 262 144 pieces of work in flight, 24 MiB when that many ever were */
 	BATCH = 16,
-	ENQUEUE_HARVEST = 2,   /* most an enqueue writes: twice what it adds */
-	ENQUEUE_PATIENCE = 8,  /* enqueues before asking after unfinished work again */
-	OUT_OF_ORDER_LOOK = 8, /* pieces looked at when any may be done */
+	ENQUEUE_HARVEST = 2,    /* most an enqueue writes: twice what it adds */
+	ENQUEUE_PATIENCE = 8,   /* enqueues before asking after unfinished work again */
+	OUT_OF_ORDER_POLLS = 8, /* pieces polled when any may be done */
 	TICK_NS = 1000000000,
 };
 
@@ -325,14 +325,14 @@ static void queue_unlink(struct af_opencl_queue *q, uint32_t before, uint32_t in
  * in-order queue the first that is not complete ends the search; in another at most @look are
  * asked after, so that work stuck behind a user event hides nothing for long.
  */
-static void queue_poll(struct af_opencl_queue *q, uint32_t most, uint32_t look,
+static void queue_poll(struct af_opencl_queue *q, uint32_t most, uint32_t polls,
                        struct opencl_batch *b)
 {
 	uint32_t before = q->cursor;
 	uint32_t index = before ? work_next(before) : q->oldest;
 
 	b->nr = 0;
-	while (index && look-- && b->nr < most && b->nr < BATCH) {
+	while (index && polls-- && b->nr < most && b->nr < BATCH) {
 		struct opencl_work *w = opencl_work(index);
 		uint32_t next = work_next(index);
 
@@ -379,17 +379,17 @@ static void batch_write(struct af_opencl_queue *q, const struct opencl_batch *b)
 void af_opencl_harvest(struct af_opencl_queue *q, uint32_t most)
 {
 	struct opencl_batch b;
-	uint32_t look = most > OUT_OF_ORDER_LOOK ? UINT32_MAX : OUT_OF_ORDER_LOOK;
+	uint32_t polls = most > OUT_OF_ORDER_POLLS ? UINT32_MAX : OUT_OF_ORDER_POLLS;
 	bool found = false;
 
 	if (!atomic_load_explicit(&q->nr_pending, memory_order_relaxed) ||
 	    atomic_exchange_explicit(&q->busy, 1, memory_order_acquire))
 		return;
 	queue_collect(q);
-	if (q->in_order || look == UINT32_MAX)
+	if (q->in_order || polls == UINT32_MAX)
 		q->cursor = 0;
 	do {
-		queue_poll(q, most, look, &b);
+		queue_poll(q, most, polls, &b);
 		if (b.nr)
 			batch_write(q, &b);
 		found |= b.nr > 0;

@@ -1,5 +1,5 @@
 /*
- * Where libaflame.so begins in a process and where it ends: recording is started, and told what the
+ * Where libaflame.so begins in a process and where it ends: recording starts, and learns what the
  * samplers do meanwhile.
  */
 #include <errno.h>
@@ -49,7 +49,7 @@ __attribute__((constructor)) static void begin(void)
 }
 
 /*
- * The front door of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
+ * The entry point of LD_PRELOAD; a program that ends by _exit or a signal is seen by the recorder.
  */
 __attribute__((destructor)) static void end(void)
 {

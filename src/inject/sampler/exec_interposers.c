@@ -26,7 +26,8 @@
 /*
  * The functions that run another program, interposed for the signals that it is to inherit as
  * ignored (signals.h), and for those that our library would break (base/system/program.h): they are
- * run without it. system() and popen() start a shell from within glibc, which no door of ours sees.
+ * run without it. system() and popen() start a shell from within glibc, which no interposer of ours
+ * sees.
  */
 
 static void (*_Atomic awaited)(void);

@@ -1,9 +1,9 @@
 /*
  * Four signals are ours in a recorded process: SIGTRAP and SIGPROF carry samples, SIGSEGV and
  * SIGBUS repair guarded reads. The program may use all of them as before: every function that sets
- * a handler or waits for a signal is interposed (signals_doors.c), the program's action is kept
- * aside, and the kernel gets ours. A signal that is not ours is passed on exactly as the kernel
- * would have delivered it.
+ * a handler or waits for a signal is interposed (signals_interposers.c), the program's action is
+ * kept aside, and the kernel gets ours. A signal that is not ours is passed on exactly as the
+ * kernel would have delivered it.
  *
  * A handler on a small stack of its own (sigaltstack) has no room for a sample on top of it.
  * Samples then wait until such handlers are done.

@@ -58,8 +58,8 @@ static struct stack *stack_take(void)
 	for (uint32_t i = 0; i < STACKS_MAX; i++) {
 		uint32_t nr = atomic_load(&nr_stacks);
 		/* For threads that ended without destructors, now and then. */
-		bool look_for_dead = i == nr && nr % 64 == 63;
-		for (uint32_t j = 0; look_for_dead && j < nr; j++)
+		bool reclaim = i == nr && nr % 64 == 63;
+		for (uint32_t j = 0; reclaim && j < nr; j++)
 			if (af_owner_take(&stacks[j].owner, tid, true))
 				return stack_make(&stacks[j]) ? &stacks[j] : NULL;
 		if (!af_owner_take(&stacks[i].owner, tid, false))

@@ -40,7 +40,7 @@ struct ticks {
 static __thread struct {
 	int timer_and_one; /* 0: it has none */
 	struct ticks last;
-	/* Kernel time that ticks told of and samples did not; below 0: the reverse. */
+	/* Kernel time that ticks reported and samples did not; below 0: the reverse. */
 	int64_t owed_ns;
 } self;
 

@@ -177,7 +177,7 @@ static bool module_by_loader(struct af_module *m, uint64_t pc)
 
 	if (modules.find_object((void *)pc, &o))
 		return false;
-	/* Of an executable with gaps between its segments only the one with @pc is told. */
+	/* Of an executable with gaps between its segments only the one with @pc is reported. */
 	if (!modules_from_image(m, (uint64_t)o.map_start, pc) &&
 	    !modules_from_image(m, modules.exe_header, pc))
 		return false;
@@ -218,7 +218,7 @@ static bool module_same(const struct af_module *a, const struct af_module *b)
 /*
  * The slot that already says the same, back in use; or NULL. The newest slot of an address is what
  * readers of a trace go by, so one that another module has come over since does not count: what
- * was loaded, unloaded and loaded again in turn with something else is said again.
+ * was loaded, unloaded and loaded again in turn with something else is reported again.
  */
 static struct module_slot *modules_again(const struct af_module *m, uint32_t epoch)
 {

@@ -125,7 +125,7 @@ static uint64_t column_bits(const uint64_t *of, const uint64_t *by, uint32_t nr)
 	return bits;
 }
 
-/* The column by which @w is told in the fewest bits; -1: it is as few by itself. */
+/* The column from which @w takes the fewest bits; -1: it takes as few by itself. */
 static int best_by(const struct html_tree *h, uint64_t *const *columns, uint32_t w)
 {
 	uint64_t least = column_bits(columns[w], NULL, h->nr_nodes);
@@ -155,7 +155,7 @@ static void column_put(struct af_buf *b, const uint64_t *of, const uint64_t *by,
 	}
 }
 
-/* What another is told by is not told by a third: the page needs no order. */
+/* A column that another one is packed by is packed by itself: the page needs no order. */
 static void pack_columns(struct html_tree *h, const struct walk *k)
 {
 	uint64_t *columns[AF_TREE_WEIGHTS] = {0};

@@ -60,7 +60,7 @@ static char *track_name(const struct af_track *track)
 {
 	char *name;
 
-	if (!track->in_job)
+	if (!track->in_rank)
 		return strdup(track->name ? track->name : "");
 	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
 }
@@ -69,9 +69,9 @@ void html_time_track(struct html_time *t, const struct af_track *track)
 {
 	char rank[64] = "[no rank]";
 
-	if (track->in_job)
-		snprintf(rank, sizeof rank, "rank %s", track->in_job);
-	t->has_ranks |= track->in_job != NULL;
+	if (track->in_rank)
+		snprintf(rank, sizeof rank, "rank %s", track->in_rank);
+	t->has_ranks |= track->in_rank != NULL;
 	AF_GROW(t->tracks, t->nr, t->cap);
 	t->tracks[t->nr++] = (struct html_time_track){
 	    .is = *track,

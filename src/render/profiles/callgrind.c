@@ -151,7 +151,7 @@ static void callgrind_add(struct callgrind *c, uint32_t tree, uint32_t node, uin
 
 static bool callgrind_skips(const struct af_tree *t, uint32_t node)
 {
-	return af_profile_is_owner(t, node) || t->nodes[node].name == AF_TREE_GAP;
+	return af_profile_is_track(t, node) || t->nodes[node].name == AF_TREE_GAP;
 }
 
 static void callgrind_stack(struct callgrind *c, uint32_t tree, uint32_t node)

@@ -36,7 +36,7 @@ static uint32_t pprof_next(const struct af_tree *t, uint32_t node)
 		uint32_t parent = t->nodes[node].parent;
 		bool in_line = af_tree_location(t, t->nodes[parent].name)->what == AF_LOCATION_LINE;
 
-		if (location->what == AF_LOCATION_STALL || af_profile_is_owner(t, node) ||
+		if (location->what == AF_LOCATION_STALL || af_profile_is_track(t, node) ||
 		    t->nodes[node].name == AF_TREE_GAP ||
 		    (location->what == AF_LOCATION_INSN && in_line))
 			continue;

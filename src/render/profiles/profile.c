@@ -69,7 +69,7 @@ const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *
 	return function;
 }
 
-bool af_profile_is_owner(const struct af_tree *t, uint32_t node)
+bool af_profile_is_track(const struct af_tree *t, uint32_t node)
 {
 	switch (af_tree_location(t, t->nodes[node].name)->what) {
 	case AF_LOCATION_RANK:
@@ -85,33 +85,33 @@ bool af_profile_is_owner(const struct af_tree *t, uint32_t node)
 /* By node, whose it is; parents precede children. */
 static uint32_t *profile_tracks(const struct af_tree *t)
 {
-	uint32_t *owners = af_xcalloc(t->nr, sizeof *owners);
+	uint32_t *tracks = af_xcalloc(t->nr, sizeof *tracks);
 
 	for (uint32_t i = 1; i < t->nr; i++) {
 		uint32_t parent = t->nodes[i].parent;
 		bool process = af_tree_location(t, t->nodes[i].name)->what == AF_LOCATION_PROCESS;
-		bool owns = process || af_profile_is_owner(t, i);
+		bool owns = process || af_profile_is_track(t, i);
 
-		owners[i] = owns && owners[parent] == parent ? i : owners[parent];
+		tracks[i] = owns && tracks[parent] == parent ? i : tracks[parent];
 	}
-	return owners;
+	return tracks;
 }
 
-/* How many of each owner, and where the first of each goes. */
+/* How many of each track, and where the first of each goes. */
 static void group_count(struct af_profile_groups *g, const struct af_tree *t,
-                        const uint32_t *owners, uint32_t *group_of)
+                        const uint32_t *tracks, uint32_t *group_of)
 {
 	uint32_t depth = 0, first = 0;
 
 	for (uint32_t i = 0; (i = af_tree_next(t, i, false, &depth));) {
 		if (!af_profile_has(t, i))
 			continue;
-		if (!group_of[owners[i]]) {
+		if (!group_of[tracks[i]]) {
 			AF_GROW(g->all, g->nr, g->cap);
-			g->all[g->nr++] = (struct af_profile_group){.owner = owners[i]};
-			group_of[owners[i]] = g->nr;
+			g->all[g->nr++] = (struct af_profile_group){.track = tracks[i]};
+			group_of[tracks[i]] = g->nr;
 		}
-		g->all[group_of[owners[i]] - 1].nr++;
+		g->all[group_of[tracks[i]] - 1].nr++;
 	}
 	for (uint32_t i = 0; i < g->nr; i++) {
 		g->all[i].first = first;
@@ -122,19 +122,19 @@ static void group_count(struct af_profile_groups *g, const struct af_tree *t,
 
 void af_profile_group(struct af_profile_groups *g, const struct af_tree *t)
 {
-	uint32_t *owners = profile_tracks(t), depth = 0;
+	uint32_t *tracks = profile_tracks(t), depth = 0;
 	uint32_t *group_of = af_xcalloc(t->nr, sizeof *group_of);
 
 	*g = (struct af_profile_groups){.nodes = af_xcalloc(t->nr, sizeof *g->nodes)};
-	group_count(g, t, owners, group_of);
+	group_count(g, t, tracks, group_of);
 	for (uint32_t i = 0; (i = af_tree_next(t, i, false, &depth));) {
 		if (!af_profile_has(t, i))
 			continue;
-		struct af_profile_group *group = &g->all[group_of[owners[i]] - 1];
+		struct af_profile_group *group = &g->all[group_of[tracks[i]] - 1];
 		g->nodes[group->first + group->nr++] = i;
 	}
 	free(group_of);
-	free(owners);
+	free(tracks);
 }
 
 void af_profile_groups_free(struct af_profile_groups *g)
@@ -144,16 +144,16 @@ void af_profile_groups_free(struct af_profile_groups *g)
 	*g = (struct af_profile_groups){0};
 }
 
-void af_profile_owner_text(struct af_buf *b, const struct af_tree *t, uint32_t owner)
+void af_profile_track_text(struct af_buf *b, const struct af_tree *t, uint32_t track)
 {
 	size_t len;
 
-	if (!owner)
+	if (!track)
 		return;
-	if (t->nodes[owner].parent) {
-		af_profile_owner_text(b, t, t->nodes[owner].parent);
+	if (t->nodes[track].parent) {
+		af_profile_track_text(b, t, t->nodes[track].parent);
 		af_buf_str(b, ", ");
 	}
-	const char *text = af_tree_text(t, t->nodes[owner].name, &len);
+	const char *text = af_tree_text(t, t->nodes[track].name, &len);
 	af_buf_add(b, text, len);
 }

@@ -43,18 +43,18 @@ const char *af_profile_text(const struct af_tree *t, uint32_t name, size_t *len)
 const char *af_profile_function(const struct af_tree *t, uint32_t name, size_t *len);
 
 /*
- * Is the frame an owner (a thread, a device, …), and not part of the stack? All owner frames but
- * processes are.
+ * Does the frame name a track, and is it not part of the stack? So do threads, devices and streams;
+ * the frame of a process is part of the stack.
  */
-bool af_profile_is_owner(const struct af_tree *t, uint32_t node);
+bool af_profile_is_track(const struct af_tree *t, uint32_t node);
 
-/* Nodes with weight of one owner, in the order of the tree. */
+/* Nodes with weight of one track, in the order of the tree. */
 struct af_profile_group {
 	/*
 	 * The deepest process, thread, device or stream that has only such frames above it; 0:
 	 * none.
 	 */
-	uint32_t owner;
+	uint32_t track;
 	uint32_t first, nr; /* of the nodes */
 };
 
@@ -64,11 +64,11 @@ struct af_profile_groups {
 	uint32_t *nodes;
 };
 
-/* Group the nodes of @t that a profile has by their owner. @t outlives the groups. */
+/* Group the nodes of @t that a profile has by their track. @t outlives the groups. */
 void af_profile_group(struct af_profile_groups *g, const struct af_tree *t);
 void af_profile_groups_free(struct af_profile_groups *g);
 
-/* "train.py, [main 1234]": @owner and what it belongs to; "" for 0. */
-void af_profile_owner_text(struct af_buf *b, const struct af_tree *t, uint32_t owner);
+/* "train.py, [main 1234]": @track and what it belongs to; "" for 0. */
+void af_profile_track_text(struct af_buf *b, const struct af_tree *t, uint32_t track);
 
 #endif

@@ -71,7 +71,7 @@ static void speedscope_frames(struct speedscope *s)
 		s->frame_of[i] = af_xcalloc(t->nr_names, sizeof *s->frame_of[i]);
 		for (uint32_t n = 0; (n = af_tree_next(t, n, false, &depth));) {
 			uint32_t *frame = &s->frame_of[i][t->nodes[n].name];
-			if (*frame || af_profile_is_owner(t, n) || t->nodes[n].name == AF_TREE_GAP)
+			if (*frame || af_profile_is_track(t, n) || t->nodes[n].name == AF_TREE_GAP)
 				continue;
 			frame_text(&s->text, t, t->nodes[n].name);
 			*frame = af_strtab_id(&s->frames, s->text.data, s->text.len);
@@ -111,11 +111,11 @@ static const char *speedscope_unit(const char *unit)
 	return !strcmp(unit, "ns") ? "nanoseconds" : !strcmp(unit, "bytes") ? "bytes" : "none";
 }
 
-static void speedscope_name(struct speedscope *s, const struct af_profile_column *c, uint32_t owner)
+static void speedscope_name(struct speedscope *s, const struct af_profile_column *c, uint32_t track)
 {
 	s->text.len = 0;
-	af_profile_owner_text(&s->text, s->profile.trees[c->tree], owner);
-	if (owner)
+	af_profile_track_text(&s->text, s->profile.trees[c->tree], track);
+	if (track)
 		af_buf_str(&s->text, ": ");
 	af_buf_str(&s->text, c->name);
 	af_buf_json(&s->out.text, s->text.data, s->text.len);
@@ -137,7 +137,7 @@ static void speedscope_profile(struct speedscope *s, const struct af_profile_col
 	af_buf_str(b, s->further ? ",\n{\"type\":\"sampled\",\"name\":"
 	                         : "{\"type\":\"sampled\",\"name\":");
 	s->further = true;
-	speedscope_name(s, c, g->owner);
+	speedscope_name(s, c, g->track);
 	af_buf_fmt(b, ",\"unit\":\"%s\",\"startValue\":0,\"endValue\":", speedscope_unit(c->unit));
 	af_label_exact(b, total, c->scale);
 	af_buf_str(b, ",\n\"samples\":[");

@@ -107,7 +107,8 @@ static void script_pairs(struct svg *s, const struct af_frame_attributes *a, boo
 }
 
 /*
- * By the id of a name what the user said of it: the frames of the reverse are made by the script.
+ * By the id of a name, its attributes given by the user: the frames of the reverse are made by the
+ * script.
  */
 static void script_attributes(struct svg *s, const struct af_tree *t, const struct svg_layout *l,
                               const uint32_t *ids)

@@ -63,14 +63,14 @@ function aflame(data) {
 		const r = data.reverse, group = make("g", {class: "frames"});
 		const v = viewOf(group, r.places);
 		for (let i = 0; i < v.n; i++) {
-			const id = r.frames[3 * i], said = (r.attributes || {})[id] || {};
-			const g = make("g", said.g, group);
+			const id = r.frames[3 * i], given = (r.attributes || {})[id] || {};
+			const g = make("g", given.g, group);
 			v.name[i] = r.names[id];
 			v.title[i] = v.name[i] + " " + r.frames[3 * i + 2];
 			v.fill[i] = "#" + r.frames[3 * i + 1].toString(16).padStart(6, "0");
-			make("title", {}, g).textContent = said.title || v.title[i];
+			make("title", {}, g).textContent = given.title || v.title[i];
 			make("rect", {height: data.frameHeight - 1, fill: v.fill[i], rx: 2},
-				said.a ? make("a", said.a, g) : g);
+				given.a ? make("a", given.a, g) : g);
 			adopt(v, i, g);
 		}
 		views[0].group.after(group);

@@ -55,7 +55,7 @@ static void text_node(struct af_buf *b, const struct af_tree *t, uint32_t w, uin
 	if (t->nodes[node].name == AF_TREE_GAP && node)
 		return;
 	text_line(b, t, w, t->total[w][node], depth, p);
-	af_buf_terminal(b, text, len, ""); /* it must not be told what to do by a name */
+	af_buf_terminal(b, text, len, ""); /* a name must not command the terminal */
 	af_buf_char(b, '\n');
 	uint64_t small = text_small(t, w, node, chosen, &nr);
 	if (!nr)

@@ -327,7 +327,7 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	af_pb_varint(b, EVENT_TRACK, s->track);
 	af_pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
 	af_pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
-	/* None is said to be the last: of two works of one call the second would have no arrow. */
+	/* None is marked as the last: of two works of one call the second would have no arrow. */
 	if (s->way != AF_FLOW_NONE)
 		af_pb_fixed64(b, EVENT_FLOW, s->flow);
 	perfetto_args(p, r->slices, s);

@@ -170,9 +170,9 @@ void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
                         const struct af_slice *s, uint32_t name, struct af_buf *interned,
                         struct af_buf *message)
 {
-	const struct af_work_descriptor *shape = &all->world->descriptors[s->descriptor];
-	uint32_t process = shape->process;
-	const struct af_queue *queue = af_world_queue(all->world, process, shape->is.queue);
+	const struct af_work_descriptor *descriptor = &all->world->descriptors[s->descriptor];
+	uint32_t process = descriptor->process;
+	const struct af_queue *queue = af_world_queue(all->world, process, descriptor->is.queue);
 	const struct af_device *d =
 	    queue ? af_world_device(all->world, process, queue->device) : NULL;
 	const uint64_t *gpu = d ? af_map_get(&p->gpus, key_of(process, d->id)) : NULL;
@@ -185,8 +185,8 @@ void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
 	if (gpu)
 		af_pb_varint(message, STAGE_GPU, *gpu);
 	af_pb_varint(message, STAGE_QUEUE,
-	             queue_iid(p, key_of(process, shape->is.queue), s->track, interned));
-	af_pb_varint(message, STAGE_STAGE, stage_iid(p, shape->is.op, interned));
+	             queue_iid(p, key_of(process, descriptor->is.queue), s->track, interned));
+	af_pb_varint(message, STAGE_STAGE, stage_iid(p, descriptor->is.op, interned));
 	af_pb_varint(message, STAGE_NAME, name);
-	put_launch(message, &shape->is);
+	put_launch(message, &descriptor->is);
 }

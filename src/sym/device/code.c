@@ -121,7 +121,7 @@ int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af
 		*out = c;
 		return 0;
 	}
-	if (af_elf_parse(&c->elf, bytes, size) || c->elf.narrow) {
+	if (af_elf_parse(&c->elf, bytes, size) || c->elf.is_32) {
 		free(c);
 		return af_fail_plain(err, -ENOEXEC, "not an ELF file of 64 bits");
 	}

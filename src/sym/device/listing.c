@@ -180,7 +180,7 @@ static void listing_parse(struct af_listing *l, int index, struct af_buf *lines,
 	}
 }
 
-/* Ask one program, or the cache for what it said. */
+/* Ask one program, or the cache for its earlier output. */
 static bool listing_ask(struct af_listing *l, const struct af_disassembler *d, int index)
 {
 	struct af_buf out = {0}, lines = {0};

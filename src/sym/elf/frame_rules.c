@@ -19,7 +19,7 @@ void af_frame_rules_open(struct af_frame_rules *r, const struct af_elf *elf)
 	uint64_t size;
 
 	*r = (struct af_frame_rules){0};
-	if (elf->machine != EM_X86_64 || elf->narrow)
+	if (elf->machine != EM_X86_64 || elf->is_32)
 		return;
 	af_cfi_open(&r->tables[0], elf, AF_CFI_INDEX_MAX, NULL);
 	/* Go's compiler writes this kind only. */

@@ -137,7 +137,7 @@ static uint64_t go_relocated(const struct af_elf *e, uint64_t vaddr)
 {
 	Elf64_Shdr s;
 
-	for (uint32_t i = 1; !e->narrow && i < e->nr_sections; i++) {
+	for (uint32_t i = 1; !e->is_32 && i < e->nr_sections; i++) {
 		if (!af_elf_section(e, i, &s) || s.sh_type != SHT_RELA || !(s.sh_flags & SHF_ALLOC))
 			continue;
 		for (uint64_t n = 0; n < s.sh_size / sizeof(Elf64_Rela); n++) {

@@ -5,7 +5,7 @@
 /*
  * Where the jump at @at leads that is within @left bytes, for near ones with 32 bits (Intel SDM,
  * volume 2: JMP rel32, Jcc rel32). What only looks like one, in the middle of another instruction,
- * is told by where it leads and by being rare.
+ * is recognised by where it leads and by being rare.
  */
 static bool jump_target(const uint8_t *at, uint32_t left, uint64_t vaddr, uint64_t *target)
 {

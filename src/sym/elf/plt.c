@@ -106,7 +106,7 @@ void af_plt_add(struct af_symtab *t, const struct af_elf *e)
 	struct plt_got got = {0};
 	Elf64_Shdr s, names;
 
-	if (e->machine != EM_X86_64 || e->narrow || e->type == ET_REL ||
+	if (e->machine != EM_X86_64 || e->is_32 || e->type == ET_REL ||
 	    !af_elf_section(e, e->names, &names))
 		return;
 	for (uint32_t i = 1; i < e->nr_sections; i++)

@@ -69,7 +69,7 @@ int af_unpack_minidebug(const struct af_elf *e, uint8_t **data, size_t *size)
 /* Section @i when zstd has compressed it: its headers. */
 static bool unpack_is_zstd(const struct af_elf *e, uint32_t i, Elf64_Shdr *s, Elf64_Chdr *c)
 {
-	if (e->narrow || !af_elf_section(e, i, s) || s->sh_type == SHT_NOBITS ||
+	if (e->is_32 || !af_elf_section(e, i, s) || s->sh_type == SHT_NOBITS ||
 	    !(s->sh_flags & SHF_COMPRESSED) || s->sh_size < sizeof *c)
 		return false;
 	memcpy(c, af_elf_bytes(e, s), sizeof *c);
@@ -198,7 +198,7 @@ int af_unpack_section(const struct af_elf *e, const char *name, const uint8_t **
 		rc = unpack_old(e, name, size, unpacked);
 	} else if (!(s.sh_flags & SHF_COMPRESSED)) {
 		*size = s.sh_size;
-	} else if (e->narrow || s.sh_size < sizeof c) {
+	} else if (e->is_32 || s.sh_size < sizeof c) {
 		rc = -EBADMSG;
 	} else {
 		memcpy(&c, af_elf_bytes(e, &s), sizeof c);

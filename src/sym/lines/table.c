@@ -20,8 +20,8 @@ struct line_reader {
 	struct af_line_table *table;
 	struct line_header header;
 	const uint8_t *start; /* of the section, which relocations count from */
-	struct af_elf_relocation *places;
-	uint32_t nr_places, cap_places;
+	struct af_elf_relocation *relocations;
+	uint32_t nr_relocations, cap_relocations;
 	struct af_line_row row; /* the state machine's registers */
 	uint32_t first;         /* row of the sequence */
 	bool placed;            /* the section is known */
@@ -40,8 +40,8 @@ static void line_add_place(void *arg, const struct af_elf_relocation *relocation
 {
 	struct line_reader *r = arg;
 
-	AF_GROW(r->places, r->nr_places, r->cap_places);
-	r->places[r->nr_places++] = *relocation;
+	AF_GROW(r->relocations, r->nr_relocations, r->cap_relocations);
+	r->relocations[r->nr_relocations++] = *relocation;
 }
 
 static void line_reset(struct line_reader *r)
@@ -74,8 +74,9 @@ static void line_set_address(struct line_reader *r, struct af_cursor *c)
 	uint64_t size = (uint64_t)(c->end - c->at);
 	struct af_elf_relocation key = {.offset = offset};
 	const struct af_elf_relocation *p =
-	    r->nr_places ? bsearch(&key, r->places, r->nr_places, sizeof key, line_place_order)
-			 : NULL;
+	    r->nr_relocations
+		? bsearch(&key, r->relocations, r->nr_relocations, sizeof key, line_place_order)
+		: NULL;
 
 	r->row.address = af_cursor_uint(c, size < 8 ? (unsigned)size : 8);
 	r->placed = p;
@@ -206,8 +207,8 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	if (!af_elf_named(e, ".debug_line_str", &strings.line_str))
 		strings.line_str.sh_type = SHT_NOBITS;
 	af_elf_relocations(e, number, line_add_place, &r);
-	if (r.nr_places)
-		qsort(r.places, r.nr_places, sizeof *r.places, line_place_order);
+	if (r.nr_relocations)
+		qsort(r.relocations, r.nr_relocations, sizeof *r.relocations, line_place_order);
 	r.start = af_elf_bytes(e, &s);
 	struct af_cursor c = {.at = r.start, .end = r.start + s.sh_size};
 	while (c.at < c.end && !c.bad) {
@@ -220,7 +221,7 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	line_names_place(t, e, &strings.str, r.programs, r.nr_programs);
 	t->nr_programs = r.nr_programs;
 	free(r.programs);
-	free(r.places);
+	free(r.relocations);
 	if (!t->nr_rows)
 		return;
 	t->order = af_xcalloc(t->nr_rows, sizeof *t->order);

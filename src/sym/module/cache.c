@@ -366,7 +366,7 @@ void af_cache_save(const struct af_cache *c, const struct af_cache_names *n,
 	af_buf_char(&w.strings, 0);
 	for (bool more = true; more;) {
 		more = next(arg, &vaddr, &answer);
-		/* What was known and is not told again comes before, in its order. */
+		/* What was known and does not come again is before, in its order. */
 		for (; old < n->nr; old++) {
 			uint64_t known = cache_answer_at(n, old).vaddr;
 			struct af_sym_answer again;

@@ -175,14 +175,14 @@ static bool finder_debug_by_link(const struct af_finder *finder, struct af_found
                                  const char *path, const char *name,
                                  const struct finder_proof *proof)
 {
-	static const char *const places[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
+	static const char *const patterns[] = {"%.*s%s", "%.*s.debug/%s", "/usr/lib/debug%.*s%s"};
 	int directory = (int)(strrchr(path, '/') + 1 - path);
 	struct af_buf b = {0};
 	int rc = -ENOENT;
 
-	for (size_t i = 0; rc && i < sizeof places / sizeof *places; i++) {
+	for (size_t i = 0; rc && i < sizeof patterns / sizeof *patterns; i++) {
 		b.len = 0;
-		af_buf_fmt(&b, places[i], directory, path, name);
+		af_buf_fmt(&b, patterns[i], directory, path, name);
 		rc = finder_try_path(finder, f, b.data, proof);
 	}
 	af_buf_free(&b);

@@ -9,7 +9,7 @@
 #include "sym/resolve/kernel.h"
 #include "sym/resolve/task_work.h"
 
-enum { JOB_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
+enum { TASK_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
 
 void af_sym_task_note(struct af_sym_task *task, const char *key, const char *fmt, ...)
 {
@@ -24,7 +24,7 @@ void af_sym_task_note(struct af_sym_task *task, const char *key, const char *fmt
 	uint32_t t = af_strtab_id_z(&task->note_texts, text), i = 0;
 	while (i < task->nr_notes && (task->notes[i].key != k || task->notes[i].text != t))
 		i++;
-	if (i == task->nr_notes && i < JOB_NOTES)
+	if (i == task->nr_notes && i < TASK_NOTES)
 		task->notes[task->nr_notes++] = (struct task_note){k, t};
 	pthread_mutex_unlock(&task->lock);
 }
@@ -122,7 +122,7 @@ static int task_further(void *arg, uint32_t nth)
 	const struct task_module *modules = s->task->modules;
 
 	(void)nth;
-	for (; s->mapping < s->task->nr_mappings && s->nr < JOB_SEARCHED; s->mapping++) {
+	for (; s->mapping < s->task->nr_mappings && s->nr < TASK_SEARCHED; s->mapping++) {
 		const struct task_mapping *mapping = &s->task->mappings[s->mapping];
 		if (&modules[mapping->module] != s->module)
 			continue;
@@ -286,13 +286,13 @@ void af_sym_task_answer(struct af_sym_task *task, struct task_module *m, af_sym_
 	if (!m->nr)
 		return;
 	switch (m->kind) {
-	case JOB_FILE:
+	case TASK_FILE:
 		task_run_file(task, m, tick, arg);
 		break;
-	case JOB_JIT:
+	case TASK_JIT:
 		af_sym_task_answer_jit(task, m, tick, arg);
 		break;
-	case JOB_KERNEL:
+	case TASK_KERNEL:
 		task_run_kernel(task, m, tick, arg);
 		break;
 	}

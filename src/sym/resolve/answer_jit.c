@@ -28,7 +28,7 @@ struct jit_process {
 	uint32_t nr_dumps;
 };
 
-/* What is not believed is said: somebody may have put it there. */
+/* A file that is not believed is reported: somebody may have put it there. */
 static void jit_refused(const struct jit_process *p, const char *path, int fd, int rc)
 {
 	struct stat st;

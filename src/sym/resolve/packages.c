@@ -38,7 +38,7 @@ static const char *without_usr(const char *path, size_t *len)
 /* Does a part of @m's addresses lie in functions that nothing names? */
 static bool is_stripped(const struct task_module *m)
 {
-	if (m->kind != JOB_FILE || *m->path != '/')
+	if (m->kind != TASK_FILE || *m->path != '/')
 		return false;
 	for (uint32_t i = 0; i < m->nr; i++)
 		if (m->answers[i].source == AF_SYMBOL_FDE ||

@@ -10,10 +10,10 @@
 #include "sym/resolve/task_work.h"
 
 enum {
-	JOB_THREADS = 64,
-	JOB_STACK = 8 << 20, /* the demangler takes 100 bytes for each byte of a name */
-	JOB_WAIT_NS = 200000000,
-	JOB_REPORT = 1024, /* addresses between two reports of progress */
+	TASK_THREADS = 64,
+	TASK_STACK = 8 << 20, /* the demangler takes 100 bytes for each byte of a name */
+	TASK_WAIT_NS = 200000000,
+	TASK_REPORT = 1024, /* addresses between two reports of progress */
 };
 
 /* Take modules until none is left. */
@@ -49,7 +49,7 @@ static void task_tell(const struct task_report *r)
 {
 	struct af_sym_task *task = r->task;
 	struct af_sym_progress p = {
-	    .addresses = task->nr_addresses,
+	    .addresses = task->nr_to_resolve,
 	    .resolved = atomic_load(&task->resolved),
 	    .modules = task->nr_modules,
 	    .modules_done = atomic_load(&task->modules_done),
@@ -71,7 +71,7 @@ static void task_tick_report(struct af_sym_task *task, void *arg)
 	task_tick_quiet(task, NULL);
 	if (--r->countdown)
 		return;
-	r->countdown = JOB_REPORT;
+	r->countdown = TASK_REPORT;
 	task_tell(r);
 }
 
@@ -87,7 +87,7 @@ static void task_join(pthread_t thread, const struct task_report *r)
 	struct timespec until;
 
 	do {
-		until = af_clock_after(CLOCK_REALTIME, JOB_WAIT_NS);
+		until = af_clock_after(CLOCK_REALTIME, TASK_WAIT_NS);
 		task_tell(r);
 	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
@@ -132,15 +132,15 @@ static uint32_t task_nr_threads(const struct af_sym_task *task)
 	cpu_set_t set;
 	uint32_t nr = sched_getaffinity(0, sizeof set, &set) ? 1 : (uint32_t)CPU_COUNT(&set);
 
-	nr = nr < JOB_THREADS ? nr : JOB_THREADS;
+	nr = nr < TASK_THREADS ? nr : TASK_THREADS;
 	return nr < task->nr_modules ? nr : task->nr_modules;
 }
 
 void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *search_paths,
                      void (*progress)(void *arg, const struct af_sym_progress *p), void *arg)
 {
-	struct task_report report = {task, progress, arg, JOB_REPORT};
-	pthread_t threads[JOB_THREADS];
+	struct task_report report = {task, progress, arg, TASK_REPORT};
+	pthread_t threads[TASK_THREADS];
 	pthread_attr_t attr;
 	uint32_t nr = 0;
 
@@ -160,7 +160,7 @@ void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *sea
 
 	/* This thread is one of them; with no more to be had it does it alone. */
 	pthread_attr_init(&attr);
-	pthread_attr_setstacksize(&attr, JOB_STACK);
+	pthread_attr_setstacksize(&attr, TASK_STACK);
 	for (uint32_t want = task_nr_threads(task); nr + 1 < want; nr++)
 		if (pthread_create(&threads[nr], &attr, task_thread, task))
 			break;

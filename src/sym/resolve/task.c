@@ -36,7 +36,7 @@ void af_sym_task_close(struct af_sym_task *task)
 	free(task->processes);
 	free(task->dumps);
 	free(task->objects);
-	free(task->places);
+	free(task->addresses);
 	free(task->order);
 	af_map_free(&task->by_key);
 	af_keys_free(&task->seen);
@@ -85,7 +85,7 @@ static uint32_t task_module(struct af_sym_task *task, const struct task_module *
 {
 	struct {
 		uint32_t kind, of; /* process ordinal + 1, 0 for all */
-	} owner = {m->kind, m->kind == JOB_JIT || m->replaced ? m->process + 1 : 0};
+	} owner = {m->kind, m->kind == TASK_JIT || m->replaced ? m->process + 1 : 0};
 	struct af_buf key = {0};
 	const char *nul = memchr(m->path, 0, path_len);
 
@@ -148,7 +148,7 @@ void af_sym_task_mapping(struct af_sym_task *task, uint32_t process, const struc
 	bool dump, anonymous = task_is_anonymous(path, path_len, &dump) && !build_id_len;
 	bool jit = anonymous || ev->flags & AF_MAPPING_JIT;
 	struct task_module m = {
-	    .kind = jit ? JOB_JIT : JOB_FILE,
+	    .kind = jit ? TASK_JIT : TASK_FILE,
 	    .path = path,
 	    .build_id = build_id,
 	    .build_id_len = build_id_len,
@@ -187,8 +187,8 @@ void af_sym_task_stack(struct af_sym_task *task, uint32_t process, uint32_t epoc
 		af_keys_at(&task->seen, AF_KEY((uint64_t)process << 32 | epoch, address), &fresh);
 		if (!fresh)
 			continue;
-		AF_GROW(task->places, task->nr_places, task->cap_places);
-		task->places[task->nr_places++] = (struct task_place){
+		AF_GROW(task->addresses, task->nr_addresses, task->cap_addresses);
+		task->addresses[task->nr_addresses++] = (struct task_address){
 		    .process = process,
 		    .epoch = epoch,
 		    .address = address,
@@ -209,7 +209,7 @@ static int task_mapping_order(const void *a, const void *b)
 /* By process, then generation: those of one group see the same mappings. */
 static int task_group_order(const void *a, const void *b)
 {
-	const struct task_place *x = a, *y = b;
+	const struct task_address *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
@@ -219,9 +219,9 @@ static int task_group_order(const void *a, const void *b)
 }
 
 /* By process, then address: as they are written. */
-static int task_place_order(const void *a, const void *b)
+static int task_address_order(const void *a, const void *b)
 {
-	const struct task_place *x = a, *y = b;
+	const struct task_address *x = a, *y = b;
 
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
@@ -237,7 +237,7 @@ static uint32_t task_module_elsewhere(struct af_sym_task *task, uint32_t process
 	struct task_module m = {.path = "", .process = process};
 
 	/* Nothing is known to be there; what a run-time compiler wrote may know. */
-	m.kind = process ? JOB_JIT : JOB_KERNEL;
+	m.kind = process ? TASK_JIT : TASK_KERNEL;
 	m.path = process ? "" : kernel;
 	return task_module(task, &m, process ? 0 : sizeof kernel - 1);
 }
@@ -278,47 +278,47 @@ static bool task_is_only(const struct af_sym_task *task, uint32_t first, uint32_
  * What a process that samples itself did not know to be mapped the recorder may have seen. It
  * counts generations in its own way, so that is believed only where nothing else ever lay.
  */
-static void task_place_seen(struct af_sym_task *task, struct task_place *places, size_t nr,
-                            uint32_t first)
+static void task_address_seen(struct af_sym_task *task, struct task_address *addresses, size_t nr,
+                              uint32_t first)
 {
 	struct af_ranges seen = {0};
 
-	task_ranges(task, &seen, places->process, first, AF_EPOCH_RECORDER, UINT32_MAX);
+	task_ranges(task, &seen, addresses->process, first, AF_EPOCH_RECORDER, UINT32_MAX);
 	for (size_t i = 0; i < nr; i++) {
-		uint32_t k = places[i].module == UINT32_MAX
-		                 ? af_ranges_find(&seen, places[i].address)
+		uint32_t k = addresses[i].module == UINT32_MAX
+		                 ? af_ranges_find(&seen, addresses[i].address)
 		                 : AF_RANGES_NONE;
 
-		if (k == AF_RANGES_NONE || !task_is_only(task, first, k, places[i].address))
+		if (k == AF_RANGES_NONE || !task_is_only(task, first, k, addresses[i].address))
 			continue;
-		places[i].module = task->mappings[k].module;
-		places[i].vaddr = places[i].address - task->mappings[k].bias;
+		addresses[i].module = task->mappings[k].module;
+		addresses[i].vaddr = addresses[i].address - task->mappings[k].bias;
 	}
 	af_ranges_free(&seen);
 }
 
-/* Which module each of @places[0..nr), all of one process and generation, lies in. */
-static void task_place_group(struct af_sym_task *task, struct task_place *places, size_t nr,
-                             uint32_t first_mapping)
+/* Which module each of @addresses[0..nr), all of one process and generation, lies in. */
+static void task_address_group(struct af_sym_task *task, struct task_address *addresses, size_t nr,
+                               uint32_t first_mapping)
 {
 	struct af_ranges ranges = {0};
 	size_t unknown = 0;
 
-	task_ranges(task, &ranges, places->process, first_mapping, 0, places->epoch);
+	task_ranges(task, &ranges, addresses->process, first_mapping, 0, addresses->epoch);
 	for (size_t i = 0; i < nr; i++) {
-		uint32_t k = af_ranges_find(&ranges, places[i].address);
+		uint32_t k = af_ranges_find(&ranges, addresses[i].address);
 
-		places[i].module = k == AF_RANGES_NONE ? UINT32_MAX : task->mappings[k].module;
-		places[i].vaddr =
-		    places[i].address - (k == AF_RANGES_NONE ? 0 : task->mappings[k].bias);
+		addresses[i].module = k == AF_RANGES_NONE ? UINT32_MAX : task->mappings[k].module;
+		addresses[i].vaddr =
+		    addresses[i].address - (k == AF_RANGES_NONE ? 0 : task->mappings[k].bias);
 		unknown += k == AF_RANGES_NONE;
 	}
 	af_ranges_free(&ranges);
 	if (unknown)
-		task_place_seen(task, places, nr, first_mapping);
+		task_address_seen(task, addresses, nr, first_mapping);
 	for (size_t i = 0; i < nr; i++)
-		if (places[i].module == UINT32_MAX)
-			places[i].module = task_module_elsewhere(task, places->process);
+		if (addresses[i].module == UINT32_MAX)
+			addresses[i].module = task_module_elsewhere(task, addresses->process);
 }
 
 /* By address, then when it was first seen. */
@@ -341,8 +341,8 @@ static int task_wanted_find(const void *key, const void *element)
 /* Give each module the addresses to look up, sorted, each once. */
 static void task_collect(struct af_sym_task *task)
 {
-	for (size_t i = 0; i < task->nr_places; i++) {
-		const struct task_place *p = &task->places[i];
+	for (size_t i = 0; i < task->nr_addresses; i++) {
+		const struct task_address *p = &task->addresses[i];
 		struct task_module *m = &task->modules[p->module];
 
 		AF_GROW(m->wanted, m->nr, m->cap);
@@ -359,7 +359,7 @@ static void task_collect(struct af_sym_task *task)
 				m->wanted[nr++] = m->wanted[k];
 		m->nr = nr;
 		m->answers = af_xcalloc(nr, sizeof *m->answers);
-		task->nr_addresses += nr;
+		task->nr_to_resolve += nr;
 	}
 }
 
@@ -370,27 +370,29 @@ void af_sym_task_place(struct af_sym_task *task)
 	if (task->nr_mappings)
 		qsort(task->mappings, task->nr_mappings, sizeof *task->mappings,
 		      task_mapping_order);
-	if (task->nr_places)
-		qsort(task->places, task->nr_places, sizeof *task->places, task_group_order);
-	for (size_t i = 0, j; i < task->nr_places; i = j) {
-		const struct task_place *p = &task->places[i];
+	if (task->nr_addresses)
+		qsort(task->addresses, task->nr_addresses, sizeof *task->addresses,
+		      task_group_order);
+	for (size_t i = 0, j; i < task->nr_addresses; i = j) {
+		const struct task_address *p = &task->addresses[i];
 
-		for (j = i; j < task->nr_places && task->places[j].process == p->process &&
-		            task->places[j].epoch == p->epoch;)
+		for (j = i; j < task->nr_addresses && task->addresses[j].process == p->process &&
+		            task->addresses[j].epoch == p->epoch;)
 			j++;
 		while (mapping < task->nr_mappings && task->mappings[mapping].process < p->process)
 			mapping++;
-		task_place_group(task, &task->places[i], j - i, mapping);
+		task_address_group(task, &task->addresses[i], j - i, mapping);
 	}
-	if (task->nr_places)
-		qsort(task->places, task->nr_places, sizeof *task->places, task_place_order);
+	if (task->nr_addresses)
+		qsort(task->addresses, task->nr_addresses, sizeof *task->addresses,
+		      task_address_order);
 	task_collect(task);
 }
 
 /* Whether place @i says the same as the one before: then it needs no event of its own. */
 static bool task_repeats(const struct af_sym_task *task, size_t i)
 {
-	const struct task_place *p = &task->places[i], *before = p - 1;
+	const struct task_address *p = &task->addresses[i], *before = p - 1;
 
 	return i && before->process == p->process && before->address == p->address &&
 	       before->module == p->module && before->vaddr == p->vaddr;
@@ -400,7 +402,7 @@ uint64_t af_sym_task_nr(const struct af_sym_task *task)
 {
 	uint64_t nr = 0;
 
-	for (size_t i = 0; i < task->nr_places; i++)
+	for (size_t i = 0; i < task->nr_addresses; i++)
 		nr += !task_repeats(task, i);
 	return nr;
 }
@@ -430,8 +432,8 @@ static uint32_t task_string(struct task_writer *w, const char *text)
 	return id;
 }
 
-static void task_write_place(struct task_writer *w, const struct af_sym_task *task,
-                             const struct task_place *p)
+static void task_write_address(struct task_writer *w, const struct af_sym_task *task,
+                               const struct task_address *p)
 {
 	const struct task_module *m = &task->modules[p->module];
 	const struct task_wanted *at =
@@ -474,8 +476,8 @@ void af_sym_task_write(struct af_sym_task *task, struct af_stream *s, uint64_t t
 	}
 
 	af_sym_task_write_codes(task, s, time_ns);
-	for (size_t i = 0; i < task->nr_places; i++)
+	for (size_t i = 0; i < task->nr_addresses; i++)
 		if (!task_repeats(task, i))
-			task_write_place(&w, task, &task->places[i]);
+			task_write_address(&w, task, &task->addresses[i]);
 	af_strtab_free(&w.strings);
 }

@@ -94,7 +94,7 @@ struct af_search_paths {
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */
-void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *places,
+void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *addresses,
                      void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
 
 /*

@@ -1,7 +1,7 @@
 /*
  * Device code that ran on the host: PoCL compiles a kernel to a shared object, loads it, and its
  * worker threads run it, so that samples of them lie in it like samples in any library. The object
- * goes into the trace, as PROGRAM, and what was sampled of it is said to be device code: CODE,
+ * goes into the trace, as PROGRAM, and its samples are marked as device code: CODE,
  * CODE_ADDRESS.
  */
 #include <stdlib.h>
@@ -13,8 +13,8 @@
 #include "trace/write/stream.h"
 
 enum {
-	JOB_OBJECT_SIZE = 16 << 20, /* PoCL's are some 10 KiB */
-	JOB_OBJECTS = 8192,
+	TASK_OBJECT_SIZE = 16 << 20, /* PoCL's are some 10 KiB */
+	TASK_OBJECTS = 8192,
 };
 
 /* A function of device code that has addresses. */
@@ -93,10 +93,10 @@ void af_sym_task_code(struct af_sym_task *task, struct task_module *m,
 	size_t size;
 	const void *bytes = af_sym_module_bytes(file, &size);
 
-	if (!where->keep || !bytes || size > JOB_OBJECT_SIZE || !task_has_kernel(m) ||
+	if (!where->keep || !bytes || size > TASK_OBJECT_SIZE || !task_has_kernel(m) ||
 	    af_code_open(&code, bytes, size, NULL))
 		return;
-	if (atomic_fetch_add(&task->nr_kept, 1) < JOB_OBJECTS) {
+	if (atomic_fetch_add(&task->nr_kept, 1) < TASK_OBJECTS) {
 		m->code = af_xcalloc(1, sizeof *m->code + m->nr * sizeof *m->code->at);
 		m->code->size = size;
 		if (where->keep(where->objects, bytes, size, m->code->object))

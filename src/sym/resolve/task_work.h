@@ -18,9 +18,9 @@
 #include "sym/resolve/task.h"
 
 enum task_kind {
-	JOB_FILE,   /* an ELF file */
-	JOB_JIT,    /* code that a run-time compiler made in one process */
-	JOB_KERNEL, /* the kernel, its modules and BPF programs */
+	TASK_FILE,   /* an ELF file */
+	TASK_JIT,    /* code that a run-time compiler made in one process */
+	TASK_KERNEL, /* the kernel, its modules and BPF programs */
 };
 
 /* A source of names, and the addresses to look up in it. */
@@ -61,7 +61,7 @@ struct task_mapping {
 };
 
 /* An address of a stack. */
-struct task_place {
+struct task_address {
 	uint32_t process, epoch;
 	uint64_t address, vaddr, time_ns;
 	uint32_t module;
@@ -72,7 +72,7 @@ struct task_note {
 	uint32_t key, text;
 };
 
-enum { JOB_NOTES = 32 };
+enum { TASK_NOTES = 32 };
 
 struct task_process {
 	uint32_t ordinal, parent, pid;
@@ -102,8 +102,8 @@ struct af_sym_task {
 	uint32_t *objects; /* of the trace: strings of keys */
 	uint32_t nr_objects, cap_objects;
 	struct af_keys seen; /* hash of (process, generation, address) */
-	struct task_place *places;
-	size_t nr_places, cap_places;
+	struct task_address *addresses;
+	size_t nr_addresses, cap_addresses;
 
 	/* While running. */
 	const struct af_search_paths *where;
@@ -111,14 +111,14 @@ struct af_sym_task {
 	_Atomic uint32_t next;
 	_Atomic uint64_t resolved, modules_done;
 	_Atomic uint32_t nr_kept; /* objects of device code */
-	uint64_t nr_addresses;
+	uint64_t nr_to_resolve;
 	struct af_fetch *fetch; /* NULL: the user did not ask for it */
 	struct af_cache cache;
 	pthread_mutex_t lock; /* of the members that follow */
 	bool running_open;
 	struct af_running live;
 	struct af_strtab note_texts;
-	struct task_note notes[JOB_NOTES];
+	struct task_note notes[TASK_NOTES];
 	uint32_t nr_notes;
 };
 

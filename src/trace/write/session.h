@@ -6,7 +6,7 @@
  *	control         a page that targets can only read, whatever user they become
  *	counts          a page that all of them write
  *	s<process>-<n>  one ring file for each stream
- *	door            the control socket (datagrams): every process registers there when it
+ *	socket          the control socket (datagrams): every process registers there when it
  *	                starts, and hands over descriptors that it must not keep (perf events)
  */
 #ifndef AF_TRACE_WRITE_SESSION_H

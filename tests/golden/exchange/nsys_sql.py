@@ -59,7 +59,7 @@ def function(name):
 
 
 def device_work():
-    want, got, names, shapes = Sums(), Sums(), {}, {}
+    want, got, names, descriptors = Sums(), Sums(), {}, {}
     for name, start, end in rows(WORK[0], "SELECT value, start, end FROM @ JOIN StringIds ON id = demangledName"):
         want.add(name, end - start)
     for kind, size, start, end in rows(WORK[1], "SELECT copyKind, bytes, start, end FROM @"):
@@ -76,12 +76,12 @@ def device_work():
             continue
         field = dict(FIELD.findall(line))
         if word[4] == "descriptor":
-            shapes[word[1], field["descriptor"]] = (word[2], field)
+            descriptors[word[1], field["descriptor"]] = (word[2], field)
             continue
-        process, shape = shapes[word[1], field["descriptor"]]
+        process, descriptor = descriptors[word[1], field["descriptor"]]
         busy = int(field["busy_ns"]) if "busy_ns" in field else int(field["end_ns"]) - int(field["start_ns"])
-        kernel = shape["op"] == "KERNEL"
-        got.add(names[process, shape["kernel"]] if kernel else (shape["op"], int(shape["bytes"])), busy)
+        kernel = descriptor["op"] == "KERNEL"
+        got.add(names[process, descriptor["kernel"]] if kernel else (descriptor["op"], int(descriptor["bytes"])), busy)
     same("device work", want, got)
 
 
@@ -134,10 +134,10 @@ def ranges():
 def samples():
     """A sample of time weighs the period; of what a file does not tell so, anything."""
     want, got = Sums(), Sums()
-    told = dict(rows("META_DATA_CAPTURE", "SELECT name, value FROM @"))
+    reported = dict(rows("META_DATA_CAPTURE", "SELECT name, value FROM @"))
     period = 0
-    if told.get("LINUX_PERF_OPTIONS:CPU_IP_TRIGGER_TYPE") == "Software":
-        period = int(told["LINUX_PERF_OPTIONS:SAMPLING_PERIOD"])
+    if reported.get("LINUX_PERF_OPTIONS:CPU_IP_TRIGGER_TYPE") == "Software":
+        period = int(reported["LINUX_PERF_OPTIONS:SAMPLING_PERIOD"])
     for tid, count in rows("COMPOSITE_EVENTS", "SELECT globalTid & 0xffffff, count(*) FROM @ GROUP BY 1"):
         want.add(str(tid), count * period, count)
     for _, _, thread, _, field in events("ksample,sample"):

@@ -75,8 +75,8 @@ def hostile_folded():
 
 def export(fmt, source, *options):
     path = os.path.join(WORK, "out." + fmt)
-    said = aflame("export", "--format", fmt, "-o", path, *options, source).stderr.decode()
-    return path, said
+    reported = aflame("export", "--format", fmt, "-o", path, *options, source).stderr.decode()
+    return path, reported
 
 
 def flame(path, view, weight, *time):
@@ -112,8 +112,8 @@ def check_totals(path, *time):
     total, own, _ = readers.callgrind(export("callgrind", path, *time)[0])
     equal(total, want, "callgrind's summary")
     equal(totals(own), want, "callgrind's own costs")
-    firefox, said = export("firefox", path, *time)
-    left_out = "left out" in said
+    firefox, reported = export("firefox", path, *time)
+    left_out = "left out" in reported
     for name, got in (("firefox", readers.firefox(firefox)),
                       ("perfetto", readers.perfetto(export("perfetto", path, *time)[0])),
                       ("chrome", readers.chrome(export("chrome", path, *time)[0]))):
@@ -204,8 +204,8 @@ def _():
                               capture_output=True, text=True)
         equal(done.returncode, 2, "status")
         expect(text in done.stderr, done.stderr)
-    said = export("pprof", trace("analyse/mixed"), "--from", "1h")[1]
-    expect("has nothing of that in that time" in said, said)
+    reported = export("pprof", trace("analyse/mixed"), "--from", "1h")[1]
+    expect("has nothing of that in that time" in reported, reported)
 
 
 @case("so they have with hostile names")
@@ -296,7 +296,7 @@ def _():
     expect(all(re.fullmatch("[0-9a-f]+", p.strings[m[6][0]]) for m in with_id), "build-ids")
 
 
-@case("what cannot be is said")
+@case("what cannot be is reported")
 def _():
     for words, *args in (("name the format", "export", trace("analyse/mixed")),
                          ("is none", "export", "--format", "perfetto", hostile_folded()),

@@ -193,9 +193,9 @@ def answers(name):
     if not _answers:
         node, folder = tool("node"), engine()
         files = [written(n, "export", "perfetto") for n in TRACES]
-        said = run(node, os.path.join(HERE, "trace_processor.mjs"), folder, *files,
+        reported = run(node, os.path.join(HERE, "trace_processor.mjs"), folder, *files,
                    input=json.dumps(list(QUERIES.values())).encode())
-        for n, rows in zip(TRACES, json.loads(said)):
+        for n, rows in zip(TRACES, json.loads(reported)):
             _answers[n] = dict(zip(QUERIES, rows))
     return _answers[name]
 
@@ -252,9 +252,9 @@ def _():
         for e in chrome(name):
             if e["ph"] == "M" and e["name"] in want:
                 want[e["name"]][int(e.get("tid", e["pid"]))] = e["args"]["name"]
-        for tid, said in answers(name)["threads"]:
-            equal(said, want["thread_name"].get(int(tid), said), "%s's thread %s" % (name, tid))
-        equal({int(pid): said for pid, said in answers(name)["processes"]}, want["process_name"],
+        for tid, reported in answers(name)["threads"]:
+            equal(reported, want["thread_name"].get(int(tid), reported), "%s's thread %s" % (name, tid))
+        equal({int(pid): reported for pid, reported in answers(name)["processes"]}, want["process_name"],
               name + "'s processes")
 
 

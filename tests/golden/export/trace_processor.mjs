@@ -3,7 +3,7 @@
 //     node trace_processor.mjs FOLDER TRACE… <QUERIES
 // QUERIES is a JSON list of SQL; the answer is JSON too: of each trace, of each query a list of rows,
 // whole numbers as text.
-// What it is told and says are the messages of its trace_processor.proto, by number.
+// What it is reported and says are the messages of its trace_processor.proto, by number.
 import {readFileSync} from "node:fs";
 import {join} from "node:path";
 import vm from "node:vm";

@@ -206,7 +206,7 @@ def _():
     equal(used, 3510000000, "all of them together: what wait4 says")
 
 
-@case("of two processes of one name the one that is short of samples is told of, and its shares withheld")
+@case("of two processes of one name the one that is short of samples is reported, and its shares withheld")
 def _():
     trace = Trace(os.path.join(HERE, "sharedname.trace"))
     (first,) = [f for f in trace.findings if f["kind"] == "not-sampled"]
@@ -277,7 +277,7 @@ def _():
         subprocess.run(["rm", "-r", trace.dir], check=True)
 
 
-@case("launches without work, and work without times, are told of by device")
+@case("launches without work, and work without times, are reported by device")
 def _():
     trace = Trace(os.path.join(HERE, "notjoined.trace"))
     timed, joined = trace.findings[:2]
@@ -291,7 +291,7 @@ def _():
           [("", 5, 0, 0, 0), ("NVIDIA H200 #1", 4, 4, 4, 0), ("NVIDIA H200 #2", 1, 1, 10, 10)], "by device")
 
 
-def said(*words):
+def reported(*words):
     """(standard output, standard error)"""
     done = subprocess.run([AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True)
     return done.stdout, done.stderr
@@ -309,16 +309,16 @@ def _():
         trace = Trace(os.path.join(HERE, name + ".trace"))
         for words in (["top"], ["top", "--view", view], ["top", "--view", view, "--sort", "total"],
                       ["top", "--view", view, "--by", "process"]):
-            lines = said("report", *words, trace.dir)[0].splitlines()
+            lines = reported("report", *words, trace.dir)[0].splitlines()
             equal(lines[1], "  ! " + warning, "above the table of %s" % words)
             equal(trace.report(*words)["tables"][0]["warning"], warning, "JSON of %s" % words)
         for words in (["report", "tree"], ["report", "tree", "--json"], ["flame", "--view", view]):
-            expect(warning in said(*words, trace.dir)[1], "standard error of %s" % words)
-        summary = said("report", trace.dir)[0]
+            expect(warning in reported(*words, trace.dir)[1], "standard error of %s" % words)
+        summary = reported("report", trace.dir)[0]
         expect("  ! " + warning in summary, summary)
 
 
-@case("of views and weights that do not hang on what is missing nothing is said")
+@case("of views and weights that do not hang on what is missing nothing is reported")
 def _():
     unsampled = Trace(os.path.join(HERE, "unsampled.trace")).dir
     joined = Trace(os.path.join(HERE, "notjoined.trace")).dir
@@ -326,7 +326,7 @@ def _():
     for words in (["report", "top", python], ["report", "tree", python], ["flame", python],
                   ["report", "tree", "--view", "idle", unsampled], ["report", "tree", "--view", "cpu", joined],
                   ["flame", "--view", "cpu", "-w", "off-cpu", python]):
-        for text in said(*words):
+        for text in reported(*words):
             expect("report coverage" not in text, "%s: %s" % (words, text))
 
 
@@ -337,7 +337,7 @@ def _():
         with open(path, "w", encoding="utf-8") as file:
             file.writelines(line for line in whole if " sample  " not in line)
     subprocess.run([MKTRACE, path, path + ".data"], check=True)
-    text = said("report", "top", path + ".data")[1]
+    text = reported("report", "top", path + ".data")[1]
     expect("0.0 % of 3.510 s CPU time was sampled" in text, text)
 
 
@@ -408,7 +408,7 @@ def _():
     equal(trace.report("callers", "matmul", "--view", "all")["total"], 200000000, "the heavier")
     done = subprocess.run([AFLAME, "report", "callers", "matmul", "--view", "all", trace.dir],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True)
-    equal(done.stderr, "aflame report: matmul is taken as gpu:matmul, not host:matmul\n", "which, said")
+    equal(done.stderr, "aflame report: matmul is taken as gpu:matmul, not host:matmul\n", "which, reported")
 
 
 # What modules.trace has, in milliseconds: samples by the file of machine code of the innermost frame.
@@ -440,7 +440,7 @@ def _():
           ["b_run"], "who calls that of libb")
     done = subprocess.run([AFLAME, "report", "callers", "helper", trace.dir],
                           stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, universal_newlines=True)
-    equal(done.stderr, "aflame report: helper is taken as liba.so!helper, not libb.so!helper\n", "which, said")
+    equal(done.stderr, "aflame report: helper is taken as liba.so!helper, not libb.so!helper\n", "which, reported")
     equal(sorted(run("flame", trace.dir).splitlines()), [
         "app;main;a_run;helper 200000000", "app;main;a_run;helper_[i] 300000000",
         "app;main;b_run;helper 400000000", "app;work_[j] 30000000", "tool;main 100000000",
@@ -472,7 +472,7 @@ def _():
           [(900, 750)], "the program's main, though it is called otherwise")
 
 
-@case("devices that no name tells apart are told of together")
+@case("devices that no name tells apart are reported together")
 def _():
     trace = Trace(os.path.join(HERE, "namesakes.trace"))
     rows = [row for row in trace.findings if row["view"] == "idle"]

@@ -69,7 +69,7 @@ def folded(name, *options):
 
 
 def chart(name, *options):
-    """What the chart shows, in its order: (stack, weight); and what is said of it."""
+    """What the chart shows, in its order: (stack, weight); and what is reported of it."""
     done = subprocess.run(
         [AFLAME, "flame", "--flamechart", *options, trace(name)],
         stdout=subprocess.PIPE,
@@ -267,26 +267,26 @@ def _():
         note("%s: %d samples of %d instructions" % (name, sum(whole.values()), len(whole)))
 
 
-def told(*words):
+def outputs(*words):
     done = subprocess.run([AFLAME, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE,
                           universal_newlines=True)
     return done.stdout, done.stderr
 
 
-@case("of a time is told how much of its samples are apportioned, and which kernels have none")
+@case("of a time is reported how much of its samples are apportioned, and which kernels have none")
 def _():
     time = ["--from", "1250ns", "--to", "20012us"]
-    text, said = told("flame", "--view", "gpu", "--depth", "insn", "-w", "samples", *time,
+    text, reported = outputs("flame", "--view", "gpu", "--depth", "insn", "-w", "samples", *time,
                       trace("insns"))
     total = sum(int(line.rsplit(" ", 1)[1]) for line in text.splitlines())
-    expect("%d samples of instructions: " % total in said, said)
-    expect(") of windows that reach out of that time, apportioned by when" in said, said)
-    expect("have none" in told("flame", "--view", "gpu", "--from", "20001us", "--to",
+    expect("%d samples of instructions: " % total in reported, reported)
+    expect(") of windows that reach out of that time, apportioned by when" in reported, reported)
+    expect("have none" in outputs("flame", "--view", "gpu", "--from", "20001us", "--to",
                              "20002us", trace("insns"))[1], "a kernel without samples")
-    _, whole = told("flame", "--view", "gpu", trace("insns"))
+    _, whole = outputs("flame", "--view", "gpu", trace("insns"))
     expect("reach out" not in whole and "have none" not in whole, whole)
     time = ["--from", "1700ns", "--to", "3100ns"]
-    text, said = told("annotate", "--json", *time, trace("code"))
+    text, reported = outputs("annotate", "--json", *time, trace("code"))
     equal(text, run("report", "annotate", "--json", *time, trace("code")), "report annotate")
     tables = {t["name"]: t for t in json.loads(text)["tables"]}
     shown, kernel = tables["insns"], {row["key"]: row["value"] for row in tables["kernel"]["rows"]}["kernel"]
@@ -299,8 +299,8 @@ def _():
         ),
         "samples of the kernel in annotate, and in the flame graph",
     )
-    said = told("annotate", "--from", "1h", trace("code"))[1]
-    expect("no samples of a device's instructions in that time" in said, said)
+    reported = outputs("annotate", "--from", "1h", trace("code"))[1]
+    expect("no samples of a device's instructions in that time" in reported, reported)
 
 
 @case("a page of a time has the slices and the trees of that time")
@@ -324,7 +324,7 @@ def _():
     text = run("report", "--json", "--limit", "0", *time, trace("idle"))
     tables = {table["name"]: table for table in json.loads(text)["tables"]}
     run_rows = {row["key"]: row["value"] for row in tables["run"]["rows"]}
-    equal(run_rows["shown"], "from 0.600 us to 3.000 us", "the time that is told")
+    equal(run_rows["shown"], "from 0.600 us to 3.000 us", "the time that is reported")
     views = {"gpu": (("kernels", "time_ns"), ("copies", "time_ns")), "cpu": (("cpu_top", "self"),)}
     for view, shown in views.items():
         total = 0
@@ -384,8 +384,8 @@ def _():
         scope("idle", "--view", "gpu")["heat"],
         "the only device",
     )
-    said = run("flamescope", "--thread", "7", trace("ranges"), status=1)
-    expect("has nothing for --view cpu of what is asked for" in said, said)
+    reported = run("flamescope", "--thread", "7", trace("ranges"), status=1)
+    expect("has nothing for --view cpu of what is asked for" in reported, reported)
 
 
 @case("intervals are a series, as lines and as files")
@@ -436,10 +436,10 @@ def _():
         (["flamescope", "--view", "cpu", "--device", "1"], "--device is for --view gpu"),
         (["flamescope", "--period", "7ns"], "--period takes"),
     ):
-        said = run(*words, *([] if "--folded" in words else [trace("idle")]), status=2)
-        expect(text in said, said)
-    said = run("flame", "--view", "gpu", "--from", "1h", trace("idle"), status=1)
-    expect("has nothing for --view gpu in that time" in said, said)
+        reported = run(*words, *([] if "--folded" in words else [trace("idle")]), status=2)
+        expect(text in reported, reported)
+    reported = run("flame", "--view", "gpu", "--from", "1h", trace("idle"), status=1)
+    expect("has nothing for --view gpu in that time" in reported, reported)
 
 
 
@@ -453,12 +453,12 @@ def _():
                     continue  # kernels are samples of the CPU too
                 options = ("--view", view, "--depth", "kernel", *part)
                 sums = {}
-                shown, said = chart(name, *options)
+                shown, reported = chart(name, *options)
                 for stack, weight in shown:
                     sums[stack] = sums.get(stack, 0) + weight
                 want = {s: w for s, w in folded(name, *options).items() if w}
                 got = {s: w for s, w in sums.items() if w}
-                if "in order of time" in said or "has times" in said:
+                if "in order of time" in reported or "has times" in reported:
                     untimed.add(name)  # no clock of the device: no times of its work
                     expect(all(w <= want[s] for s, w in got.items()), (got, want))
                 elif 2**64 - 1 not in want.values():

@@ -1,6 +1,6 @@
 /*
  * What the CUDA programs of known truth share: call path functions, kernels that last as long as
- * they are told, and the truth, which a program prints as its last line: `truth {JSON}`.
+ * they are reported, and the truth, which a program prints as its last line: `truth {JSON}`.
  *
  *   launches   path function → kernel → how many
  *   copies     path function → op (name of the trace), count, bytes

@@ -89,8 +89,8 @@ def main(seconds):
             first = rss_mb()
     torch.cuda.synchronize()
     rss = [round(first or rss_mb(), 1), round(rss_mb(), 1)]
-    said = {"loads": loads, "launches": LAUNCHES * loads, "tunings": tunings, "rss_mb": rss}
-    print(json.dumps(said), flush=True)
+    reported = {"loads": loads, "launches": LAUNCHES * loads, "tunings": tunings, "rss_mb": rss}
+    print(json.dumps(reported), flush=True)
 
 
 main(float(sys.argv[1]))

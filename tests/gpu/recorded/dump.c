@@ -26,7 +26,7 @@ typedef CUpti_ActivityMemcpy5 copy_record;
 
 enum { BUFFER_SIZE = 1 << 20 };
 
-static FILE *records, *said;
+static FILE *records, *reported;
 
 static void CUPTIAPI request(uint8_t **buffer, size_t *size, size_t *max)
 {
@@ -46,7 +46,7 @@ static void keep(const void *record, uint32_t size, const char *name)
 }
 
 #define COMMON(r, op)                                                                              \
-	fprintf(said,                                                                              \
+	fprintf(reported,                                                                          \
 	        "{\"op\":\"%s\",\"correlation\":%u,\"start\":%llu,\"end\":%llu,\"device\":%u,"     \
 	        "\"context\":%u,\"stream\":%u,\"node\":%llu",                                      \
 	        op, (r)->correlationId, (unsigned long long)(r)->start,                            \
@@ -57,7 +57,7 @@ static void kernel(const kernel_record *k)
 {
 	keep(k, sizeof *k, k->name);
 	COMMON(k, "KERNEL");
-	fprintf(said,
+	fprintf(reported,
 	        ",\"name\":\"%s\",\"grid\":[%d,%d,%d],\"block\":[%d,%d,%d],\"registers\":%u,"
 	        "\"static\":%d,\"dynamic\":%d,\"local\":%u,\"cluster\":[%u,%u,%u]}\n",
 	        k->name, k->gridX, k->gridY, k->gridZ, k->blockX, k->blockY, k->blockZ,
@@ -83,14 +83,14 @@ static const char *copy_op(unsigned kind)
 
 static void bytes(uint64_t n)
 {
-	fprintf(said, ",\"bytes\":%llu}\n", (unsigned long long)n);
+	fprintf(reported, ",\"bytes\":%llu}\n", (unsigned long long)n);
 }
 
 /* Its node is that of the graph, as the collector has it. */
 static void graph(const CUpti_ActivityGraphTrace2 *g)
 {
 	keep(g, sizeof *g, NULL);
-	fprintf(said,
+	fprintf(reported,
 	        "{\"op\":\"GRAPH\",\"correlation\":%u,\"start\":%llu,\"end\":%llu,\"device\":%u,"
 	        "\"context\":%u,\"stream\":%u,\"node\":%llu",
 	        g->correlationId, (unsigned long long)g->start, (unsigned long long)g->end,
@@ -146,7 +146,7 @@ static void end(void)
 {
 	cuptiActivityFlushAll(1);
 	fclose(records);
-	fclose(said);
+	fclose(reported);
 }
 
 int InitializeInjection(void)
@@ -161,8 +161,8 @@ int InitializeInjection(void)
 	snprintf(path, sizeof path, "%s.records", base);
 	records = fopen(path, "wb");
 	snprintf(path, sizeof path, "%s.json", base);
-	said = fopen(path, "w");
-	if (!records || !said)
+	reported = fopen(path, "w");
+	if (!records || !reported)
 		return 0;
 	cuptiActivityRegisterCallbacks(request, complete);
 	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)

@@ -1,7 +1,7 @@
 /*
  * Faults that a program injects into itself: fault_injection WORD [NUMBER]. It prints what
  * it saw, which is the same unrecorded; exit status 0 when that was what it should see, 77 when
- * this machine cannot do it. In each there is CPU time in work(), before the knock and after it.
+ * this machine cannot do it. In each there is CPU time in work(), before the fault and after it.
  * One function a word.
  */
 #include <dirent.h>
@@ -41,7 +41,7 @@ static void *thread_works(void *us)
 	return NULL;
 }
 
-/* A thread and a child after the knock: each wants a stream of its own. */
+/* A thread and a child after the fault: each wants a stream of its own. */
 static int after(void)
 {
 	pthread_t thread;
@@ -74,7 +74,7 @@ static int close_all(int number)
 
 static int to_root(const char *how, int (*go)(const char *))
 {
-	char dir[] = "/tmp/aflame-knock-XXXXXX";
+	char dir[] = "/tmp/aflame-fault-XXXXXX";
 
 	if (!mkdtemp(dir))
 		return CANNOT;
@@ -247,7 +247,7 @@ static int spawns(int number)
 /* Twice forked, as daemons are; its parent is over before it works. */
 static int daemonise(int number)
 {
-	char name[] = "/tmp/aflame-knock-XXXXXX";
+	char name[] = "/tmp/aflame-fault-XXXXXX";
 	int fd = mkstemp(name), ends[2];
 	char byte;
 
@@ -477,10 +477,10 @@ static int nothing(int number)
 	return 0;
 }
 
-/* What getrusage says was used, in the file that KNOCKS_USED names, as witness.c writes it. */
+/* What getrusage says was used, in the file that FAULTS_USED names, as witness.c writes it. */
 static int say_used(void)
 {
-	const char *path = getenv("KNOCKS_USED");
+	const char *path = getenv("FAULTS_USED");
 	FILE *file = path ? fopen(path, "w") : NULL;
 	struct rusage u;
 

@@ -146,17 +146,17 @@ static int measure_frame(void)
 	return sigaction(SIGUSR2, &act, NULL) || raise(SIGUSR2);
 }
 
-/* In the library, for other languages: on the stack that it is called on. @told: the truth. */
-__attribute__((visibility("default"))) int paint_here(double times, long told[2]);
+/* In the library, for other languages: on the stack that it is called on. @reported: the truth. */
+__attribute__((visibility("default"))) int paint_here(double times, long reported[2]);
 
-int paint_here(double times, long told[2])
+int paint_here(double times, long reported[2])
 {
 	scale = times;
 	if (measure_frame())
 		return 1;
 	work((unsigned char *)__builtin_frame_address(0) - SMALL);
-	told[0] = taken;
-	told[1] = frame;
+	reported[0] = taken;
+	reported[1] = frame;
 	return 0;
 }
 

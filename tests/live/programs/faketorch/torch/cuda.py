@@ -14,7 +14,7 @@ def is_initialized():
 
 
 def is_current_stream_capturing():
-    """As after a capture that has just ended: the first to ask is told that one is under way."""
+    """As after a capture that has just ended: the first to ask is reported that one is under way."""
     _captures.append(True)
     return len(_captures) == 1
 

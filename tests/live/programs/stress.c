@@ -1,5 +1,5 @@
 /*
- * What few programs do and every program may: torture WORD [NUMBER]. Exit status 0 when the program
+ * What few programs do and every program may: stress WORD [NUMBER]. Exit status 0 when the program
  * saw what it would see unrecorded; 77 when this machine cannot do it. One function a word.
  */
 #include <dirent.h>
@@ -40,7 +40,7 @@ static int forks(int number)
 	for (int i = 0; i < number; i++) {
 		pid_t pid = fork();
 		if (!pid) {
-			execl("/proc/self/exe", "torture", "nothing", (char *)NULL);
+			execl("/proc/self/exe", "stress", "nothing", (char *)NULL);
 			_exit(9);
 		}
 		int status;
