@@ -1,0 +1,67 @@
+/*
+ * Who calls a device's API (device_call), at uprobes.
+ *
+ * License of this file: Dual BSD/GPL.
+ */
+#ifndef AF_BPF_CALLS_BPF_H
+#define AF_BPF_CALLS_BPF_H
+
+#include "bpf/stacks.bpf.h"
+
+static __always_inline void caller_stack_take(struct pt_regs *ctx, struct af_bpf_stacks *s)
+{
+	__u64 used = bytes_of(bpf_get_stack(ctx, s->pcs, AF_BPF_USER_MAX * 8, BPF_F_USER_STACK),
+	                      AF_BPF_USER_MAX * 8);
+
+	s->kernel_bytes = 0;
+	s->user_bytes = used;
+	s->stack_bytes = 0;
+	s->sp = ctx->rsp;
+	s->fp = ctx->rbp;
+	if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_CALL_WORDS_MAX * 8, (void *)s->sp))
+		s->stack_bytes = AF_BPF_CALL_WORDS_MAX * 8;
+	else if (!bpf_probe_read_user((void *)s->pcs + used, AF_BPF_WORDS_MAX, (void *)s->sp))
+		s->stack_bytes = AF_BPF_WORDS_MAX;
+}
+
+static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 function,
+                                      __u32 correlation)
+{
+	struct task_struct *task = (void *)bpf_get_current_task();
+	__u32 tid = bpf_get_current_pid_tgid();
+
+	if (silent || !in_scope(seen_current()))
+		return;
+	struct af_bpf_stacks *s = kept_of(&callers, tid, AF_BPF_COUNT_NO_CALLER);
+	if (!s)
+		return;
+	/* Who it is stays the same as long as the entry. */
+	if (s->head.kind != kind)
+		head_fill(&s->head, kind, task);
+	else
+		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
+	s->head.time_ns = bpf_ktime_get_ns();
+	s->head.cpu = bpf_get_smp_processor_id();
+	s->what = function;
+	s->wake = correlation;
+	caller_stack_take(ctx, s);
+	stacks_emit(s);
+}
+
+/* At the entry of a function of the API: its address says which. */
+SEC("uprobe")
+int device_call(struct pt_regs *ctx)
+{
+	call_take(ctx, AF_BPF_CALL, 0, 0);
+	return 0;
+}
+
+/* At libaflame's aflame:cuda_call, which says which (inject/cuda/call.c). */
+SEC("uprobe")
+int recorded_call(struct pt_regs *ctx)
+{
+	call_take(ctx, AF_BPF_RECORDED_CALL, ctx->rdi, ctx->rsi);
+	return 0;
+}
+
+#endif
