@@ -17,6 +17,7 @@
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "base/system/rights.h"
+#include "cmd/record/choose.h"
 #include "cmd/record/library.h"
 #include "cmd/record/live.h"
 #include "cmd/record/scope.h"
@@ -25,7 +26,6 @@
 #include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
 #include "collect/outside/outside.h"
-#include "collect/probe/collect.h"
 #include "collect/session/session.h"
 #include "collect/session/target.h"
 #include "sym/sym.h"
@@ -35,106 +35,7 @@ const struct af_record_options af_record_defaults = {
     .rate = 99,
 };
 
-static int choose_sampler(const struct af_record_options *o, struct af_session_options *s,
-                          char *why, size_t size, struct af_err *err)
-{
-	const struct af_collector_ops *c;
-	char words[256] = "";
-
-	if (!strcmp(o->sample, "none")) {
-		snprintf(why, size, "off");
-		return 0;
-	}
-	if (!o->rate || o->rate > 20000)
-		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
-	s->sample_period_ns = 1000000000u / o->rate;
-	if (strcmp(o->sample, "auto")) {
-		c = af_collector_find(o->sample);
-		int rc = c->probe(words, sizeof words, err);
-		if (rc)
-			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
-			                "--sample %s does not work here", o->sample);
-		snprintf(why, size, "%s: as asked; %s", c->name, words);
-	} else {
-		c = af_collector_best_cpu(why, size);
-	}
-	if (!c)
-		return 0;
-	s->cpu_mode = (enum af_cpu_mode)c->cpu_mode;
-	size_t used = strlen(why);
-	snprintf(why + used, size - used, ", %llu a second", (unsigned long long)o->rate);
-	return 0;
-}
-
-static bool list_has(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (!strncmp(p, name, len) && (!p[len] || p[len] == ','))
-			return true;
-	return false;
-}
-
-#define GPU_SAMPLES_LEAST 1000
-#define GPU_SAMPLES_MOST 100000000
-#define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
-
-/* "exact", or samples a second: 100000, 100k, 1M. */
-static int choose_gpu_samples(const char *how, struct af_session_options *s, struct af_err *err)
-{
-	char *end;
-	double rate;
-
-	s->flags |= AF_SESSION_GPU_SAMPLES;
-	if (!strcmp(how, "exact")) {
-		s->flags |= AF_SESSION_GPU_EXACT;
-		s->gpu_samples_second = GPU_SAMPLES_EXACT;
-		return 0;
-	}
-	rate = strtod(how, &end);
-	if (*end == 'k' || *end == 'M')
-		rate *= *end++ == 'k' ? 1e3 : 1e6;
-	if (end == how || *end || !(rate >= GPU_SAMPLES_LEAST && rate <= GPU_SAMPLES_MOST))
-		return af_fail_plain(err, -EINVAL,
-		                     "--gpu-samples takes 1k to 100M samples a second, or exact, "
-		                     "not \"%s\"",
-		                     how);
-	s->gpu_samples_second = (uint64_t)rate;
-	return 0;
-}
-
-/* A layer does no harm where there is no OpenCL or CUDA, so the default needs no probe. */
-static int choose_apis(const struct af_record_options *o, struct af_session_options *s,
-                       struct af_err *err)
-{
-	for (const char *p = o->api; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-		char name[32];
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
-		const struct af_collector_ops *c = af_collector_find(name);
-		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode || !c->flags))
-			return af_fail_plain(err, -EINVAL,
-			                     "--api knows cuda, opencl, all and none, not \"%s\"",
-			                     name);
-	}
-	for (int i = 0; af_collectors[i]; i++) {
-		const struct af_collector_ops *c = af_collectors[i];
-		if (!c->cpu_mode &&
-		    (!o->api || list_has(o->api, c->name) || list_has(o->api, "all")))
-			s->flags |= c->flags;
-	}
-	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))
-		s->flags |= AF_SESSION_GRAPHS_WHOLE;
-	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
-		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
-	if (!o->gpu_samples)
-		return 0;
-	if (!(s->flags & AF_SESSION_CUDA))
-		return af_fail_plain(err, -EINVAL, "--gpu-samples needs --api cuda");
-	return choose_gpu_samples(o->gpu_samples, s, err);
-}
-
-/* Before an old trace is set aside for nothing. */
+/* Before an old trace is moved away for nothing. */
 static int program_check(const char *program, struct af_err *err)
 {
 	char path[PATH_MAX];
@@ -319,12 +220,12 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	if (!rc)
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
-		rc = choose_sampler(o, s, sampler, size, err);
+		rc = af_choose_sampler(o, s, sampler, size, err);
 	/* Who has no sampler within, where nobody has the rights to watch all. */
 	if (!s->watcher && s->cpu_mode != AF_CPU_OFF)
 		s->watcher = &af_outside_watcher;
 	if (!rc)
-		rc = choose_apis(o, s, err);
+		rc = af_choose_apis(o, s, err);
 	return rc;
 }
 

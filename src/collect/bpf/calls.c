@@ -7,178 +7,28 @@
  * stack: whoever else walks that stack (an exception, a sampler, we ourselves) loses its way there.
  */
 #include <dirent.h>
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <gelf.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include <bpf/libbpf.h>
-
 #include "base/arena.h"
-#include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
 #include "base/system/rights.h"
 #include "bpf/record.skel.h"
+#include "collect/bpf/library.h"
 #include "collect/bpf/private.h"
-#include "collect/bpf/probe_place.h"
 #include "collect/session/session.h"
-#include "trace/cuda_functions.h"
 
 enum {
-	SITES_MAX = 1024,
 	PROBING_PART = 4, /* of the time */
 	PROBING_MOST_NS = 250000000,
 };
-
-/* The ids that libaflame gives the functions too. */
-static const struct {
-	const char *name;
-	uint32_t category;
-} functions[] = {{"", 0},
-#define AF_F(id, name, category) {#name, AF_CATEGORY_##category},
-                 AF_CUDA_FUNCTIONS(AF_F)
-#undef AF_F
-};
-
-enum { NR_FUNCTIONS = sizeof functions / sizeof *functions };
-
-_Static_assert(sizeof functions / sizeof *functions <= BPF_FUNCTIONS_MAX,
-               "a bit of struct bpf_out for each");
-
-/* Where to probe: an offset in the file. */
-struct site {
-	uint64_t offset;
-	uint32_t function;
-};
-
-struct bpf_library {
-	dev_t dev;
-	ino_t ino;
-	struct site *sites; /* by offset */
-	uint32_t nr;
-	struct bpf_library *next;
-};
-
-/* ---- which addresses ---- */
-
-static bool is_wanted(uint32_t category)
-{
-	return category != AF_CATEGORY_GRAPH && category != AF_CATEGORY_LOAD &&
-	       category != AF_CATEGORY_OTHER;
-}
-
-static uint32_t function_named(const char *name)
-{
-	if (name[0] != 'c' || name[1] != 'u')
-		return 0;
-	for (uint32_t i = 1; i < NR_FUNCTIONS; i++)
-		if (!strcmp(functions[i].name, name))
-			return is_wanted(functions[i].category) ? i : 0;
-	return 0;
-}
-
-bool bpf_file_offset(Elf *elf, uint64_t address, uint32_t flags, uint64_t *offset)
-{
-	size_t nr = 0;
-	GElf_Phdr p;
-
-	elf_getphdrnum(elf, &nr);
-	for (size_t i = 0; i < nr && gelf_getphdr(elf, (int)i, &p); i++)
-		if (p.p_type == PT_LOAD && p.p_flags & flags && address >= p.p_vaddr &&
-		    address - p.p_vaddr < p.p_filesz) {
-			*offset = address - p.p_vaddr + p.p_offset;
-			return true;
-		}
-	return false;
-}
-
-static int site_order(const void *a, const void *b)
-{
-	const struct site *x = a, *y = b;
-
-	if (x->offset != y->offset)
-		return x->offset < y->offset ? -1 : 1;
-	return x->function < y->function ? -1 : x->function > y->function;
-}
-
-static void site_add(struct bpf_library *l, Elf *elf, int fd, uint64_t address, uint32_t function)
-{
-	uint8_t code[AF_PROBE_CODE];
-	uint64_t offset;
-
-	if (l->nr == SITES_MAX || !bpf_file_offset(elf, address, PF_X, &offset))
-		return;
-	ssize_t n = pread(fd, code, sizeof code, (off_t)offset);
-	if (n > 0)
-		l->sites[l->nr++] =
-		    (struct site){offset + af_probe_place(code, (uint32_t)n), function};
-}
-
-/* Two names of one function are one call: the first name it is. */
-static void sites_sort(struct bpf_library *l)
-{
-	uint32_t kept = 0;
-
-	qsort(l->sites, l->nr, sizeof *l->sites, site_order);
-	for (uint32_t i = 0; i < l->nr; i++)
-		if (!kept || l->sites[kept - 1].offset != l->sites[i].offset)
-			l->sites[kept++] = l->sites[i];
-	l->nr = kept;
-}
-
-static void sites_read(struct bpf_library *l, int fd)
-{
-	struct bpf_elf file;
-	Elf *elf = bpf_elf_open(&file, fd);
-	Elf_Scn *section = NULL;
-	GElf_Shdr head;
-	GElf_Sym symbol;
-
-	l->sites = af_xcalloc(SITES_MAX, sizeof *l->sites);
-	while (elf && (section = elf_nextscn(elf, section))) {
-		if (!gelf_getshdr(section, &head) || head.sh_type != SHT_DYNSYM)
-			continue;
-		Elf_Data *data = elf_getdata(section, NULL);
-		for (int i = 0; data && gelf_getsym(data, i, &symbol); i++) {
-			const char *name = elf_strptr(elf, head.sh_link, symbol.st_name);
-			uint32_t function = name ? function_named(name) : 0;
-			if (function && symbol.st_shndx != SHN_UNDEF &&
-			    GELF_ST_TYPE(symbol.st_info) == STT_FUNC)
-				site_add(l, elf, fd, symbol.st_value, function);
-		}
-	}
-	bpf_elf_close(&file);
-	sites_sort(l);
-}
-
-static struct bpf_library *library_of(struct af_bpf *b, int fd)
-{
-	struct bpf_library *l;
-	struct stat st;
-
-	if (fstat(fd, &st))
-		return NULL;
-	for (l = b->libraries; l; l = l->next)
-		if (l->dev == st.st_dev && l->ino == st.st_ino)
-			return l;
-	l = af_xcalloc(1, sizeof *l);
-	l->dev = st.st_dev;
-	l->ino = st.st_ino;
-	sites_read(l, fd);
-	l->next = b->libraries;
-	b->libraries = l;
-	return l;
-}
-
-/* ---- probes ---- */
 
 static int library_probe(struct bpf_probes **to, const struct record_bpf *programs,
                          const char *path, const struct bpf_library *l, uint32_t pid)
@@ -349,7 +199,7 @@ static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 	char path[OPENED_PATH], words[160];
 
 	scope_close int fd = mapping_open(b, image, is_driver, path);
-	struct bpf_library *l = fd < 0 ? NULL : library_of(b, fd);
+	struct bpf_library *l = fd < 0 ? NULL : bpf_library_of(b, fd);
 	if (!l || !l->nr) {
 		calls_say(b, image, "calls are not seen: its libcuda cannot be read");
 		return;
@@ -498,12 +348,7 @@ void bpf_calls_close(struct af_bpf *b)
 {
 	while (b->probing.over)
 		bpf_probes_free(bpf_probes_take(&b->probing.over));
-	for (struct bpf_library *l = b->libraries, *next; l; l = next) {
-		next = l->next;
-		free(l->sites);
-		free(l);
-	}
-	b->libraries = NULL;
+	bpf_libraries_free(b);
 }
 
 /* ---- what they called ---- */
@@ -528,22 +373,12 @@ uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_s
 	const struct bpf_mapping *from = bpf_mapping_at(image, caller);
 	if (from && from->path == m->path)
 		return 0;
-	struct site key = {.offset = s->pcs[0] - m->start + m->offset};
-	for (uint32_t low = 0, high = l->nr; low < high;) {
-		uint32_t middle = (low + high) / 2;
-		if (l->sites[middle].offset == key.offset)
-			return l->sites[middle].function;
-		if (l->sites[middle].offset < key.offset)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return 0;
+	return bpf_library_function(l, s->pcs[0] - m->start + m->offset);
 }
 
 bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s)
 {
-	return !bpf_calls_are_ours(image) && s->what && s->what < NR_FUNCTIONS;
+	return !bpf_calls_are_ours(image) && s->what && s->what < bpf_nr_functions;
 }
 
 void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath)
@@ -553,8 +388,9 @@ void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_
 	uint64_t *word = &out->functions[function / 64], bit = 1ull << function % 64;
 
 	if (!(*word & bit)) {
-		const char *name = functions[function].name;
-		struct af_ev_function ev = {function, AF_API_CUDA, functions[function].category};
+		const char *name = bpf_functions[function].name;
+		struct af_ev_function ev = {function, AF_API_CUDA,
+		                            bpf_functions[function].category};
 		struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
 		af_stream_put_tail(&out->stream, AF_KIND_FUNCTION, time_ns, &ev, sizeof ev, tail,
 		                   1);

@@ -8,6 +8,8 @@
  *	elf.c       ELF files of strangers
  *	unwind.c    frames without a frame pointer
  *	stream.c    events in the process's stream
+ *	queue.c     records of the kernel's programs, held and written
+ *	library.c   where the functions lie in libcuda's files
  *	calls.c     calls of CUDA by processes without libaflame, and on request by those with it
  *	probes.c    uprobes; usdt.c where a library wants them
  *	kernel.c    facts about the kernel's own code
@@ -185,9 +187,15 @@ struct af_bpf {
 	bool stopped;
 };
 
-/* bpf.c, for outside.c too: records wait in a queue until they are old enough. */
+/* queue.c, for outside.c too: records wait in a queue until they are old enough. */
 int bpf_queue_add(void *b, void *record, size_t size);
 void bpf_queue_write(struct af_bpf *b, uint64_t until_ns);
+
+/* Write a record of @size bytes as events of its process; one that is too short is passed over. */
+void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size);
+
+/* bpf.c: the process has no event of its own any more, so the clocks of CPUs sample it. */
+void bpf_cover_end(struct af_bpf *b, struct bpf_image *i);
 
 /* programs.c: load and attach by b->options and b->period_ns. 0, or -errno with a message. */
 int bpf_programs_load(struct af_bpf *b, struct af_err *err);

@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "exchange/builder/builder.h"
 #include "exchange/events/event.h"
+#include "exchange/events/flows.h"
 #include "exchange/events/spans.h"
 #include "exchange/events/stacks.h"
 #include "exchange/source/source.h"
@@ -52,13 +53,6 @@ struct naming {
 	bool thread;
 };
 
-/* One end of an arrow. */
-struct flow {
-	uint64_t ns;
-	uint32_t id, thread;
-	bool end;
-};
-
 struct import_json {
 	struct af_builder *builder;
 	struct af_json json;
@@ -66,8 +60,7 @@ struct import_json {
 	int64_t base_ns;
 	struct naming *namings;
 	uint32_t nr_namings, cap_namings;
-	struct flow *flows;
-	uint64_t nr_flows, cap_flows;
+	struct import_flows flows;
 	uint64_t first_slice, first_sample, first_work; /* of this file */
 	bool known;                /* it has events of categories that are known */
 	struct import_spans spans; /* slices of others */
@@ -196,11 +189,10 @@ static void flow_event(struct import_json *in)
 	uint32_t thread = af_builder_thread(in->builder, process, import_u32(&e->tid));
 	if (thread == UINT32_MAX)
 		return;
-	AF_GROW(in->flows, in->nr_flows, in->cap_flows);
-	in->flows[in->nr_flows++] = (struct flow){.ns = (uint64_t)e->ts_ns.value,
-	                                          .id = import_u32(&e->id),
-	                                          .thread = thread,
-	                                          .end = e->phase == 'f'};
+	import_flows_add(&in->flows, (struct import_flow){.ns = (uint64_t)e->ts_ns.value,
+	                                                  .id = import_u32(&e->id),
+	                                                  .thread = thread,
+	                                                  .end = e->phase == 'f'});
 }
 
 static void metadata_event(struct import_json *in)
@@ -425,35 +417,6 @@ static bool take_top(struct import_json *in)
 	return token == AF_JSON_OBJECT_END;
 }
 
-static int flow_order(const void *a, const void *b)
-{
-	const struct flow *x = a, *y = b;
-
-	if (x->id != y->id)
-		return x->id < y->id ? -1 : 1;
-	if (x->end != y->end)
-		return x->end ? 1 : -1;
-	return (x->ns > y->ns) - (x->ns < y->ns);
-}
-
-/* A beginning and an end with one id are an arrow. */
-static void flows_join(struct import_json *in)
-{
-	uint64_t base = (uint64_t)in->base_ns;
-
-	if (in->nr_flows)
-		qsort(in->flows, in->nr_flows, sizeof *in->flows, flow_order);
-	for (uint64_t i = 0; i + 1 < in->nr_flows; i++) {
-		const struct flow *from = &in->flows[i], *to = from + 1;
-		if (from->id != to->id || from->end || !to->end)
-			continue;
-		struct af_builder_link link = {from->ns + base, to->ns + base, from->thread,
-		                               to->thread};
-		af_builder_link(in->builder, &link);
-	}
-	free(in->flows);
-}
-
 /* What the file may say behind the events that it is about. */
 static void finish(struct import_json *in)
 {
@@ -483,7 +446,7 @@ static void finish(struct import_json *in)
 			d->threads[*t].name = n->name;
 	}
 	free(in->namings);
-	flows_join(in);
+	import_flows_join(&in->flows, in->builder, (uint64_t)in->base_ns);
 }
 
 void af_import_json(struct af_builder *d, const struct af_import_source *source, uint32_t number,

@@ -1,0 +1,28 @@
+/*
+ * Chooses what records inside the program: the sampler, and the APIs whose calls are recorded.
+ * Options that make no sense fail with -EINVAL and a message.
+ */
+#ifndef AF_CMD_RECORD_CHOOSE_H
+#define AF_CMD_RECORD_CHOOSE_H
+
+#include <stddef.h>
+
+struct af_err;
+struct af_record_options;
+struct af_session_options;
+
+/*
+ * Fill s->sample_period_ns and s->cpu_mode by --sample and --rate; @why gets the words for the user.
+ * Fails too when the sampler that --sample names does not work here.
+ */
+int af_choose_sampler(const struct af_record_options *o, struct af_session_options *s, char *why,
+                      size_t size, struct af_err *err);
+
+/*
+ * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples. A layer does no harm where
+ * there is no OpenCL or CUDA, so the default needs no probe.
+ */
+int af_choose_apis(const struct af_record_options *o, struct af_session_options *s,
+                   struct af_err *err);
+
+#endif
