@@ -12,8 +12,8 @@ struct af_record_options;
 struct af_session_options;
 
 /*
- * Fill s->sample_period_ns and s->cpu_mode by --sample and --rate; @why gets the words for the user.
- * Fails too when the sampler that --sample names does not work here.
+ * Fill s->sample_period_ns and s->cpu_mode by --sample and --rate; @why gets the words for the
+ * user. Fails too when the sampler that --sample names does not work here.
  */
 int af_choose_sampler(const struct af_record_options *o, struct af_session_options *s, char *why,
                       size_t size, struct af_err *err);

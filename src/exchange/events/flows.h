@@ -27,8 +27,8 @@ struct import_flows {
 void import_flows_add(struct import_flows *flows, struct import_flow flow);
 
 /*
- * Give the builder a link for each beginning and end with one id, their times moved by @base_ns, and
- * free the flows. Ends without the other end are left out.
+ * Give the builder a link for each beginning and end with one id, their times moved by @base_ns,
+ * and free the flows. Ends without the other end are left out.
  */
 void import_flows_join(struct import_flows *flows, struct af_builder *d, uint64_t base_ns);
 
