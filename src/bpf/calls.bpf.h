@@ -35,7 +35,7 @@ static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 fun
 	struct af_bpf_stacks *s = kept_of(&callers, tid, AF_BPF_COUNT_NO_CALLER);
 	if (!s)
 		return;
-	/* Who it is stays the same as long as the entry. */
+	/* The thread's identity stays the same as long as the entry. */
 	if (s->head.kind != kind)
 		head_fill(&s->head, kind, task);
 	else

@@ -22,7 +22,7 @@ enum {
 	AF_BPF_KERNEL_MAX = 64, /* frames of a stack that are kept */
 	AF_BPF_USER_MAX = 128,
 	AF_BPF_WORDS_MAX = 64, /* of the user's stack, copied from its top */
-	/* Of a call's user stack: a call has no kernel part, and uses the room for it. */
+	/* For a call's user stack: a call has no kernel part, and uses its room. */
 	AF_BPF_CALL_WORDS_MAX = AF_BPF_KERNEL_MAX + AF_BPF_WORDS_MAX,
 	/* By so many ticks two clocks of one period may differ, whatever they measure. */
 	AF_BPF_TICKS_BY_CHANCE = 4,

@@ -197,7 +197,7 @@ static __always_inline struct af_bpf_stacks *scratch(__u32 which)
 	return bpf_map_lookup_elem(&stacks_scratch, &which);
 }
 
-/* What @map keeps of a thread, empty at first. */
+/* The entry of a thread in @map, empty at first. */
 static __always_inline struct af_bpf_stacks *kept_of(void *map, __u32 tid, __u32 count)
 {
 	struct af_bpf_stacks *s = bpf_map_lookup_elem(map, &tid), *empty;

@@ -50,7 +50,7 @@ struct {
 	__type(value, struct af_bpf_covered);
 } covered SEC(".maps");
 
-/* What is sampled of a thread, and what there was. */
+/* The time of a thread that samples stand for, and the time that it used. */
 struct balance {
 	__u64 since_ns; /* when this began */
 	__s64 lead;     /* ticks of CPUs' clocks that its own event has not had yet */

@@ -47,7 +47,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, _Boo
 	struct af_bpf_stacks *s = kept_of(&slots, tid, AF_BPF_COUNT_NO_SLOT);
 	if (!s)
 		return;
-	/* Who it is stays the same as long as the slot. */
+	/* The thread's identity stays the same as long as the slot. */
 	if (!s->head.kind)
 		head_fill(&s->head, AF_BPF_OFFCPU, task);
 	else

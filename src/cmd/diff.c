@@ -129,7 +129,7 @@ static int diff_read(struct af_diff *d, int nr_words, char **words, struct af_er
 
 /* comparing */
 
-/* What before counts, to be as long as after; 0 where one of them is not known. */
+/* The factor that makes before as long as after; 0 where a length is not known. */
 static double ratio_of(uint64_t before, uint64_t after)
 {
 	return before && after ? (double)after / (double)before : 0;

@@ -1,4 +1,4 @@
-/* What a difference looks like: tables, pictures, pages, text. */
+/* Shows a difference: as tables, pictures, pages, text. */
 #include <stdio.h>
 #include <string.h>
 
@@ -18,7 +18,7 @@ enum af_change_kind af_diff_only(const struct af_diff *d)
 	                                   : AF_CHANGE_NONE;
 }
 
-/* What a step takes on a side: of time, as people read it. */
+/* The duration of a step on one side, as people read it. */
 static const char *step_text(const struct af_diff *d, struct af_tables *f, uint32_t side)
 {
 	const struct af_tree *t = &d->views[0].tree;
@@ -72,7 +72,7 @@ static const char *change_text(struct af_tables *f, const struct af_difference *
 	                      100 * (double)all.size / (double)all.before, af_change_name(&all));
 }
 
-/* What the strip of a page says: of each view how much it changed. */
+/* The strip of a page: how much each view changed. */
 static void diff_verdict(const struct af_diff *d, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "verdict", "What is compared");
@@ -101,7 +101,7 @@ static int draw_view(struct af_diff *d, uint32_t i, struct af_render *r, struct 
 	if (only && strcmp(d->format->name, "html") != 0)
 		af_difference_only(v, only);
 	picture.look = &v->look;
-	/* What vanished has no width after; what is new is nothing but red. */
+	/* Vanished frames have no width after; new ones are all red. */
 	if (only && !folded && strcmp(d->format->name, "html") != 0) {
 		picture.differential = false;
 		picture.weight = only == AF_CHANGE_NEW ? "after" : "before";

@@ -92,12 +92,12 @@ int af_diff_side_of(const struct af_diff_side *s, int view, const char *weight,
 		return w;
 	*of = (struct af_difference_side){
 	    .tree = t, .weight = (uint32_t)w, .samples = -1, .measured = -1};
-	/* Of samples of a thread or a device the time scatters; work that was timed does not. */
+	/* Time from samples of a thread or a device scatters; the time of timed work does not. */
 	if (view <= AF_VIEW_ALL && (w == AF_WEIGHT_TIME || w == AF_WEIGHT_SAMPLES)) {
 		of->samples = AF_WEIGHT_SAMPLES;
 		of->measured = w == AF_WEIGHT_TIME ? AF_WEIGHT_COUNT : -1;
 	}
-	/* Of waits and gaps there are more or fewer by chance. */
+	/* The number of waits and gaps varies by chance. */
 	if (view == AF_VIEW_WAKERS && w == AF_WAKERS_COUNT)
 		of->samples = AF_WAKERS_COUNT;
 	of->events = view == AF_VIEW_IDLE || w == (view == AF_VIEW_WAKERS ? (int)AF_WAKERS_OFF_CPU

@@ -166,7 +166,7 @@ static void flame_sampled(const struct flame_options *o, const char *dir,
 		        dir);
 }
 
-/* What keeps the widths of a picture from being right; a page has it in its tables. */
+/* The reason why the widths of a picture are not right; a page has it in its tables. */
 static void flame_warning(struct af_results *r, int view, const char *weight)
 {
 	const char *warning = view >= 0 ? af_load_warning(r, view, weight) : NULL;

@@ -29,7 +29,7 @@ struct scope_options {
 
 static const struct scope_options scope_defaults = {.output.file = "-"};
 
-/* What is asked of the trace, of the time that is asked for. */
+/* The query, for the requested time range. */
 struct scope {
 	const struct scope_options *o;
 	const char *dir;

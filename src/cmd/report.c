@@ -150,7 +150,7 @@ static int report_annotate(struct report *r, struct af_err *err)
 	return af_annotate_show(r->dir, &shown, err);
 }
 
-/* Of two traces, which it reads itself. */
+/* For two traces, which it reads itself. */
 static int report_diff(const struct report_options *o, int nr_words, char **words,
                        struct af_err *err)
 {

@@ -96,7 +96,7 @@ static void say_share(struct af_buf *b, const struct reported *p, const char *wh
 	af_buf_str(b, ")\n");
 }
 
-/* What was left out on request is not silent either. */
+/* Frames that the user left out are reported, too. */
 static void say_left(const struct report *r, const struct reported *p)
 {
 	const struct report_options *o = r->options;
@@ -172,7 +172,7 @@ static int plain_top(struct report *r)
 	return print_tables(r, &d, &shown);
 }
 
-/* Whose all of it is, whatever the functions. */
+/* The track of a tree, whatever its functions. */
 static int by_track_top(struct report *r, struct af_err *err)
 {
 	struct af_tables tables = {0};
@@ -228,7 +228,7 @@ static struct af_tree_cut report_cut(const struct report *r, uint64_t total)
 	return (struct af_tree_cut){.min = 1, .limit = report_limit(r, 0)};
 }
 
-/* Of a tree whose root is @root, or NULL for all. */
+/* For a tree whose root is @root, or NULL for all. */
 static int text_tree(const struct report *r, const struct reported *p, const struct af_tree *t,
                      const char *root, struct af_err *err)
 {

@@ -56,7 +56,7 @@ static void tally_sort(const struct tally_options *o, const struct tally_part *p
 	};
 	int c = !strcmp(o->sort, "name") ? af_table_column(t, part->key) : -1;
 
-	/* What has no times, or the same, is in the order of calls. */
+	/* Rows without times, or with equal ones, are in the order of calls. */
 	int calls = af_table_column(t, "calls");
 	if (calls >= 0)
 		af_table_sort(t, (uint32_t)calls);

@@ -218,7 +218,7 @@ bool af_import_is_other(const char *text, size_t len, bool (*mine)(const char *t
 	return true;
 }
 
-/* What @f is; NULL, and the reason. */
+/* The reader for @f; NULL, with the reason in the message. */
 static const struct import_kind *file_kind(const struct import_file *f, const char *path,
                                            struct af_err *err)
 {

@@ -63,7 +63,7 @@ static void table_augmentation(struct cfi_cie *cie, struct af_dwarf_cursor *c, c
 		case 'B':
 			break;
 		default:
-			/* What follows is unknown, but z says where the instructions begin. */
+			/* The rest is unknown, but z says where the instructions begin. */
 			return;
 		}
 	}

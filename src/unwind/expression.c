@@ -64,7 +64,7 @@ static uint64_t constant(struct af_dwarf_cursor *c, uint8_t op)
 	return af_dwarf_uint(c, 8); /* OP_CONST8U, OP_CONST8S, OP_ADDR */
 }
 
-/* What takes nothing from the stack and leaves a value. */
+/* Operations that take nothing from the stack and leave a value. */
 static int push(struct run *r, uint8_t op)
 {
 	uint64_t value, reg;
@@ -88,7 +88,7 @@ static int push(struct run *r, uint8_t op)
 	return 0;
 }
 
-/* What makes one value of the two on top. */
+/* Operations that make one value of the two on top. */
 static bool combine(uint8_t op, uint64_t a, uint64_t b, uint64_t *to)
 {
 	switch (op) {

@@ -5,7 +5,7 @@
 #include "unwind/cfi_table.h"
 #include "unwind/elf_file.h"
 
-/* Of one section, as it is read through. */
+/* State while one section is read. */
 struct index_walk {
 	const struct af_cfi *c;
 	struct cfi_fde fde;
@@ -35,7 +35,7 @@ static int index_order(const void *a, const void *b)
 	return x->start < y->start ? -1 : x->start > y->start;
 }
 
-/* Of what begins at @at. False: there is more than @most. */
+/* Count the entry that begins at @at. False: there are more than @most. */
 static bool index_make(struct af_cfi *c, uint64_t at, uint32_t most)
 {
 	struct index_walk w = {.c = c, .cie = UINT64_MAX};

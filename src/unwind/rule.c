@@ -117,7 +117,7 @@ static uint8_t rule_saved(const struct af_cfi *c, const struct af_cfi_value *v, 
 	return reg == AF_DWARF_RSP ? AF_SAVED_SP : AF_SAVED_FP;
 }
 
-/* What a rule is of. */
+/* The registers and places that a rule describes. */
 enum { RULE_RBP = 2, RULE_RBX, RULE_RIP, RULE_COLUMNS };
 
 static const struct cfi_columns followed = {

@@ -94,7 +94,7 @@ struct af_stall_row {
 	struct af_cell reasons[];
 };
 
-/* What samples are laid beside. Both may be NULL: then it is done without. */
+/* Sources and listings to show beside the samples. Both may be NULL. */
 struct af_annotate_with {
 	struct af_code_store *codes;
 	struct af_source *sources;

@@ -16,7 +16,7 @@
 
 enum { MATCHES_MOST = 1000 };
 
-/* What the codes of the world are, found once each. */
+/* The kernel and function of each code, found once. */
 struct annotated_code {
 	bool known;
 	uint32_t function; /* of af_sampled */

@@ -1,4 +1,4 @@
-/* What an annotated kernel is made of before it is tables: annotate.c gathers, _tables.c writes. */
+/* The parts of an annotated kernel: annotate.c gathers them, _tables.c makes tables. */
 #ifndef AF_ANALYSE_ANNOTATE_PRIVATE_H
 #define AF_ANALYSE_ANNOTATE_PRIVATE_H
 
@@ -55,7 +55,7 @@ struct annotation {
 /* The column of @reason, or UINT32_MAX. */
 uint32_t annotation_column(const struct annotation *a, uint32_t reason);
 
-/* What the instruction at @offset is; NULL when that is not known. */
+/* The instruction at @offset; NULL when it is not known. */
 const char *annotation_text(const struct annotation *a, uint32_t offset);
 
 /* Line @line of @file, *@len bytes; NULL when it is not there. */

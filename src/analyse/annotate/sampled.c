@@ -91,7 +91,7 @@ static int at_order(const void *a, const void *b)
 	return x->reason < y->reason ? -1 : x->reason > y->reason;
 }
 
-/* What was found at the same place for the same reason is one. */
+/* Finds at one place for one reason are one. */
 static void function_finish(struct af_sampled_function *f)
 {
 	uint32_t nr = 0;
@@ -167,7 +167,7 @@ static int match_grade(const struct af_sampled_function *f, const char *name)
 
 	if (!strcmp(f->name, name) || name_is(f->shown, name))
 		return 2;
-	/* Of templates the type that they return comes first. */
+	/* Names of templates begin with the type that they return. */
 	if (space && name_is(space + 1, name))
 		return 2;
 	return strstr(f->name, name) || strstr(f->shown, name) ? 1 : 0;

@@ -43,7 +43,7 @@ static int tally_order(const void *a, const void *b, void *arg)
 	return x < y ? -1 : x > y;
 }
 
-/* Of @nr functions at @functions; without reason 0, which is none. */
+/* For @nr functions at @functions; reason 0 means none and is left out. */
 static void tally_make(struct tally *t, const struct af_sampled *s,
                        const struct af_sampled_function *functions, uint32_t nr)
 {

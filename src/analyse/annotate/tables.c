@@ -60,7 +60,7 @@ static const char *missing_files(const struct annotation *a, bool withheld)
 	return list;
 }
 
-/* What is missing is only known in the end. */
+/* Only the end shows what is missing. */
 static void kernel_notes(struct annotation *a)
 {
 	const char *withheld = missing_files(a, true);

@@ -7,7 +7,7 @@
 
 enum { WAITS_LOOKED_AT = 32 }; /* producers of one instruction */
 
-/* What @insn waited for most that an instruction before it makes, NULL: nothing. */
+/* The earlier instruction whose result @insn waited for most; NULL: none. */
 static const struct af_stall *insn_awaits(const struct annotation *a,
                                           const struct annotated_insn *insn)
 {

@@ -7,7 +7,7 @@
 
 #define SECOND_NS 1000000000ull
 
-/* Of a sample by signal: 19 us were measured on a virtual machine. */
+/* The cost of a sample by signal: 19 us were measured on a virtual machine. */
 #define SAMPLE_HANDLING_NS 50000
 
 bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns)

@@ -34,7 +34,7 @@ struct af_covered {
 
 struct af_coverage_row {
 	uint32_t process; /* ordinal of its last image; 0: of processes that were not recorded */
-	/* Of unrecorded processes: the process that waited for them; 0: the program's */
+	/* For unrecorded processes: the process that waited for them; 0: the program's */
 	uint32_t parent;
 	uint32_t tid;    /* 0: of the whole process */
 	bool known;      /* the used time is known */
@@ -45,7 +45,9 @@ struct af_coverage_row {
 	/* Enough more was sampled than used to report it; then it is not short_of */
 	bool over;
 	uint32_t cause; /* enum af_unsampled; 0: not known, or nothing is missing */
-	/* Of the cause: threads or samples, and the time that it explains; 0: not known */
+	/*
+	 * Of the cause: number of threads or samples, and the time that it explains; 0: not known
+	 */
 	uint64_t count, cpu_ns;
 	const char *name, *text; /* "xz", "xz [4711]"; live as long as the facts */
 };

@@ -1,4 +1,4 @@
-/* What was sampled beside what was used, as tables. */
+/* CPU time sampled beside CPU time used, as tables. */
 #include <stdlib.h>
 
 #include "analyse/coverage/coverage.h"

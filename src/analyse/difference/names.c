@@ -49,7 +49,7 @@ static const char *name_text(struct af_buf *b, const struct af_tree *t, uint32_t
 	return b->data;
 }
 
-/* Of a text and kind on one side: the module that may be called otherwise on the other. */
+/* For a text and kind on one side: the module, which may have another name on the other. */
 struct lone {
 	uint32_t name; /* one of that module; 0: none */
 	uint32_t key;

@@ -1,4 +1,4 @@
-/* What the files of differences share. */
+/* Shared by the files of differences. */
 #ifndef AF_ANALYSE_DIFFERENCE_PRIVATE_H
 #define AF_ANALYSE_DIFFERENCE_PRIVATE_H
 

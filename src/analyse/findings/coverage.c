@@ -73,7 +73,7 @@ static void group_add(struct group *g, const struct af_coverage_row *r)
 	g->sum.cpu_ns += r->cpu_ns;
 }
 
-/* What is known of @rows, by group. The caller frees. */
+/* The facts about @rows, by group. The caller frees them. */
 static struct groups groups_make(const struct af_coverage *c, const struct af_coverage_row *rows,
                                  uint32_t nr_rows)
 {

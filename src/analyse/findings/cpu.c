@@ -56,7 +56,7 @@ static const char *caller_text(struct findings *s, const struct findings_where *
 	           : "";
 }
 
-/* What is called and what is inlined of a function are two rows of a table, and one finding. */
+/* A function called and inlined has two rows in a table, and one finding. */
 static bool is_found(const struct findings *s, const char *kind, const char *hash)
 {
 	for (uint32_t i = 0; i < s->nr; i++)
@@ -97,7 +97,7 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name.words);
 	if (is_found(s, x.kind, x.hash))
 		return;
-	/* What waits for the device is one finding, whatever it is made of. */
+	/* All waiting for the device is one finding. */
 	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
 		return;
 	if (total > self)
@@ -282,7 +282,7 @@ static void find_interpreter(const struct cpu *c)
 	findings_add(s, &x);
 }
 
-/* What Python does besides the program's own work. */
+/* Python's work beside the program's own. */
 static void find_python(const struct cpu *c)
 {
 	struct findings *s = c->s;

@@ -1,4 +1,4 @@
-/* What devices did, one beside another: the longest gap, copies that ran alone, uneven GPUs. */
+/* Findings about devices: the longest gap, copies that ran alone, uneven GPUs. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -50,7 +50,7 @@ static const char *or_nothing(const char *text)
 	return text ? text : "";
 }
 
-/* What is found in a part of the run is checked in that part. */
+/* The check of a finding covers the same part of the run. */
 static const char *finding_check(struct findings *s, const char *check)
 {
 	unsigned long long from = s->r->query.from_ns, to = s->r->query.to_ns;

@@ -98,7 +98,7 @@ static const char *calls_text(struct findings *s, uint32_t category, const char 
 	             : "";
 }
 
-/* What a launch takes the host, beside what a kernel takes the device. */
+/* The host's time for a launch, beside the device's time for a kernel. */
 static const char *launches_text(struct findings *s)
 {
 	const struct af_table *kernels = findings_table(s, "kernels");
@@ -176,7 +176,7 @@ static const char *drained_text(struct findings *s, const struct af_tree *device
 	                      af_tables_ns(s->f, drained_ns));
 }
 
-/* What leads to it in the page and on the command line: phase, device where there are several. */
+/* The link in the page and the command line: the phase, and the device where there are several. */
 static void idle_place(const struct idled *d, struct finding *x, const char *phase,
                        const char *reason, const struct findings_where *w)
 {
@@ -206,7 +206,7 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 	x->id = w->name.id;
 }
 
-/* What would have recorded it. Of imported traces, and of what was recorded, nothing is known. */
+/* The option that would have recorded it; "" for imported traces and where it was recorded. */
 static const char *recording_text(const struct findings *s)
 {
 	return s->sampled_here && !findings_table(s, "blocked")
@@ -327,7 +327,7 @@ static uint32_t least_row(const struct af_table *t, const uint32_t *reported, bo
 	return best;
 }
 
-/* Of all devices called @name. */
+/* The sum over all devices called @name. */
 static uint64_t span_sum(const struct af_table *t, const char *name)
 {
 	uint64_t sum = 0;

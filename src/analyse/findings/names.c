@@ -94,7 +94,7 @@ static const char *nameless_module(struct nameless *all, uint32_t nr)
 	return all[best].module;
 }
 
-/* What gives the functions of @module names: its package, where the trace knows it. */
+/* How to get names for the functions of @module: its package, where the trace knows it. */
 static const char *nameless_helps(struct findings *s, const char *module)
 {
 	const struct af_table *t = findings_table(s, "packages");
@@ -291,7 +291,7 @@ static void find_frame_pointers(struct findings *s)
 	                            : "recording with perf record --call-graph dwarf");
 }
 
-/* What threads and processes did after their last sample, which for short ones is all. */
+/* The time of threads and processes after their last sample; for short ones, all their time. */
 static void find_ended(struct findings *s)
 {
 	find_marked(s, "ended-early", ENDED,

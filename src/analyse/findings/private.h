@@ -1,4 +1,4 @@
-/* What the files that look for findings share. */
+/* Shared by the files that look for findings. */
 #ifndef AF_ANALYSE_FINDINGS_PRIVATE_H
 #define AF_ANALYSE_FINDINGS_PRIVATE_H
 
@@ -52,7 +52,7 @@ const struct af_table *findings_table(const struct findings *s, const char *name
 #define CELL(type, t, row, field)                                                                  \
 	(AF_ROW_AT(struct type, t, row) ? &AF_ROW_AT(struct type, t, row)->field : NULL)
 
-/* What is in a cell, which may be NULL: 0 and "" where that is not known. */
+/* The value of a cell, which may be NULL: 0 or "" when it is not known. */
 uint64_t findings_value(const struct af_cell *cell);
 const char *findings_text(const struct af_cell *cell);
 
@@ -68,10 +68,10 @@ struct findings_name {
 	const char *id;
 };
 
-/* What a name of @t, a view or a part of one, is. */
+/* The meaning of a name in @t, a view or a part of one. */
 struct findings_name findings_name(struct findings *s, const struct af_tree *t, uint32_t name);
 
-/* Of a table's text: the function of the first view that has it. */
+/* For a text of a table: the function of the first view that has it. */
 struct findings_name findings_called(struct findings *s, const char *text, enum af_frame frame);
 
 /* "12.3 %" */
@@ -109,14 +109,14 @@ bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *
  */
 uint32_t *findings_devices_reported(const struct findings *s, const struct af_table *idle);
 
-/* What all stacks weigh by time; 0 of a tree that was not made. */
+/* The weight of all stacks by time; 0 when the tree was not made. */
 uint64_t findings_total(const struct af_tree *t);
 
-/* What stacks with a frame called @name weigh, or with a function that matches @pattern. */
+/* The weight of stacks with a frame called @name, or with a function that matches @pattern. */
 uint64_t findings_weight(const struct af_tree *t, const char *name);
 uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
 
-/* Of the names that begin with @start the one whose stacks weigh most, or NULL. */
+/* The name that begins with @start and whose stacks weigh most, or NULL. */
 const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start);
 
 /* The function below which a good part of a tree is. */

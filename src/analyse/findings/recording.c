@@ -1,4 +1,4 @@
-/* What the recording itself cannot tell: cut stacks, lost samples. */
+/* Findings about the recording itself: cut stacks, lost samples. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -29,7 +29,7 @@ static enum af_stop stop_of(const char *name)
 	return (enum af_stop)stop;
 }
 
-/* What usually makes the stacks whole of which most time was cut short by @stop. */
+/* The usual cure for stacks that @stop cut short, the most time first. */
 static const char *cut_helps(const struct af_tree *t, enum af_stop stop)
 {
 	switch (stop) {
@@ -103,7 +103,7 @@ static void find_unattributed(struct findings *s)
 	findings_add(s, &x);
 }
 
-/* What was lost, of all that there was to record: events, for whichever reason most were. */
+/* The share of events that was lost, and the reason for most of the loss. */
 static void find_lost(struct findings *s)
 {
 	static const struct {

@@ -1,4 +1,4 @@
-/* What the thread that computed most did else: it waited, for others or for a CPU. */
+/* Findings about waiting of the thread that computed most: for others or for a CPU. */
 #include <string.h>
 
 #include "analyse/findings/private.h"
@@ -65,7 +65,7 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 	findings_add(s, &x);
 }
 
-/* Who could have run, and no CPU was free: the thread that had to wait longest. */
+/* The thread that waited longest for a free CPU. */
 static void find_starved(struct findings *s, const struct af_table *t)
 {
 	uint32_t most = 0;
@@ -106,7 +106,7 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
 
-	/* Who computed most of the time has little to hide. */
+	/* A thread that computed most of the time has few waits to report. */
 	if (ns < s->run_ns / 2)
 		return;
 	x.what =
@@ -122,7 +122,7 @@ void findings_threads(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "threads");
 
-	/* Of threads that were merged no one is known, and what was added up has no run. */
+	/* Merged threads are not known one by one, and sums have no run. */
 	if (!t || !t->nr_rows || s->r->summed || !s->run_ns)
 		return;
 	if (!findings_value(CELL(af_thread_row, t, 0, tid)))

@@ -117,7 +117,7 @@ static bool begins(const char *text, size_t len, const char *with)
 	return len >= want && !memcmp(text, with, want);
 }
 
-/* Of stacks with several such frames the outermost counts. */
+/* In stacks with several such frames the outermost counts. */
 const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start)
 {
 	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is), *inside = af_xcalloc(t->nr + 1, 1);

@@ -70,7 +70,7 @@ static struct flame_sum *flame_at(struct flame *f, const struct af_stack_locatio
 	return &f->sums[*slot];
 }
 
-/* What the thread is inside of; work goes back to another operation, a thread does not. */
+/* The annotations that are open on the thread; only work goes back to another operation. */
 static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t tid)
 {
 	return w->annotations.apart ? af_annotations_now(&w->annotations, process, tid) : 0;
@@ -116,7 +116,7 @@ static void flame_wait(struct flame *f, const struct af_wait *wait, uint32_t sta
 	sum->square += (double)ns * (double)ns;
 }
 
-/* Of a wait: blocked, then waiting for its turn: both end in a frame of their own. */
+/* A wait has two parts, blocked and queued; each ends in a frame of its own. */
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct flame *f = self;

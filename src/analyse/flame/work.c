@@ -42,7 +42,7 @@ static uint32_t site_of(struct flame_work *f, const struct af_work *work)
 	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
 	if (fresh)
 		*slot = f->nr_callers++;
-	/* Who calls the same while doing something else. */
+	/* The same call path inside other annotations. */
 	slot =
 	    af_map_at(&f->by_doing, (*slot * 2 + (work->matched != 0)) << 32 | work->doing, &fresh);
 	if (fresh) {
@@ -178,7 +178,7 @@ static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_
 	return af_frames_at(t, node, text, AF_FRAME_GPU, &location);
 }
 
-/* Whose work it is, between the process and the stack. */
+/* The frames of the track, between the process and the stack. */
 static uint32_t draw_queue(struct af_tree *t, const struct af_world *w, uint32_t node,
                            const struct af_launch_group_key *is, enum af_grouping group)
 {
@@ -253,7 +253,7 @@ static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const s
 	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
 }
 
-/* What autograd goes back to comes first: there the user finds their own code. */
+/* The forward operation comes first: there users find their own code. */
 static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
                              uint32_t doing)
 {
@@ -282,7 +282,7 @@ uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const str
 		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
 	if (is->node)
 		node = draw_graph(t, w, node, is->node);
-	/* Of a graph that was timed as a whole no node is meant. */
+	/* A graph that was timed as a whole has no node. */
 	if (is->node && is->op != AF_OP_GRAPH)
 		node = draw_capture(t, scratch, w, node, is->path, af_world_node_path(w, is->node));
 	return node;

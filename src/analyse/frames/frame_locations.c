@@ -20,7 +20,7 @@ struct af_location af_location_address(const struct af_world *w, uint32_t proces
 {
 	const char *module = s ? known(af_strtab_get(&w->strings, s->module)) : NULL;
 
-	/* What imports say instead of a file. */
+	/* The words that imports have instead of a file. */
 	if (!module || !strcmp(module, "[imported]"))
 		return (struct af_location){0};
 	return (struct af_location){

@@ -124,7 +124,7 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 {
 	if (AF_IS_LEFT_OUT(pc))
 		return frame_left_out(t, parent, pc, "");
-	/* Of an imported stack that goes on in there. */
+	/* Part of an imported stack that continues there. */
 	if (pc >> 63)
 		return frame_kernel(t, w, parent, pc);
 	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->epoch);
@@ -176,7 +176,7 @@ static uint32_t frame_truncated(struct af_tree *t, uint32_t parent, uint32_t sto
 	return af_frames_under(t, parent, text, AF_FRAME_MARK);
 }
 
-/* What a native frame is to the interpreter; its function is the outermost of its symbol. */
+/* The role of a native frame in the interpreter; its function is the outermost of its symbol. */
 static enum af_py_native native_role(const struct af_world *w, const struct af_stack *stack,
                                      uint64_t pc)
 {
@@ -203,7 +203,7 @@ static uint32_t frame_native_again(struct af_tree *t, const struct af_world *w, 
 	return node;
 }
 
-/* Of @stack, leaf first, from @first on. */
+/* The frames of @stack, leaf first, from @first on. */
 static uint32_t frames_native_only(struct af_tree *t, const struct af_world *w, uint32_t node,
                                    const struct af_stack *stack, uint32_t first)
 {
@@ -304,7 +304,7 @@ static bool starts_with(const char *text, const char *start)
 	return !strncmp(text, start, strlen(start));
 }
 
-/* What a frame is to a call of CUDA. */
+/* The role of a frame in a call of CUDA. */
 enum frame_cuda {
 	FRAME_CUDA_NOT,
 	FRAME_CUDA_BELOW,   /* the driver, and what is called back by it */

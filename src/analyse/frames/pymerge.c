@@ -187,7 +187,7 @@ static void merge_part(struct merge *m, struct part p)
 	uint32_t calls = eval_count(m->native + p.native, p.native_end - p.native);
 	uint32_t groups = group_count(m->python + p.python, p.python_end - p.python);
 
-	/* Of the innermost calls, how many have no group; of the innermost groups, no call. */
+	/* How many of the innermost calls have no group, and of the innermost groups no call. */
 	uint32_t bare_calls = p.from_outside && calls > groups ? calls - groups : 0;
 	uint32_t loose_groups = p.from_outside && calls && groups > calls ? groups - calls : 0;
 

@@ -1,4 +1,4 @@
-/* What did each thread wait for most? One row a thread: the function in which it waited longest. */
+/* For each thread, one row: the function in which it waited longest. */
 #include <stdlib.h>
 #include <string.h>
 

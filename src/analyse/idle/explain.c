@@ -62,12 +62,12 @@ static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
 	case IDLE_KIND_TICK:
 		rest_ns[IDLE_REST_TICKS] += c->ns;
 		break;
-	default: /* Of the others there is one cause each. */
+	default: /* The others have one cause each. */
 		break;
 	}
 }
 
-/* What is one cause in @e; of the later ones, where there are too many, only the sum. */
+/* The slot of a cause in @e; where there are too many, later ones share one. */
 static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                           uint64_t ns)
 {
@@ -108,7 +108,7 @@ static uint32_t first_tick(const struct idle_thread *t, uint64_t from_ns)
 	return low;
 }
 
-/* What the thread did in [@from_ns, @to_ns). */
+/* The thread's activity in [@from_ns, @to_ns). */
 static void explained_thread(struct explained *e, const struct idle_thread *t, uint64_t from_ns,
                              uint64_t to_ns)
 {

@@ -113,7 +113,7 @@ static uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
 	return (uint32_t)*slot;
 }
 
-/* What keeps a device busy; to wait for other work does not. */
+/* Operations that keep a device busy; waiting for other work does not. */
 static bool is_busy(uint32_t op)
 {
 	return op != AF_OP_MARKER && op != AF_OP_BARRIER && op != AF_OP_FREE && op != AF_OP_HOST;
@@ -193,7 +193,7 @@ static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
 	const struct af_process *p = af_world_process(w, process);
 	uint64_t start_ns = p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
 
-	/* Of a part of the run idle time is that within it. */
+	/* For a part of the run, idle time is the idle time inside it. */
 	return w->time_range.to_ns && start_ns < w->time_range.from_ns ? w->time_range.from_ns
 	                                                               : start_ns;
 }

@@ -44,7 +44,7 @@ enum {
 	AF_IDLE_CAUSES = 16       /* of each of them */
 };
 
-/* What is known of a piece of a gap. */
+/* The facts about a piece of a gap. */
 enum idle_kind {
 	IDLE_KIND_CALL,    /* the thread was in a call: place and function are its own */
 	IDLE_KIND_WAIT,    /* it was off the CPU: `what` is its state */
@@ -82,7 +82,7 @@ struct idle_cause {
 	uint64_t ns;
 };
 
-/* Of what in a gap only the sum is kept, as there were too many causes of the kind. */
+/* Kinds of which a gap keeps only the sum, because it had too many causes of that kind. */
 enum idle_rest { IDLE_REST_CALLS, IDLE_REST_OFF, IDLE_REST_STARVED, IDLE_REST_TICKS, IDLE_RESTS };
 
 struct idle_gap {
@@ -111,7 +111,7 @@ struct idle_device {
 	uint64_t busy_ns, kernels_ns; /* laid over one another: all work, and kernels alone */
 	uint64_t longest_ns;
 	uint64_t phase_ns[IDLE_PHASES];
-	/* Whose work ended last. */
+	/* The device whose work ended last. */
 	bool launched;
 	uint32_t tid;
 	uint64_t call_start_ns, call_end_ns;
@@ -174,7 +174,7 @@ void idle_free(struct idle *i);
 void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
                   uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends);
 
-/* What was explained so far of the device @from was of @to as well, which is new. */
+/* Everything explained so far for the device @from holds for @to too, which is new. */
 void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to);
 
 /* shared.c: find devices that are one GPU; before works are settled. */

@@ -75,7 +75,7 @@ uint32_t idle_names_node(struct idle_names *n, enum idle_kind kind, uint32_t pla
 	return 0;
 }
 
-/* What a frame's name tells, the first that fits. */
+/* The reason that a frame's name shows; the first that fits. */
 struct named {
 	const char *start;
 	enum idle_reason reason;
@@ -144,7 +144,7 @@ static bool loads_data(const char *name, size_t len)
 	return false;
 }
 
-/* Of stacks: the innermost reason that a function is, and whether any of them loads data. */
+/* For stacks: the innermost function that is a reason, and whether any function loads data. */
 enum { STACK_LOADS = 0x80, STACK_REASON = 0x7f };
 
 _Static_assert((int)IDLE_REASONS <= (int)STACK_REASON, "reasons have room beside it");

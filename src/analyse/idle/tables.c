@@ -14,7 +14,7 @@
 #include "base/arena.h"
 #include "base/buf.h"
 
-/* What a device's time came to. */
+/* The sums of a device's time. */
 struct shares {
 	uint64_t ns[IDLE_SHARES];
 	uint64_t sampled_ns; /* of them by samples */

@@ -272,7 +272,7 @@ static uint32_t launch_group_of(struct af_attribution *a, const struct af_world 
 	return p->last_launch_group = (uint32_t)*slot;
 }
 
-/* What runs code; copies are the driver's own, if they run any. */
+/* Operations that run code; copies run the driver's own, if any. */
 static bool runs_code(uint32_t op)
 {
 	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;

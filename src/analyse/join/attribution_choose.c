@@ -1,4 +1,4 @@
-/* Whose are the samples of a code, of the works of one window? And the sums of it all. */
+/* Chooses which works of a window get the samples of a code, and adds them up. */
 #include "analyse/join/attribution_private.h"
 #include "analyse/world/code_names.h"
 #include "analyse/world/work.h"
@@ -37,7 +37,7 @@ void attribution_span_add(struct attribution_span *to, const struct attribution_
 	to->in_range_ns = sum(to->in_range_ns, more->in_range_ns);
 }
 
-/* Of @count samples those until the first @upto_ns of @all_ns: none of 0, all at the end. */
+/* The part of @count samples in the first @upto_ns of @all_ns: none at 0, all at the end. */
 static uint32_t portion_until(uint32_t count, uint64_t upto_ns, uint64_t all_ns, uint32_t phase)
 {
 	if (upto_ns >= all_ns)

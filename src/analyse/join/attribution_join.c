@@ -35,7 +35,7 @@ static void merge_pieces(struct attribution_piece *into, const struct attributio
 	}
 }
 
-/* What came since the last time is put in order, and then among the rest. */
+/* Sort the new entries, then merge them with the rest. */
 static void place_sort(struct attribution_place *place)
 {
 	struct attribution_piece *all = place->pieces, *fresh;
@@ -88,7 +88,7 @@ static struct attribution_span piece_span(const struct af_time_range *in,
 	                                                               : is->end_ns);
 }
 
-/* What the active pieces did from @start_ns to @end_ns. */
+/* The time of the active pieces from @start_ns to @end_ns. */
 static void touch_window(struct attribution_private *p, const struct af_time_range *in,
                          const struct attribution_place *place, uint64_t start_ns, uint64_t end_ns)
 {

@@ -323,7 +323,7 @@ static void spread(const struct attribution_sums *s, const struct sums_member *m
 	}
 }
 
-/* What members of one job and code, @nr of @keys, have together. */
+/* The sum over the members of one launch group and code, @nr of @keys. */
 static void emit(struct af_attribution *a, const struct attribution_sums *s,
                  const struct member_key *keys, uint32_t nr, struct af_attributed *at)
 {

@@ -10,7 +10,7 @@
 /* How far from the leaf a kernel is looked for: it may have called a library. */
 enum { HOST_FRAMES = 8 };
 
-/* Of the frames of @path the innermost in device code: its index of w->host_codes, 0 for none. */
+/* The innermost frame of @path in device code, as index of w->host_codes; 0 for none. */
 static uint32_t host_find(const struct af_world *w, uint32_t path)
 {
 	const struct af_stack *stack = &w->stacks[w->paths[path].stack];

@@ -180,7 +180,7 @@ static void launches_call(struct af_launches *l, const struct af_world *w, struc
 {
 	const struct launches_call *was = launches_find(t, call->id);
 
-	/* What the kernel saw of it came first. */
+	/* The kernel's record of it came first. */
 	t->calls += call->missed && !(was && was->seen && was->missed);
 	if (l->early_nr)
 		early_take(l, w, t, call);

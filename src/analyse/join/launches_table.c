@@ -32,7 +32,7 @@ static void side_insert(struct launches_call *side, uint32_t cap, const struct l
 	side[i] = *c;
 }
 
-/* What @c still stands for when ids are @age beyond it. */
+/* The ids that @c still stands for when ids are @age beyond it. */
 static bool side_keeps(const struct launches_table *t, const struct launches_call *c, uint64_t age)
 {
 	return c->used && (!c->worked || c->id > t->highest || t->highest - c->id <= age);

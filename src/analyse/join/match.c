@@ -181,7 +181,7 @@ static const struct match_seen *work_match(struct match_process *p, const struct
 	if (!s)
 		return NULL;
 	s->taken = true;
-	/* What was called before waits for nothing any more. */
+	/* Earlier calls wait for nothing any more. */
 	if (!h->work.launched)
 		q->first = (uint32_t)(s - q->all);
 	if (k == QUEUE_GRAPHS) {
@@ -233,7 +233,7 @@ void af_match_work(struct af_match *m, const struct af_world *w, const struct af
 	struct match_held h = {.work = *work};
 	struct af_work placed = *work;
 
-	/* Of what has its stack only the time is of interest. */
+	/* For a call that has its stack, only the time matters. */
 	if (work->status || !work->descriptor || work->path || !work->start_ns ||
 	    !af_work_place(w, &placed, NULL)) {
 		m->take(m->arg, work);

@@ -41,7 +41,7 @@ void af_results_close(struct af_results *r)
 	free(r->cpu_parts);
 }
 
-/* What the reader itself has to say, as facts like any other. */
+/* The reader's own findings, as tables. */
 static void note_damage(struct af_world *w, const struct af_trace *t)
 {
 	const struct af_trace_damage *d = af_trace_damage(t);
@@ -119,7 +119,7 @@ static void analysis_work(void *arg, const struct af_work *work)
 	struct analysis *a = arg;
 	struct af_work cut = *work;
 
-	/* What is not asked for was sampled all the same. */
+	/* Passes that nobody needs do not run, but the sums count everything sampled. */
 	if (af_attribution_active(&a->attribution))
 		af_attribution_work(&a->attribution, &a->world, work);
 	if (!af_annotations_inside(&a->world.annotations, work->doing) ||

@@ -16,7 +16,7 @@ static void say(char *text, const char *what, uint64_t count)
 		         (unsigned long long)count, what);
 }
 
-/* Of a time that is asked for: what of it is apportioned, and what is not there. */
+/* For a requested time range: the part that is apportioned, and the part that is missing. */
 static void say_time(char *text, const struct af_sampled_device *d, double share)
 {
 	size_t used = strlen(text);
@@ -55,7 +55,7 @@ bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device 
 	return true;
 }
 
-/* What the device says that it sampled, and the trace does not have. */
+/* Samples that the device counted and the trace does not have. */
 static uint64_t samples_lost(const struct af_sampled_device *d)
 {
 	uint64_t has = d->exact + d->apportioned + d->unattributed + d->dropped + d->other;

@@ -1,4 +1,4 @@
-/* What the files of the pass `calls` share: calls of device APIs, added up. */
+/* Shared by the files of the pass `calls`: calls of device APIs, added up. */
 #ifndef AF_ANALYSE_PASSES_CALLS_H
 #define AF_ANALYSE_PASSES_CALLS_H
 

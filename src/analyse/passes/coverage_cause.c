@@ -59,7 +59,7 @@ static void take_process(const struct cause_maker *m, uint32_t process, struct e
 	}
 }
 
-/* What keeps every sample from a process, and so explains all that is missing. */
+/* Causes that keep every sample from a process, and so explain all that is missing. */
 static bool is_whole(uint32_t cause)
 {
 	switch (cause) {
@@ -76,7 +76,7 @@ static bool is_whole(uint32_t cause)
 	return false;
 }
 
-/* Of several the one that explains most; what has no time of its own explains it all. */
+/* The cause that explains most; one without a time of its own explains everything. */
 static void evidence_weigh(const struct evidence *e, uint64_t missing_ns,
                            struct af_coverage_row *row)
 {
@@ -97,7 +97,7 @@ static void evidence_weigh(const struct evidence *e, uint64_t missing_ns,
 	}
 }
 
-/* Of the user's part alone: where samples see no kernel, that is not what they are held against. */
+/* For user mode alone: samples that see no kernel are not compared with kernel time. */
 static uint64_t missing_user(const struct af_coverage_row *row)
 {
 	return af_covered_missing(row->cpu.used_user, row->cpu.sampled_user);
@@ -147,7 +147,7 @@ static void process_cause(const struct cause_maker *m, struct af_coverage_row *r
 	row_cause(m, row, &e);
 }
 
-/* Of the whole: the cause of most that is missing of the processes. */
+/* For the whole: the cause of most of the time that processes lack. */
 static void total_cause(const struct cause_maker *m)
 {
 	struct af_coverage_row *total = &m->c->total;

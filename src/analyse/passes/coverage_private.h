@@ -1,4 +1,4 @@
-/* What the files of the pass `coverage` share. */
+/* Shared by the files of the pass `coverage`. */
 #ifndef AF_ANALYSE_PASSES_COVERAGE_PRIVATE_H
 #define AF_ANALYSE_PASSES_COVERAGE_PRIVATE_H
 

@@ -1,4 +1,4 @@
-/* What each process used itself, from whoever knows; and who their threads were. */
+/* The CPU time that each process used itself, from the best source; and its threads. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,7 +33,7 @@ static struct af_coverage_row *row_add(struct used_maker *m, uint32_t process)
 	return r;
 }
 
-/* Of several images of one process the use of the last is that of all. */
+/* The use of a process's last image is that of all its images. */
 static void take_image(struct used_maker *m, uint32_t row, uint32_t image)
 {
 	const struct af_process *is = &m->w->processes[image];
@@ -132,7 +132,7 @@ static void share_add(struct af_coverage_row *r, uint64_t user_ns, uint64_t kern
 	r->known = r->shared_out = true;
 }
 
-/* What those children of a process that may have used more than is known have together. */
+/* The sum over those children of a process that may have used more than is known. */
 struct inexact {
 	uint64_t used, sampled;
 	uint32_t nr;
@@ -153,7 +153,7 @@ static struct inexact inexact_children(const struct used_maker *m, const struct 
 	return all;
 }
 
-/* What @row lacks of its part of @used_ns, which goes by samples, or in equal parts. */
+/* The part of @used_ns that @row lacks; parts go by samples, or are equal. */
 static double lacks(const struct inexact *all, const struct af_coverage_row *row, double used_ns)
 {
 	double part = all->sampled ? (double)af_covered_sampled(&row->cpu) / (double)all->sampled

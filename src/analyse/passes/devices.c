@@ -16,11 +16,11 @@
 /* All work of one operation and kernel on one device. */
 struct device_row {
 	uint32_t process, op, kernel, device;
-	/* Of the longest. */
+	/* The bounds of the longest one. */
 	uint32_t descriptor;
 	const struct af_ev_launch_config *config;
 	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
-	/* Of samples of its instructions, in parts. */
+	/* Instruction samples, in parts. */
 	uint64_t sampled, exact, stalled; /* stalled: with the commonest reason but to be issued */
 	uint32_t stall;
 };

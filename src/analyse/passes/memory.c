@@ -13,7 +13,7 @@ struct memory_row {
 	uint64_t now_bytes, peak_bytes;
 };
 
-/* What lies at an address: its two rows, and how many bytes; 0 when it was freed. */
+/* The allocation at an address: its two rows and its bytes; 0 bytes when it was freed. */
 struct memory_block {
 	uint32_t row, all;
 	uint64_t bytes;

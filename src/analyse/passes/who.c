@@ -91,7 +91,7 @@ static void who_finish(void *self, const struct af_world *w, struct af_results *
 	struct who *who = self;
 	bool *there = af_xcalloc((size_t)w->nr_processes + 1, sizeof *there);
 
-	/* Who only woke others is none of those that were recorded. */
+	/* A process that only woke others was not recorded. */
 	for (uint32_t p = 1; p < w->nr_processes; p++)
 		there[p] = w->processes[p].has_usage ||
 		           (w->processes[p].start_ns && !af_map_get(&who->wakers, p));

@@ -1,4 +1,4 @@
-/* What the files of the pass `who` share: what threads did, and the tables that are made of it. */
+/* Shared by the files of the pass `who`: the activity of threads, and its tables. */
 #ifndef AF_ANALYSE_PASSES_WHO_H
 #define AF_ANALYSE_PASSES_WHO_H
 
@@ -31,7 +31,7 @@ struct who {
 	uint64_t stacks_ns; /* in the kernel, with its stack */
 };
 
-/* What the thread used so far, to be added to. Valid until the next call. */
+/* The sums of the thread so far, to add to. Valid until the next call. */
 struct who_use *who_use(struct who *who, uint32_t process, uint32_t tid);
 void who_use_add(struct who_use *to, const struct who_use *u);
 

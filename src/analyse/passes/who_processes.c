@@ -10,7 +10,7 @@
 #include "analyse/world/family.h"
 #include "analyse/world/world.h"
 
-/* What the processes of one member of the family used, together. */
+/* The CPU time of all processes of one member of the family. */
 struct member_sum {
 	struct who_use use;
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
@@ -153,7 +153,7 @@ static const char *kernel_note(const struct who *who, const struct af_world *w, 
 		                      "%s of the sampled time was in system calls: it is under "
 		                      "[kernel] frames",
 		                      af_tables_ns(f, seen));
-	/* What was running before brings along what it had used by then. */
+	/* A process that ran before the recording had used CPU time by then. */
 	const char *cmd = af_world_note(w, "cmd");
 	if (!seen)
 		return unseen && cmd && *cmd

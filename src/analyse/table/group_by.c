@@ -47,7 +47,7 @@ static const char *text_of(const struct af_cell *c)
 	return c->text ? c->text : "";
 }
 
-/* What a column becomes, by its key and unit. */
+/* How a column is summed, by its key and unit. */
 enum group_rule { GROUP_SAME, GROUP_SUM, GROUP_MIN, GROUP_MAX, GROUP_LATER };
 
 static enum group_rule rule_of(const struct af_column *column)
@@ -66,7 +66,7 @@ static enum group_rule rule_of(const struct af_column *column)
 	return is_one_of(column->key, sums) ? GROUP_SUM : GROUP_SAME;
 }
 
-/* What is not known of one row is taken from the other. */
+/* A value that one row lacks is taken from the other. */
 static void cell_group(const struct af_column *column, struct af_cell *to,
                        const struct af_cell *from)
 {

@@ -35,7 +35,7 @@ struct af_column {
 	const char *key; /* for programs, never changed: "self_ns" */
 };
 
-/* What a terminal with colours makes of a row: that of its first cell. */
+/* The colour of a row on a terminal: that of its first cell. */
 enum af_tone {
 	AF_TONE_PLAIN,
 	AF_TONE_MORE, /* red: it got worse */

@@ -114,7 +114,7 @@ static uint32_t chart_child(struct chart *c, uint32_t above, uint32_t node, bool
 	bool shared = af_tree_frame(c->stacks, name) == AF_FRAME_PROCESS;
 
 	own_to_gap(c->tree, above);
-	/* Of several threads of a process one may begin with what another ended with. */
+	/* One thread of a process may begin with what another ended with. */
 	if (fresh && !shared)
 		af_tree_child(c->tree, above, AF_TREE_GAP);
 	return af_tree_child(c->tree, above, chart_name(c, name));

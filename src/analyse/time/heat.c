@@ -147,7 +147,7 @@ static void heat_sampled(struct heat *h, const struct af_event *ev)
 	h->sampled[h->nr_sampled++] = (struct heat_sampled){ev->process, s.window, s.code, samples};
 }
 
-/* Of profilers that sample instructions, and know of no kernel when it ran. */
+/* For profilers that sample instructions and do not know when a kernel ran. */
 static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct heat *h = self;

@@ -78,7 +78,7 @@ void heat_intervals_sampled(struct heat *h, const struct af_world *w, const stru
 	}
 }
 
-/* What the innermost frame, the work or the code is called. */
+/* The name of the innermost frame, of the work or of the code. */
 static uint32_t what_name(const struct heat *h, const struct af_world *w, struct af_tree *t,
                           bool gpu, uint32_t what)
 {

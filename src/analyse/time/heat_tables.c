@@ -1,4 +1,4 @@
-/* What a heat map found, as tables. */
+/* The cells of a heat map, as tables. */
 #include <stdlib.h>
 
 #include "analyse/time/heat_private.h"

@@ -15,13 +15,13 @@ enum { PROGRESS_EVERY = 1 << 16 };
 
 #define BIT(KIND) (1ull << AF_KIND_##KIND)
 
-/* What the first reading learns, as it holds for all of the trace. */
+/* State of the first reading, which holds for all of the trace. */
 #define FIRST_WANTS                                                                                \
 	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
 	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
 	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL))
 
-/* What the second reading learns anew: a stream may define its ids again as it goes on. */
+/* State that the second reading learns anew: a stream may redefine its ids as it goes on. */
 #define SECOND_LEARNS                                                                              \
 	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
 	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
@@ -40,7 +40,7 @@ static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 		*pair = (struct af_clock_pair){.foreign_ns = c.foreign, .mono_ns = c.mono_ns};
 }
 
-/* Of both readings, each being half of it. */
+/* Progress over both readings, each being half. */
 static void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
 {
 	uint64_t size = af_trace_size(trace);
@@ -266,7 +266,7 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 	}
 }
 
-/* What threads were doing is a part of stacks only where these are the trees'. */
+/* Annotations are a part of stacks only where the stacks are those of the trees. */
 static uint64_t timeline_learns(const struct af_timeline *t)
 {
 	return t->query.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;

@@ -39,7 +39,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 		return;
 	if (!af_time_range_call(&t->world.time_range, &call))
 		return;
-	/* What the kernel saw of a call that the process itself tells of adds nothing. */
+	/* A call that the process itself recorded gains nothing from the kernel's record of it. */
 	bool seen = ev->kind == AF_KIND_CALL_SEEN;
 	if ((seen && call.correlation) || !timeline_wants(t, call.start_ns, call.end_ns))
 		return;
@@ -60,7 +60,7 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 	timeline_put(t, ROW_CALLS, call.process, &(struct timeline_row_id){.number = call.tid}, &s);
 }
 
-/* Of OpenCL's calls the trace has the moment in which they were made. */
+/* For OpenCL the trace has the moment of each call. */
 void timeline_launch(struct af_timeline *t, const struct af_event *ev)
 {
 	struct af_ev_launch l;
@@ -156,7 +156,7 @@ static struct timeline_counter *counter_of(struct af_timeline *t, uint32_t proce
 	return &t->counters[*slot];
 }
 
-/* What was freed has its size where it was allocated; 0 when that was before the trace. */
+/* The allocation has the size of what is freed; 0 when that was before the trace. */
 static uint64_t memory_bytes(struct af_timeline *t, const struct af_event *ev,
                              const struct af_ev_memory *m)
 {

@@ -1,4 +1,4 @@
-/* What the program says it is doing (NVTX), in a timeline. */
+/* The program's own ranges (NVTX), in a timeline. */
 #include <stdlib.h>
 
 #include "analyse/time/timeline_private.h"

@@ -94,7 +94,7 @@ void timeline_runs_end(struct af_timeline *t)
 		run_put(t, &t->runs[i]);
 }
 
-/* What a thread does not do: the words of af_wait_frame() without their brackets. */
+/* States of a thread off the CPU: the words of af_wait_frame() without their brackets. */
 static uint32_t wait_name(struct af_timeline *t, uint32_t state)
 {
 	const char *frame = af_wait_frame(state);

@@ -140,7 +140,7 @@ static const char *name_of_ranges(struct af_timeline *t, const char *what, const
 	return domain && *domain ? text_of(t, "%s: %s", what, domain) : what;
 }
 
-/* Of a row's track what its kind and its id say; returns the track it begins on. */
+/* Fill a row's track by its kind and id; returns the track it begins on. */
 static uint32_t row_describe(struct af_timeline *t, struct af_track *track,
                              enum timeline_row_kind kind, uint32_t process,
                              const struct timeline_row_id *id)

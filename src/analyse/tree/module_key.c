@@ -13,7 +13,7 @@ static size_t tail_cut(const char *name, size_t len, const char *digits, size_t 
 	return at > 1 && name[at - 1] == '-' && len - at >= least ? at - 1 : len;
 }
 
-/* Of a library only what comes before its version; of other files all. */
+/* For a library the part before its version; for other files all. */
 static void key_of_file(struct af_buf *b, const char *path)
 {
 	static const char deleted[] = " (deleted)";
@@ -55,7 +55,7 @@ static void key_of_kernel(struct af_buf *b, const char *path)
 	af_buf_char(b, ']');
 }
 
-/* What runtimes write their code to, and perf makes of it. */
+/* Files that runtimes write their code to, and the names that perf gives them. */
 static bool is_made_at_run_time(const char *module)
 {
 	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;

@@ -14,7 +14,7 @@ struct af_tree_cut {
 	uint32_t limit; /* of these the heaviest so many; 0: all */
 };
 
-/* What is left out. */
+/* The part that is left out. */
 struct af_tree_rest {
 	uint32_t frames;    /* shown frames */
 	uint32_t left_out;  /* frames with weight that are not shown */

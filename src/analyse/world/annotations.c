@@ -85,7 +85,7 @@ static bool is_only(const struct af_annotations *r, uint32_t name)
 	       !strncmp(text, r->only, strlen(text));
 }
 
-/* Of a map that is full. */
+/* The slots of a full map. */
 static uint32_t known_as(const struct af_map *map, uint64_t key, uint32_t otherwise)
 {
 	const uint64_t *known = af_map_get(map, key);
@@ -185,7 +185,7 @@ static void take_operation(struct af_annotations *r, const struct af_world *w,
 	    .number = f.sequence, .path = af_world_path(w, ev, f.callpath)};
 }
 
-/* What @o adds to what is open below it. */
+/* The names that @o adds to those that are open below it. */
 static void open_follow(struct af_annotations *r, struct annotations_open *o, uint32_t below)
 {
 	o->nest = nest_of(r, below, o->name);

@@ -59,7 +59,7 @@ void world_learn_crc(struct af_world *w, const struct af_event *ev)
 		*af_keys_at(&w->by_crc, AF_KEY(ev->process, fixed.crc), NULL) = fixed.program;
 }
 
-/* Of "$kernel$function" the two; a function that is not within a kernel is both. */
+/* The two parts of "$kernel$function"; a function outside of kernels is both. */
 static void code_names(struct af_world *w, struct af_device_code *c, const char *name)
 {
 	const char *inner = *name == '$' ? strchr(name + 1, '$') : NULL;
@@ -86,7 +86,7 @@ void world_learn_code(struct af_world *w, const struct af_event *ev)
 	uint64_t *slot = af_map_at(&w->by_code, world_key(ev->process, fixed.code), &fresh);
 	uint32_t i = fresh ? WORLD_ADD(w, codes) : (uint32_t)*slot;
 
-	/* What ran on the host was read ahead. */
+	/* Code that ran on the host was read ahead. */
 	if (!fresh && !ev->process)
 		return;
 	*slot = i;

@@ -29,7 +29,7 @@ static struct samples_thread *thread_of(struct af_samples *s, const struct af_ev
 	return &s->threads[*slot];
 }
 
-/* What waits for this thread, all with one user part; when that never came, with the kernel's. */
+/* Give all kernel parts that wait for this thread one user part; without one, they go alone. */
 static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {

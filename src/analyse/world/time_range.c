@@ -13,7 +13,7 @@ void af_time_range_set(struct af_time_range *in, uint64_t start_ns, const struct
 	in->start_ns = start_ns;
 	if (!from_ns && !to_ns)
 		return;
-	/* What reaches to before the trace began is in its first piece of time. */
+	/* An interval that begins before the trace belongs to the trace's first piece of time. */
 	in->from_ns = from_ns && from_ns < UINT64_MAX - start_ns ? start_ns + from_ns
 	              : from_ns                                  ? UINT64_MAX
 	                                                         : 0;

@@ -1,4 +1,4 @@
-/* Who was there: processes, their threads, and what was noted of them and of the run. */
+/* Processes, their threads, and the notes about them and the run. */
 #include <stdio.h>
 #include <string.h>
 
@@ -125,7 +125,7 @@ static struct af_note *note_of(struct af_world *w, const struct af_tail_view *ta
 	return n;
 }
 
-/* What @p ran until its exec made it @p; NULL: it was forked, or nothing is known of it. */
+/* The process image that @p's exec replaced; NULL: @p was forked, or nothing is known. */
 static struct af_process *image_before(struct af_world *w, const struct af_process *p)
 {
 	struct af_process *was = p->before ? &w->processes[p->before] : NULL;

@@ -40,7 +40,7 @@ static inline uint64_t af_clock_ns(clockid_t clock)
 	return ns;
 }
 
-/* What the clock says in @ns from now: an end for what waits. */
+/* The clock's time in @ns from now: the end of a wait. */
 static inline struct timespec af_clock_after(clockid_t clock, uint64_t ns)
 {
 	uint64_t end_ns = af_clock_ns(clock) + ns;
@@ -48,7 +48,7 @@ static inline struct timespec af_clock_after(clockid_t clock, uint64_t ns)
 	return (struct timespec){(time_t)(end_ns / 1000000000u), (long)(end_ns % 1000000000u)};
 }
 
-/* Whose CPU time: PROF has both modes and VIRT user mode, as ticks found them; SCHED is exact. */
+/* Clocks of CPU time: PROF has both modes and VIRT user mode, by ticks; SCHED is exact. */
 enum af_cpu_clock { AF_CLOCK_PROF = 0, AF_CLOCK_VIRT = 1, AF_CLOCK_SCHED = 2 };
 
 static inline clockid_t af_clock_of_process(uint32_t pid, enum af_cpu_clock which)

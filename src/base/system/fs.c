@@ -29,7 +29,7 @@ int af_create_private(int dirfd, const char *name)
 	return fd < 0 ? -errno : fd;
 }
 
-/* Of an open directory; @fd is closed where it fails. */
+/* For an open directory; @fd is closed if this fails. */
 static DIR *list_of(int fd)
 {
 	DIR *d = fd < 0 ? NULL : fdopendir(fd);

@@ -42,7 +42,7 @@ static void sets_put(const struct sets *s)
 	syscall(SYS_capset, &head, data);
 }
 
-/* What was inherited is the program's that we start: it gets that as without us. */
+/* Inherited privileges belong to the program that we start: it gets them as without us. */
 void af_rights_begin(void)
 {
 	struct sets s;

@@ -36,7 +36,7 @@ static void man_argument(const char *text, size_t len)
 	man_text(text, len);
 }
 
-/* What a line in the page may have, and a line of literal text has. */
+/* Roff escapes for a line of the page, and for a line of literal text. */
 enum { MAN_LINE = 78 };
 
 /* One word at the begin of a line: a dot is no request there. */

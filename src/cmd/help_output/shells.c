@@ -5,7 +5,7 @@
 #include "cmd/help_output/expect.h"
 #include "cmd/help_output/help_output.h"
 
-/* What is printed for each command, for each of its options, and behind them; NULL is nothing. */
+/* Printed for each command, for each of its options, and after them; NULL prints nothing. */
 struct shell {
 	void (*command)(const struct af_command *cmd);
 	void (*option)(const struct af_command *cmd, const struct af_option *o);

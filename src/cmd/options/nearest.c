@@ -41,7 +41,7 @@ void af_nearest_offer(struct af_nearest *n, const char *candidate)
 {
 	unsigned d = edit_distance(n->word, candidate);
 
-	/* What the user began to type counts as near. */
+	/* A word that begins with what the user typed counts as near. */
 	if (strlen(n->word) >= 2 && !strncmp(n->word, candidate, strlen(n->word)))
 		d = 1;
 	if (d < n->distance) {

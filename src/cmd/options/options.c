@@ -108,7 +108,7 @@ static void list_add(struct af_strings *list, const char *text)
 	list->items[list->nr++] = text;
 }
 
-/* What would be one. */
+/* The nearest known word. */
 static const char *option_hint(enum af_option_type type)
 {
 	if (type == AF_OPT_SIZE)

@@ -36,7 +36,7 @@ static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool
 	af_buf_char(b, '}');
 }
 
-/* What is no collector. */
+/* Capabilities that are no collectors. */
 static void doctor_json_pair(struct af_buf *b, const char *key, bool works, const char *words)
 {
 	af_buf_fmt(b, ",\"%s\":{\"works\":%s,\"says\":", key, works ? "true" : "false");
@@ -167,7 +167,7 @@ static void names_of_libc(struct doctor_names *n)
 	}
 }
 
-/* What a trace says of its files when its names were looked up. */
+/* The notes of a trace about files in which names were looked up. */
 static int names_of_trace(struct doctor_names *n, const char *dir, struct af_err *err)
 {
 	static const char key[] = "symbols.package.";

@@ -280,7 +280,9 @@ _Noreturn static void live_run(const char *dir, int recorder)
 	struct af_results r;
 	struct af_err err;
 
-	/* What is the recorder's, its lock on the trace above all, is not to outlive it here. */
+	/*
+	 * Descriptors of the recorder, above all its lock on the trace, must not outlive it here.
+	 */
 	if (syscall(SYS_close_range, 3u, ~0u, 0u))
 		for (int fd = 3; fd < LIVE_FDS; fd++)
 			close(fd);

@@ -176,7 +176,7 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	return 0;
 }
 
-/* What is smaller holds hardly more than the definitions that a trace cannot be without. */
+/* A smaller bound would hold hardly more than the definitions that every trace needs. */
 #define RING_LEAST_BYTES (1u << 20)
 
 static int bounds_check(const struct af_record_options *o, struct af_err *err)
@@ -221,7 +221,7 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
 		rc = af_choose_sampler(o, s, sampler, size, err);
-	/* Who has no sampler within, where nobody has the rights to watch all. */
+	/* Samples programs without a sampler inside, where no privileges allow watching all. */
 	if (!s->watcher && s->cpu_mode != AF_CPU_OFF)
 		s->watcher = &af_outside_watcher;
 	if (!rc)

@@ -22,7 +22,7 @@
 
 enum { RUN_ROWS = 10, NAMES_TRIED = 1000 };
 
-/* What aflame itself made: its pages say so in their first lines. */
+/* Is the file made by aflame? Its pages say so in their first lines. */
 static bool report_is_ours(const char *file)
 {
 	char head[1024];

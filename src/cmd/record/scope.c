@@ -57,7 +57,7 @@ static bool calls_twice(const struct af_record_options *o)
 	return o->cuda_calls && !strcmp(o->cuda_calls, "twice");
 }
 
-/* What makes the kernel's part necessary; NULL: it would only be better. */
+/* The option that requires the kernel's part; NULL: none does. */
 static const char *needs_bpf(const struct af_record_options *o)
 {
 	if (o->pids)

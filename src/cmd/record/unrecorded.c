@@ -11,7 +11,7 @@
 
 static const int crashes[] = {SIGABRT, SIGSEGV, SIGFPE, SIGILL};
 
-/* What execve() keeps of a process and the recorder changes. */
+/* Attributes that execve() keeps and the recorder changes. */
 static struct {
 	char **words;
 	const int *child;

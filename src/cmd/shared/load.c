@@ -66,7 +66,7 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 
 	if (top) {
 		all.answers |= 1 << AF_VIEW_CPU;
-		/* What stands out is read off that tree, too. */
+		/* Findings are read from that tree, too. */
 		if (query->answers & AF_ANSWER_TABLES)
 			all.answers |= 1 << AF_VIEW_IDLE;
 		all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;

@@ -71,7 +71,7 @@ static int picture_tables(struct af_render *r, const struct af_picture_request *
 	return rc;
 }
 
-/* What happened in time, with the stacks that the trees have. */
+/* Slices in order of time, with the stacks of the trees. */
 static int picture_time(struct af_render *r, const struct picture_write *to, struct af_err *err)
 {
 	struct af_slices_to into = {to->request->format, r};

@@ -71,7 +71,7 @@ static void rank_end(struct rank *r, const struct af_ev_process_end *end)
 		snprintf(r->status, sizeof r->status, "%d", WEXITSTATUS(end->status));
 }
 
-/* What all of a trace would cost to read, the recorder's stream says in a few kilobytes. */
+/* The recorder's stream answers in a few kilobytes, without reading the whole trace. */
 static bool rank_read(struct rank *r, int dir_fd)
 {
 	struct af_file f;

@@ -29,7 +29,7 @@ static int slices_render(int fd, void *arg, struct af_err *err)
 	return rc ? rc : end;
 }
 
-/* What is not in the file, in a line; the file says it too. */
+/* A line on what the file lacks; the file has it too. */
 static void slices_tell(const struct af_slices *all, const char *who, const char *dir)
 {
 	struct af_slices_pair tables[AF_SLICES_TABLES];

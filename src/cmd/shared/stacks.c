@@ -42,7 +42,7 @@ static int text_take(struct af_stacks *s, int fd, const char *name, struct af_er
 	return 0;
 }
 
-/* What is in another encoding becomes UTF-8. */
+/* Text in another encoding becomes UTF-8. */
 static int text_recode(struct af_stacks *s, const char *encoding, struct af_err *err)
 {
 	struct af_buf recoded = {0};
@@ -66,7 +66,7 @@ static void mark_skip(struct af_stacks *s)
 	s->size -= mark;
 }
 
-/* What is known to be another format, or looks least like folded text, is not drawn. */
+/* Text in another known format, or unlike folded text, is not drawn. */
 static int folded_check(const struct af_stacks *s, const struct af_folded_stats *stats,
                         struct af_err *err)
 {

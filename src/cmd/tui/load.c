@@ -84,7 +84,7 @@ int tui_reload(struct tui *t, struct af_err *err)
 
 	if (rc <= 0)
 		return rc;
-	/* What is looked at goes by names and paths, which are the same in it. */
+	/* The selection is kept by names and paths, which are the same in the newer copy. */
 	struct af_results older = t->results;
 	t->results = newer;
 	if (!tui_choose_view(t, t->view, weight) && !choose(t)) {

@@ -1,4 +1,4 @@
-/* What is looked at: a view by a weight, filtered; and what is found in it. */
+/* The current view: a tree by a weight, filtered; and the matches of a search in it. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -42,7 +42,7 @@ static uint32_t children_of(const struct tui *t, uint32_t node, uint32_t *heavie
 	return nr;
 }
 
-/* What has one child only is opened with it. */
+/* A node with a single child is opened with it. */
 static void open_chain(struct tui *t, uint32_t node)
 {
 	uint32_t child;
@@ -214,7 +214,7 @@ static void tree_row(const struct tui *t, const struct tui_area *a, int y, uint3
 	af_buf_free(&b);
 }
 
-/* What was chosen in another pane is shown here as well. */
+/* The selection of another pane is shown here as well. */
 static void tree_settle(struct tui *t)
 {
 	uint32_t node = tui_node(t, t->node);

@@ -90,7 +90,9 @@ static void watcher_adopt(void *self, bool on)
 static void watcher_drop_rights(void *self)
 {
 	struct af_bpf *b = self;
-	/* Of the last: files that were replaced while they are mapped (/proc/PID/map_files). */
+	/*
+	 * For the last one: files that were replaced while they are mapped (/proc/PID/map_files).
+	 */
 	static const int kept[] = {CAP_BPF,          CAP_PERFMON,           CAP_SYS_PTRACE,
 	                           CAP_DAC_OVERRIDE, CAP_DAC_READ_SEARCH,   CAP_KILL,
 	                           CAP_SYSLOG,       CAP_CHECKPOINT_RESTORE};
@@ -171,7 +173,7 @@ static void watcher_admit(void *self, const struct af_client *g)
 	    (!g->sees_kernel || !ioctl(g->fd, PERF_EVENT_IOC_SET_BPF,
 	                               bpf_program__fd(b->programs->progs.task_sample))))
 		cover_begin(b, i, g);
-	/* What has taken its place meanwhile has no event: on_exec may have come before us. */
+	/* The program that took its place has no event: on_exec may have come before us. */
 	sideband_pump(b, af_now_ns());
 	if (i != bpf_image_at(b, pid, UINT64_MAX))
 		bpf_map__delete_elem(b->programs->maps.covered, &pid, sizeof pid, 0);
@@ -307,7 +309,7 @@ static void watcher_pump(void *self)
 	bpf_forget(b, now);
 }
 
-/* Who is off the CPU when recording ends has been so until then. */
+/* A thread that is off the CPU when recording ends was off it until then. */
 static void blocked_write(struct af_bpf *b)
 {
 	uint64_t now = af_now_ns();

@@ -108,7 +108,7 @@ void bpf_calls_find(struct af_bpf *b)
 		closedir(all);
 }
 
-/* What forked may call where it forked from has not yet: its code is there. */
+/* A forked process may make the calls that its parent has not made yet: it has the code. */
 void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_image *from)
 {
 	if (from->calls == BPF_CALLS_NONE)
@@ -368,7 +368,7 @@ uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_s
 
 	if (!l || !m || s->kernel_bytes)
 		return 0;
-	/* What the driver calls within itself is part of a call that was seen. */
+	/* A call from within the driver is part of a call that was seen. */
 	uint64_t caller = s->stack_bytes ? s->pcs[s->user_bytes / 8] : 0;
 	const struct bpf_mapping *from = bpf_mapping_at(image, caller);
 	if (from && from->path == m->path)

@@ -11,7 +11,7 @@
 
 enum {
 	EACH_NS = 1000000000,
-	/* What is over for so long is spoken of by no record that is still held back. */
+	/* No record that is still held back is about a process that ended this long ago. */
 	KEEP_NS = 5 * (uint64_t)HOLD_NS,
 	STRINGS_MIN = 1 << 20,
 };

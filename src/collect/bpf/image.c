@@ -134,7 +134,7 @@ static void image_read_rank(struct af_bpf *b, struct bpf_image *i)
 		i->rank = rank ? af_strtab_id_z(&b->strings, rank) : 0;
 }
 
-/* What can be read of a process that was there before us, or that no event announced. */
+/* Read what can be read about a process that began before us, or that no event announced. */
 static void image_read_proc(struct af_bpf *b, struct bpf_image *i)
 {
 	char text[4096];
@@ -307,7 +307,7 @@ static void process_note(struct af_stream *s, uint32_t process, const char *key,
 	af_stream_put_tail(s, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
 }
 
-/* What a fork runs is what its parent ran, as the kernel may tell of that only after the fork. */
+/* A fork runs its parent's program; the kernel's record of that may come after the fork. */
 static const struct bpf_image *image_program(const struct bpf_image *i)
 {
 	while (!i->exec && !i->exe && i->from)
@@ -354,7 +354,10 @@ static void introduce(struct af_bpf *b, struct bpf_image *i)
 	}
 	if (i->exec) /* its code is its own, and whose child it is has been written */
 		bpf_image_orphan(i);
-	/* Whose files of run-time compiled code are believed when it is gone: ours are anyway. */
+	/*
+	 * The user whose files of run-time code are believed when the process is gone; ours always
+	 * are.
+	 */
 	if (i->has_user && i->user != geteuid()) {
 		char user[16];
 		snprintf(user, sizeof user, "%u", i->user);

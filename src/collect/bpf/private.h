@@ -90,7 +90,10 @@ struct bpf_image {
 	uint32_t ns_pid;   /* in its own namespace, 0: not known yet */
 	uint32_t process;  /* ordinal, 0: none yet */
 	uint64_t start_ns; /* 0: before the recording */
-	/* Of a process whose fork no event reported, in our namespace; 0: not known */
+	/*
+	 * The parent's pid of a process whose fork no event reported, in our namespace; 0: not
+	 * known
+	 */
 	uint32_t ppid;
 	/* Image of the process that forked it; NULL: not known, or not needed */
 	struct bpf_image *from;

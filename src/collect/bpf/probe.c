@@ -52,7 +52,7 @@ static int probe_poll(struct af_err *err)
 	return 0;
 }
 
-/* What @rc most likely means, which the kernel gave although we have the capabilities. */
+/* The likely meaning of @rc, which the kernel returned although we have the capabilities. */
 static int probe_explain(int rc, struct af_err *err)
 {
 	struct rlimit memlock;
@@ -75,7 +75,7 @@ static int probe_explain(int rc, struct af_err *err)
 	return rc;
 }
 
-/* What af_bpf_prepare() loaded, until it is taken. */
+/* The programs that af_bpf_prepare() loaded, until they are taken. */
 static struct {
 	struct record_bpf *programs;
 	struct af_watch_options options;

@@ -167,7 +167,7 @@ static int tracepoints_attach(struct af_bpf *b, struct af_err *err)
 	return 0;
 }
 
-/* What attaching needs besides: a tracepoint, and an event with a program on it; gone at once. */
+/* Try what attaching needs: a tracepoint, and an event with a program; removed at once. */
 int bpf_programs_try(struct af_bpf *b, struct af_err *err)
 {
 	struct bpf_link *link = bpf_program__attach(b->programs->progs.on_exec);

@@ -155,7 +155,7 @@ static void write_offcpu(struct bpf_out *out, const struct af_bpf_stacks *s, uin
 {
 	uint64_t woken_ns = s->woken_ns ? s->woken_ns : s->head.time_ns;
 
-	/* Who was pushed off the CPU has waited for one all the time. */
+	/* A preempted thread has waited for a CPU all the time. */
 	if (s->what == AF_STATE_RUNNABLE || woken_ns < s->out_ns)
 		woken_ns = s->out_ns;
 	af_stream_put(&out->stream, offcpu, s->head.time_ns, .callpath = callpath, .kstack = kstack,

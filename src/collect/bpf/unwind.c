@@ -251,7 +251,7 @@ static uint64_t walk_up(const struct af_bpf_stacks *s, struct walk *w, struct ru
 	return ra;
 }
 
-/* What may be read is a matter of each second. */
+/* The bound of bytes to read holds for each second. */
 static void unwind_refill(struct af_bpf *b, uint64_t time_ns)
 {
 	if (time_ns / SECOND_NS == b->unwind_second)

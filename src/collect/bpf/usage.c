@@ -81,7 +81,7 @@ static struct af_used used_of(uint64_t utime, uint64_t stime, uint64_t runtime_n
 	return (struct af_used){runtime_ns - kernel_ns, kernel_ns};
 }
 
-/* Of a thread that was there before us nothing tells what it had used by then. */
+/* The earlier use of a thread that was there before us is not known. */
 void bpf_usage_thread(struct af_bpf *b, struct bpf_image *i, const struct af_bpf_thread_exit *e)
 {
 	const uint64_t *number = af_map_get(&b->used_by_pid, i->pid);
@@ -96,7 +96,7 @@ void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *i, const struct af
 	struct af_used used = used_of(e->utime, e->stime, e->runtime_ns);
 	bool before = usage_difference(b, i, &used.user_ns, &used.kernel_ns);
 
-	/* Of the program itself, who waits for it tells. */
+	/* For the program itself, the wait for its end reports that. */
 	if (i->pid == (uint32_t)b->r->child)
 		return;
 	af_stream_put(&b->r->stream, process_end, af_now_ns(), .process = i->process,

@@ -11,7 +11,7 @@
 #include "base/system/fs.h"
 #include "trace/read/reader.h"
 
-/* What makes two definitions of a kind the same one. */
+/* The key of a definition: two with one key are the same one. */
 enum checkpoint_key {
 	CHECKPOINT_EVENT = 0, /* no definition */
 	CHECKPOINT_LOST,      /* summed */

@@ -104,7 +104,7 @@ static void packet_end(struct compacting *c, size_t at)
 	c->nr++;
 }
 
-/* What readers take a stream by that begins in the middle. */
+/* The definitions that a stream needs when it begins in the middle. */
 static void first_packet(struct compacting *c, const struct af_packet *like)
 {
 	struct {

@@ -77,7 +77,7 @@ int af_recover_shm_open(const char *path)
 	return fd;
 }
 
-/* What was lost while nobody drained. */
+/* Losses while nobody drained. */
 struct recovered {
 	uint64_t lost_packets, no_stream, busy, oldest;
 	uint64_t lost[AF_LOST_END]; /* reported by what gave way */
@@ -221,7 +221,7 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 		return 2;
 	recover_trim(dir_fd, "recorder");
 	af_live_clear(dir_fd);
-	/* Who was here before us may have had no room for the names alone. */
+	/* An earlier recovery may have lacked room for the names alone. */
 	if (shm || !af_trace_has(dir_fd, RECOVERED_STREAM))
 		recover_note(dir_fd, &was);
 	if (!af_trace_has(dir_fd, AF_METADATA_FILE))

@@ -88,7 +88,7 @@ bool af_place_is_recorded(int dir_fd)
 	       (is_job(dir_fd) && af_room_each(dir_fd, rank_is_recorded, NULL));
 }
 
-/* What a killed recorder left in shared memory is found through its trace only. */
+/* The shared memory of a killed recorder is found through its trace only. */
 static int rank_recover(void *arg, int dir_fd, const char *name)
 {
 	(void)arg;

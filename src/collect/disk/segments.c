@@ -58,7 +58,7 @@ uint32_t af_segments_stream(struct af_segments *s, const char *name, uint32_t pr
 	return free;
 }
 
-/* What a file takes on disk: whole blocks, and its place in the directory. */
+/* The size of a file on disk: whole blocks, and its entry in the directory. */
 static uint64_t cost(uint64_t bytes)
 {
 	return (bytes + BLOCK - 1) / BLOCK * BLOCK + ENTRY;

@@ -134,7 +134,7 @@ static bool sample_parse(const struct perf_event_header *h, struct af_outside_sa
 	w = s->stack ? words(&at, end, 1) : NULL;
 	if (w)
 		s->stack_bytes = *w <= size ? *w : size;
-	/* What leads to the kernel's part, and from it to the user's, are marks. */
+	/* Marks separate the kernel's part from the user's. */
 	while (s->nr_chain && s->chain[0] >= PERF_CONTEXT_MAX) {
 		s->chain++;
 		s->nr_chain--;

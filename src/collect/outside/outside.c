@@ -184,7 +184,7 @@ static bool watcher_take(void *self, struct af_client *g)
 	return true;
 }
 
-/* Of itself alone libaflame tells, of the program who waits for it. */
+/* libaflame reports its own process alone; the program's waiting parent reports the program. */
 void outside_write_usage(struct af_outside *o, const struct outside_process *p)
 {
 	struct bpf_image *i = p->seen ? bpf_image_at(&o->b, p->pid, UINT64_MAX) : NULL;

@@ -248,7 +248,7 @@ static void processes_poll(struct af_outside *o, uint64_t now)
 		outside_write_usage(o, &p);
 		o->processes[at] = o->processes[--o->nr_processes];
 	}
-	/* What a thread has made inherits its events, and goes on when the thread is over. */
+	/* Threads made by a thread inherit its events, which go on when the thread is over. */
 	for (uint32_t i = o->nr_watched; i--;)
 		if (af_outside_events_over(o->watched[i].fds, o->rings.nr))
 			outside_leave(o, &o->watched[i]);

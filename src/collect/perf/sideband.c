@@ -17,7 +17,7 @@ enum {
 #define PERF_RECORD_MISC_MMAP_BUILD_ID (1 << 14)
 #endif
 
-/* What the kernel writes: include/uapi/linux/perf_event.h, enum perf_event_type. */
+/* Types of the kernel's records: include/uapi/linux/perf_event.h, enum perf_event_type. */
 struct record_task {
 	struct perf_event_header header;
 	uint32_t pid, ppid, tid, ptid;

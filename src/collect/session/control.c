@@ -13,7 +13,7 @@
 #include "collect/session/session.h"
 #include "trace/event.h"
 
-/* What stands before the words that others wait for, which change too often to be held against. */
+/* The part before the words that others wait on; these change too often to be compared. */
 enum { OWN_BYTES = offsetof(struct af_session, sampled) };
 
 static uint64_t nonce_make(void)

@@ -12,7 +12,7 @@ void af_filtered_saw(struct af_recording *r, const struct af_client *g, const ch
 
 void af_filtered_take(struct af_recording *r, struct af_client *g)
 {
-	/* What it counted as lost so far; from now on nothing is. */
+	/* The losses that it counted so far; from now on it counts none. */
 	if (af_watcher_take(r, g))
 		atomic_store(&r->control->forbidden[g->process % AF_FILTERED_SLOTS], 0);
 }

@@ -229,7 +229,7 @@ void af_session_lost_again(struct af_recording *r)
 	}
 }
 
-/* What the machine's host takes, timers of events count and CPU times do not. */
+/* Time that the host of a virtual machine takes is in the events' timers and not in CPU times. */
 static void stolen_note(struct af_recording *r)
 {
 	struct af_used_machine now = af_used_by_machine(), then = r->machine;

@@ -124,7 +124,7 @@ static int copy_objects(const struct copying *c)
 	return from < 0 ? from : to < 0 ? to : each_name(from, copy_object, &objects);
 }
 
-/* What only the recorder knows, as it is when a recording ends. */
+/* The facts that only the recorder knows, as at the end of a recording. */
 static int snapshot_note(const struct af_recording *r, int to)
 {
 	static const char key[] = "snapshot", value[] = "taken while recording went on";

@@ -108,7 +108,7 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 {
 	int ends[2], go[2] = {-1, -1};
 
-	/* Whom only we can sample waits until we do: for the end of a pipe. */
+	/* A program that only the recorder can sample waits for it, at the end of a pipe. */
 	if (pipe2(ends, O_CLOEXEC) || (af_watcher_wanted(r, argv[0]) && pipe2(go, O_CLOEXEC)))
 		return af_fail(err, -errno, "cannot make a pipe");
 	af_watcher_adopt(r, true);
@@ -176,7 +176,7 @@ static void clients_leave(struct af_recording *r)
 		af_drain_finish(&r->drain, g->process);
 		if (g->pid == r->child)
 			r->child_process = g->process;
-		/* What a process used under its earlier programs, only the kernel knows. */
+		/* Only the kernel knows what a process used under its earlier programs. */
 		if (!g->replaced)
 			af_target_write_usage(r, g);
 	}
@@ -286,7 +286,7 @@ static void signals_take(struct af_recording *r, struct af_group *group, int fd)
 	}
 }
 
-/* What came together with the program's end was for the program: it would end us now. */
+/* A signal at the program's end was meant for the program: now it would end the recorder. */
 static void signals_drop(int fd)
 {
 	struct signalfd_siginfo s;

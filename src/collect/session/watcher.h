@@ -27,7 +27,7 @@ enum af_off_cpu {
 	AF_OFF_CPU_WAKERS = 2,  /* and which thread or interrupt woke them */
 };
 
-/* What to record, of which processes. */
+/* The data to record, and the processes. */
 struct af_watch_options {
 	bool samples;         /* of the CPU; else off-CPU time only */
 	bool all;             /* every process of the machine */

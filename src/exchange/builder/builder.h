@@ -119,7 +119,7 @@ struct af_builder_work {
 	uint32_t descriptor; /* index in shapes */
 	uint32_t correlation;
 	uint32_t space; /* of ids; once written: index of its process */
-	/* Of the operator that it belongs to, where its call is not known; 0: none */
+	/* Correlation of the operator that it belongs to, where its call is not known; 0: none */
 	uint32_t external;
 	uint32_t node; /* of the graph that was launched: index in graph_nodes + 1; 0: none */
 };

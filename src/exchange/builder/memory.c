@@ -9,7 +9,7 @@ static int compare(uint64_t a, uint64_t b)
 	return a < b ? -1 : a > b;
 }
 
-/* Of one moment what went comes first: its address may be what came. */
+/* At one moment, frees come first: an allocation may reuse the address. */
 static int address_order(const void *a, const void *b)
 {
 	const struct af_builder_memory *x = a, *y = b;

@@ -47,7 +47,7 @@ static uint32_t thread_of(const struct af_builder_slice *s)
 	return s->thread & AF_U24_MAX;
 }
 
-/* What has passed is the innermost span's own. */
+/* The time that has passed belongs to the innermost span. */
 static void span_account(struct sweep *s, uint64_t now_ns)
 {
 	const struct open_slice *o = s->nr ? &s->open[s->nr - 1] : NULL;
@@ -80,7 +80,7 @@ static void write_edge(struct sweep *s, const struct af_builder_slice *slice)
 	            af_strtab_get(names, slice->correlation), af_strtab_get(names, slice->name));
 }
 
-/* Whose call made it is the one that is open; a clone is of what that made. */
+/* The open call made it; a clone belongs to what the call made. */
 static void write_node(struct sweep *s, const struct af_builder_slice *slice)
 {
 	const struct af_builder_graph_node *n = &s->w->builder->graph_nodes[slice->correlation];
@@ -167,7 +167,7 @@ static void slice_close(struct sweep *s)
 		write_orphans(s, o);
 }
 
-/* What has ended by @time_ns; inner slices never end after outer ones. */
+/* Close the slices that ended by @time_ns; inner slices never end after outer ones. */
 static void sweep_to(struct sweep *s, uint64_t time_ns)
 {
 	for (;;) {
@@ -255,7 +255,7 @@ static void open_operator(struct sweep *s, struct open_slice *o)
 		*wanted = o->node;
 }
 
-/* What nothing is inside of. */
+/* Slices that contain nothing. */
 static void sweep_moment(struct sweep *s, const struct af_builder_slice *slice)
 {
 	switch (kind_of(slice)) {
@@ -365,7 +365,7 @@ static void find_forward(struct sweep *s)
 	}
 	if (!d->nr_links)
 		return;
-	/* What is left out is counted when it is written. */
+	/* Entries that are left out are counted when the trace is written. */
 	memcpy(unused, d->unused, sizeof unused);
 	s->dry = true;
 	for (uint64_t i = 0; i < d->nr_slices;)

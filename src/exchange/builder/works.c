@@ -106,7 +106,7 @@ static void orphans_find_process(struct builder_writer *w)
 	}
 }
 
-/* Of every work, by its call; else by its operator; else the first of its file. */
+/* The process of each work: by its call; else by its operator; else the first of its file. */
 static void works_find_process(struct builder_writer *w)
 {
 	struct af_builder *d = w->builder;

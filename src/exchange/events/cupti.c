@@ -140,7 +140,7 @@ static void record_end(struct import_cupti *in)
 	in->kind = RECORD_NONE;
 }
 
-/* What stands in quotes; a C++ name may have some itself. */
+/* The text in quotes; a C++ name may have quotes itself. */
 static void quoted_take(struct import_cupti *in, const char *line)
 {
 	const char *from = strchr(line, '"'), *to = strrchr(line, '"');

@@ -236,7 +236,7 @@ static uint32_t word_id(struct import_json *in, const struct import_number *n, c
 	return *word ? 1u << 30 | af_builder_name(in->builder, word, strlen(word)) : import_u32(n);
 }
 
-/* Whose slice it is. */
+/* The thread of the slice. */
 static uint32_t span_thread(struct import_json *in)
 {
 	const struct import_event *e = &in->event;
@@ -361,7 +361,7 @@ static bool take_devices(struct import_json *in)
 	return true;
 }
 
-/* Of a run on several devices or machines, which each write a file of their own. */
+/* For a run on several devices or machines, which each write a file of their own. */
 static bool take_distributed(struct import_json *in)
 {
 	struct af_json *j = &in->json;
@@ -417,7 +417,7 @@ static bool take_top(struct import_json *in)
 	return token == AF_JSON_OBJECT_END;
 }
 
-/* What the file may say behind the events that it is about. */
+/* Apply data that a file may have behind the events it belongs to. */
 static void finish(struct import_json *in)
 {
 	struct af_builder *d = in->builder;

@@ -37,7 +37,7 @@ static int span_order(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Of slices at the same time the one that stands first in the file is around the other. */
+/* Of two slices at one time, the first in the file contains the other. */
 static void span_put(const struct import_spans *all, struct af_builder *d,
                      const struct import_span *s, uint64_t end_ns)
 {

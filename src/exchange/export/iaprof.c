@@ -20,7 +20,7 @@
 #include "exchange/export/trace.h"
 #include "sym/device/stalls.h"
 
-/* What a sample is of; PATH is all of it, as iaprof shows it. */
+/* The fields of a sample; PATH is all of them, as iaprof shows it. */
 enum part { PART_COMM, PART_USTACK, PART_KSTACK, PART_FILE, PART_SYMBOL, PART_INSN, PARTS };
 
 struct export_iaprof {

@@ -46,7 +46,7 @@ enum {
 static const char *const reasons[REASONS] = {"active", "control", "pipestall",  "send",  "dist_acc",
                                              "sbid",   "sync",    "inst_fetch", "other", "tdr"};
 
-/* What the file says of the whole device, again and again. */
+/* Facts about the whole device, which the file repeats. */
 struct metric {
 	uint32_t name; /* of names */
 	uint64_t nr;

@@ -132,7 +132,7 @@ void iaprof_stall(struct iaprof_profile *p, uint64_t offset, uint32_t reason, ui
 	p->given += count;
 }
 
-/* What the device's sums have more than its kernels is in code that iaprof does not know. */
+/* The device's sums minus those of its kernels are in code that iaprof does not know. */
 static void interval_close(struct iaprof_profile *p)
 {
 	uint64_t other = p->metered > p->given ? p->metered - p->given : 0;

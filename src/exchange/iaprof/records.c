@@ -128,7 +128,7 @@ static bool take_stall(struct import_records *in, enum id_kind kind, char *p)
 	return true;
 }
 
-/* What the file says @id is; 0 and counted: it does not say. */
+/* The string of @id in the file; 0, and counted, where there is none. */
 static uint32_t known(struct import_records *in, enum id_kind kind, uint32_t id)
 {
 	const uint64_t *at = id ? af_map_get(&in->by_id, (uint64_t)kind << 32 | id) : NULL;
@@ -226,7 +226,10 @@ bool af_import_is_iaprof_records(const char *text, size_t len)
 {
 	for (unsigned i = 0; i < sizeof lines / sizeof *lines; i++) {
 		size_t n = strlen(lines[i].word);
-		/* Of folded text the first frame may be called so; of these all fields are ids. */
+		/*
+		 * Folded text may have a first frame with that name; in these records all fields
+		 * are ids.
+		 */
 		if (len > n && !memcmp(text, lines[i].word, n) && text[n] >= '0' && text[n] <= '9')
 			return true;
 	}

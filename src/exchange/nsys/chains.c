@@ -16,7 +16,7 @@ static uint32_t text_name(struct import_nsys *in, const char *text)
 	return af_builder_name(in->builder, text, strlen(text));
 }
 
-/* What nobody named goes by its file, as addresses would make a function of each. */
+/* Frames without a name are named by their file: by addresses, each would be a function. */
 static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 {
 	const char *path = af_strtab_get(&in->builder->names, module), *slash = strrchr(path, '/');
@@ -35,7 +35,7 @@ static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 	const char *text = af_strtab_get(&in->builder->names, symbol),
 		   *version = strstr(text, "@@");
 
-	/* Of older versions of a function there is one '@'. */
+	/* Older versions of a function have a single '@'. */
 	if (!version)
 		version = strstr(text, "@GLIBC");
 	/* That one of a call whose stack was copied up to there. */

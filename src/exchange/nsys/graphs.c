@@ -39,7 +39,7 @@ static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 	int64_t id = sqlite_int(rows, GRAPH_NODE, 0), thread = sqlite_int(rows, GRAPH_THREAD, 0);
 	uint32_t space = nsys_space(in, thread);
 
-	/* Of a graph that was timed as a whole its first node stands for it. */
+	/* The first node of a graph that was timed as a whole stands for it. */
 	if (!id)
 		id = nsys_graph_whole(rows, GRAPH_WHOLE);
 	uint32_t node = nsys_graph_node(in, space, id);

@@ -7,7 +7,7 @@
 
 #include "base/arena.h"
 
-/* Of sqlite3.h (sqlite.org/c3ref), which need not be there. */
+/* Declared as in sqlite3.h (sqlite.org/c3ref), which need not be installed. */
 enum {
 	API_OK = 0,
 	API_DENY = 1,

@@ -1,4 +1,4 @@
-/* What the header's sections tell: build-ids, names of events, the machine, its clock. */
+/* The header's sections: build-ids, names of events, the machine, its clock. */
 #include <string.h>
 
 #include "base/arena.h"

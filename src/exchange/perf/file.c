@@ -232,7 +232,7 @@ static uint64_t record_behind(const struct perf_record *r)
 	return 0;
 }
 
-/* What perf wrote about itself. False: the record is for the caller. */
+/* Records that perf wrote about itself. False: the record is for the caller. */
 static bool record_own(struct perf_file *f, const struct perf_record *r)
 {
 	size_t attr = r->size;

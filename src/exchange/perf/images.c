@@ -63,7 +63,7 @@ void perf_images_free(struct perf_images *im)
 	*im = (struct perf_images){0};
 }
 
-/* What @pid is from here on. Valid until the next one. */
+/* The image of @pid from here on. Valid until the next one. */
 static struct perf_image *image_new(struct perf_images *im, uint32_t pid)
 {
 	AF_GROW(im->all, im->nr, im->cap);

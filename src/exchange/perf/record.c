@@ -65,7 +65,7 @@ static void sample_skip_read(struct af_cursor *w, uint64_t format)
 	words_skip(w, nr > UINT16_MAX ? UINT64_MAX : nr * each);
 }
 
-/* Of data and branches only the length is of use. */
+/* Only the length of data and branches is used. */
 static void sample_skip_more(struct af_cursor *w, const struct perf_attr *a)
 {
 	if (a->sample_type & PERF_RAW) {
@@ -134,7 +134,7 @@ bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
 		s->chain = w.at;
 		words_skip(&w, s->nr);
 	}
-	/* What follows is another matter: without it the sample is one still. */
+	/* The fields that follow are optional: the sample counts without them. */
 	bool good = !w.bad;
 	sample_skip_more(&w, &f->attrs[attr]);
 	sample_stack(&w, &f->attrs[attr], s);

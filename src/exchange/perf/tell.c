@@ -38,7 +38,7 @@ static bool is_asked(const char *name, const char *asked)
 	return !strncmp(name, asked, len) && (!name[len] || name[len] == ':');
 }
 
-/* What was asked for; else the first event with call chains, else the first with samples. */
+/* The requested event; else the first with call chains, else the first with samples. */
 static uint32_t event_choose(const struct perf_data *p)
 {
 	char name[NAME_MAX_BYTES];
@@ -252,7 +252,7 @@ static void sums_make(struct perf_data *p)
 	}
 }
 
-/* What tells the kernel apart from another, and this boot of it: naming looks for its symbols. */
+/* The identity of the kernel and of its boot, by which its symbols are found. */
 static void say_kernel(const struct perf_data *p)
 {
 	const struct perf_images *im = &p->images;
@@ -301,7 +301,7 @@ static void tell_all(struct perf_data *p)
 		                "the file has none: samples are in their order, 1 ns apart");
 }
 
-/* What became of stack memory, and how to have more of it. */
+/* Notes on stack memory: how much was used, and how to record more of it. */
 static void say_unwound(const struct perf_data *p)
 {
 	const struct perf_unwinder *u = p->unwinder;

@@ -211,7 +211,7 @@ static bool stack_line(struct perf_text *p, const char *line, size_t len)
 	return waiting && frame_line(p, p->place.data, p->place.len, line, len);
 }
 
-/* What begins a sample: a header, or a frame where perf was asked for none of its columns. */
+/* The first line of a sample: a header, or a frame if perf printed no header columns. */
 static void sample_begin(struct perf_text *p, const char *line, size_t len, bool indented)
 {
 	struct perf_text_event e;

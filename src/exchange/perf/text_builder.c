@@ -37,7 +37,7 @@ bool af_import_is_perf_text(const char *text, size_t len)
 	return perf_text_is(text, len);
 }
 
-/* What a name alone does not tell of a frame stands behind it (docs/format.md). */
+/* Facts about a frame that its name does not show are added behind it (docs/format.md). */
 static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_text_kind kind,
                           const char *module, size_t module_len)
 {
@@ -131,7 +131,7 @@ static void sample_add(void *arg, const struct perf_text_sample *s)
 		return;
 	uint64_t nodes = nodes_of(t, s);
 	d->threads[thread].name = comm; /* what it is called last: they begin with their maker's */
-	/* Of a clock that does not say how much, nothing tells it. */
+	/* A clock without a period has no known weight. */
 	bool time = s->has_period && perf_event_is_time(t->text.event);
 	const struct af_builder_sample sample = {.time_ns = s->has_time ? s->time_ns : ++t->untimed,
 	                                         .weight_ns =

@@ -357,7 +357,7 @@ static void function_tidy(struct af_buf *b, const char *text, size_t len, bool j
 {
 	if (!is_go_method(text, len))
 		len = arguments_cut(text, len);
-	/* Of Java's signatures: Ljava/lang/String. */
+	/* In Java's signatures: Ljava/lang/String. */
 	if (java && len && *text == 'L' && memchr(text, '/', len)) {
 		text++;
 		len--;

@@ -19,7 +19,7 @@ enum {
 	TID_FIRST = 1u << 30, /* of threads that have names only: none of these numbers is real */
 };
 
-/* Of a sample. */
+/* Fields of a sample. */
 enum label_kind { LABEL_PID, LABEL_TID, LABEL_COMM, LABEL_THREAD, LABEL_NONE };
 
 struct import_pprof {
@@ -188,7 +188,7 @@ static bool take_sample(struct import_pprof *in, struct af_cursor sample)
 	return good && !sample.bad;
 }
 
-/* What the values are, and what samples stand for where only those are there. */
+/* The types of the values, and the time that a sample stands for where only samples are there. */
 static void types_read(struct import_pprof *in)
 {
 	struct pprof_profile *p = &in->profile;
@@ -305,7 +305,7 @@ bool af_import_is_pprof(const char *text, size_t len)
 		             !fields_fit(f.bytes, most[f.number])))
 			return false;
 	}
-	/* Of a long one only its beginning is in sight. */
+	/* Only the beginning of a long message is available. */
 	bool begun = f.number && f.number <= PPROF_FUNCTION && f.wire == AF_PB_BYTES;
 	return memchr(text, '\b', len) && (nr > 1 || begun);
 }

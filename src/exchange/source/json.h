@@ -44,7 +44,9 @@ enum af_json_token {
 typedef ssize_t af_json_source(void *arg, void *to, size_t size);
 
 struct af_json {
-	/* Of the latest KEY, STRING or NUMBER; not NUL-terminated, valid until the next call. */
+	/*
+	 * Text of the latest KEY, STRING or NUMBER; not NUL-terminated, valid until the next call.
+	 */
 	const char *text;
 	size_t len;
 	bool cut;          /* it was longer than the limit */

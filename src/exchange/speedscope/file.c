@@ -236,7 +236,7 @@ static bool take_profile(struct speedscope_file *f, enum af_json_token token)
 	profile_free(&f->profile);
 	while (read && (token = af_json_next(&f->json)) == AF_JSON_KEY)
 		read = take_member(f);
-	/* What there is of one that is cut off is used. */
+	/* A profile that is cut off is used as far as it goes. */
 	f->take(f->arg, f, &f->profile);
 	return read && token == AF_JSON_OBJECT_END;
 }

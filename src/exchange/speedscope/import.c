@@ -151,7 +151,7 @@ static void span_close(struct import_speedscope *in, const struct speedscope_fil
 	                                            .external = in->nr_open});
 }
 
-/* What has passed since the last event was the innermost one's; of units that are no times. */
+/* Time since the last event belongs to the innermost frame, also in units that are no times. */
 static void passed_add(struct import_speedscope *in, const struct speedscope_file *f,
                        uint64_t passed)
 {
@@ -170,7 +170,7 @@ static void event_close(struct import_speedscope *in, const struct speedscope_fi
 
 	while (at && in->open[at - 1].frame != frame)
 		at--;
-	/* What began inside of it ends with it. */
+	/* Frames inside of it end with it. */
 	in->builder->unused[AF_BUILDER_OVERLAPS_UNUSED] += at ? in->nr_open - at : 1;
 	while (at && in->nr_open >= at) {
 		if (timed)
@@ -216,7 +216,7 @@ static void take_evented(struct import_speedscope *in, const struct speedscope_f
 		span_close(in, f, now);
 }
 
-/* What aflame calls its columns stands behind the name: "train.py: off-cpu". */
+/* The name of aflame's column stands behind the name: "train.py: off-cpu". */
 static void type_find(struct import_speedscope *in, const struct speedscope_profile *p)
 {
 	const char *name = af_strtab_get(&in->builder->names, p->name), *colon = strrchr(name, ' ');

@@ -54,7 +54,7 @@ void import_line_bad(struct import_line_count *count, struct af_builder *d)
 void import_lines_complain(const struct import_line_count *count, ssize_t rc, const char *are,
                            struct af_builder *d, char *complaint, size_t size)
 {
-	/* Of few lines that are wrong nothing follows for the others. */
+	/* A few wrong lines do not condemn the others. */
 	d->unparsed = count->bad * 2 > count->line;
 	if (rc < 0) {
 		d->damaged++;

@@ -51,7 +51,7 @@ void import_weight_of(struct import_value_type *t)
 	                                    "block", "idle",    "lock",    NULL};
 	static const char *const samples[] = {"sample", NULL};
 
-	/* What has a unit of its own, cycles or requests, is counted in that. */
+	/* Values with a unit of their own, as cycles or requests, are counted in it. */
 	t->weight = *t->unit ? IMPORT_WEIGHT_COUNT : IMPORT_WEIGHT_NONE;
 	t->scale = 1;
 	for (unsigned i = 0; i < sizeof units / sizeof *units; i++)

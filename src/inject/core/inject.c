@@ -309,7 +309,7 @@ bool af_inject_may_call(void)
 	return false;
 }
 
-/* What such a process has room for is a matter of its threads' stacks, and ours would show. */
+/* Such a process needs its memory for stacks of threads; ours would be noticed. */
 #define MEMORY_SHORT_BYTES (1ull << 30)
 
 static bool is_short_of_memory(void)

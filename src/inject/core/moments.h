@@ -41,7 +41,7 @@ struct af_moments {
 /* Call it before af_inject_start(). Without it nothing is sampled. */
 void af_moments_set(const struct af_moments *moments);
 
-/* What was set; before that a table without functions. Never NULL. */
+/* The table that was set; before that one without functions. Never NULL. */
 const struct af_moments *af_moments(void);
 
 /* One of them, or @none where it is NULL: nothing to do. */

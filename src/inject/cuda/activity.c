@@ -68,7 +68,7 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_ma
 	*buffer = b ? b : discarded;
 }
 
-/* Of one that was used: CUPTI would otherwise do so in the midst of a launch. New ones are zero. */
+/* Zero a used buffer here: CUPTI would do so in the middle of a launch. New ones are zero. */
 static void buffer_clean(uint8_t *b)
 {
 	memset(b, 0, BUFFER_BYTES);
@@ -141,7 +141,7 @@ static void piece_write(struct af_thread_context *t, const struct piece *p, uint
 		              .count = 1);
 }
 
-/* What SHAPE has no room for; again when a launch of the same shape differs in it. */
+/* Fields that DESCRIPTOR has no room for; written again when a launch differs in them. */
 static void config_write(struct af_thread_context *t, uint32_t descriptor,
                          const struct af_cupti_kernel *k, uint64_t now)
 {
@@ -247,7 +247,7 @@ static uint32_t overhead_kind(uint32_t kind)
 	return kind && kind < sizeof kinds ? kinds[kind] : AF_OVERHEAD_OTHER;
 }
 
-/* Of the host: on the clock that all devices share in CUPTI, the first device's. */
+/* For the host: on the clock that all devices share in CUPTI, the first device's. */
 static void overhead_read(struct af_thread_context *t, const struct af_cupti_overhead *o,
                           uint64_t now)
 {
@@ -379,7 +379,7 @@ bool af_cuda_activity_wants(uint32_t kind)
 	return kind < 64 && atomic_load(&kinds_on) >> kind & 1;
 }
 
-/* What the program's own profiler asked for stays on. */
+/* Kinds that the program's own profiler enabled stay on. */
 void af_cuda_activity_stop(void)
 {
 	uint64_t on = atomic_exchange(&kinds_on, 0);

@@ -11,7 +11,7 @@ enum autograd_state { AUTOGRAD_OFF, AUTOGRAD_WANTED, AUTOGRAD_QUEUED };
 
 static _Atomic uint32_t state;
 
-/* Of the Python in this process, whichever version: these have not changed since 3.2. */
+/* Functions of the Python in this process; unchanged since 3.2. */
 static struct {
 	int (*AddPendingCall)(int (*call)(void *), void *arg);
 	void *(*DictNew)(void);

@@ -88,7 +88,7 @@ bool af_client_callback(uint32_t domain, uint32_t id, const void *data)
 	return false;
 }
 
-/* What the client does not want any more stays on where we want it. */
+/* Kinds that the client switches off stay on where we want them. */
 static uint32_t callback_set(uint32_t on, uint32_t domain, uint32_t id)
 {
 	bool known = domain < AF_CLIENT_DOMAINS && id < AF_CLIENT_IDS;
@@ -114,7 +114,7 @@ static uint32_t domain_set(uint32_t on, uint32_t domain)
 	return rc;
 }
 
-/* Who it is, for the trace: the file of the code that gave us @function. */
+/* The client's name for the trace: the file of the code that gave us @function. */
 static void client_came(void *function)
 {
 	Dl_info info = {0};
@@ -227,7 +227,7 @@ static uint64_t stamp_now(void)
 	return af_cupti.GetTimestamp(&now) ? 0 : now;
 }
 
-/* What is on for us is on already; its first records are those of the calls from here on. */
+/* Kinds that are on for us are on already; the client's records begin with the next calls. */
 static uint32_t kind_on(uint32_t kind, uint32_t (*enable)(uint32_t))
 {
 	uint64_t bit = 1ull << kind;
@@ -402,7 +402,7 @@ struct scale {
 	double ns; /* of a tick */
 };
 
-/* What is near CLOCK_REALTIME is of it: stamps from before the change, or a clock that agrees. */
+/* Stamps near CLOCK_REALTIME are on it: from before the change, or by a clock that agrees. */
 static void stamp_turn(const struct scale *s, uint64_t *stamp)
 {
 	enum { YEAR_S = 31556952 };

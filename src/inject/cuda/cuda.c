@@ -88,7 +88,7 @@ static void resource(uint32_t id, const struct af_cupti_resource_data *r,
 	}
 }
 
-/* What sampling has to see also when recording is over, to end well. */
+/* Callbacks that sampling needs also after recording, to end well. */
 static void sampling(uint32_t domain, uint32_t id, const void *data)
 {
 	const struct af_cupti_call *call = data;
@@ -129,7 +129,7 @@ static const char *result_text(enum af_cupti_result rc)
 	return af_cupti.GetResultString(rc, &text) || !text ? "unknown error" : text;
 }
 
-/* What CUPTI refuses, and what can be done about it. */
+/* The meaning of CUPTI's refusal, and its cure. */
 static void refusal(enum af_cupti_result rc, char *words, size_t size)
 {
 	const char *fix = "";
@@ -144,7 +144,7 @@ static void refusal(enum af_cupti_result rc, char *words, size_t size)
 	snprintf(words, size, "CUPTI refused (%s)%s", result_text(rc), fix);
 }
 
-/* What the program's own profiler asked for stays on. */
+/* Kinds that the program's own profiler enabled stay on. */
 static uint32_t callback_enable(bool on, uint32_t domain, uint32_t id)
 {
 	uint32_t rc = AF_CUPTI_SUCCESS;

@@ -18,7 +18,7 @@ enum {
 	CAPABILITY_MINOR = 76
 };
 
-/* What is asked of the driver; those that it lacks are NULL. */
+/* The driver's functions that are called; those that it lacks are NULL. */
 struct driver {
 	uint32_t (*count)(int *);
 	uint32_t (*get)(int *, int);

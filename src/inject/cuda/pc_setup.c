@@ -190,7 +190,7 @@ static bool buffers_make(struct af_pc_device *d)
 	return d->data && d->kept;
 }
 
-/* What follows Enable. */
+/* The steps after Enable. */
 static bool enabled_set_up(struct af_pc_device *d, char *words, size_t size)
 {
 	if (!d->nr_reasons && !af_pc_reasons_define(d)) {

@@ -83,7 +83,7 @@ static _Atomic uint32_t nr_domains;
 /* How deep the thread is in ranges, by domain: what push and pop return. */
 static __thread int32_t depths[DOMAINS];
 
-/* What the thread begins next is what autograd's engine evaluates. */
+/* Autograd's engine evaluates what the thread begins next. */
 static __thread bool evaluates;
 
 /* A message as the program gave it, of one of four kinds, into @text. */

@@ -108,7 +108,7 @@ static bool clock_read(const struct af_opencl_device *root, struct clock_pair *b
 	return true;
 }
 
-/* What the brackets of the burst say, when the clock cannot be read. */
+/* The result of the burst's brackets, when the clock cannot be read. */
 static void clock_bound(const struct af_opencl_device *root, struct clock_pair *p)
 {
 	int64_t ahead = root->ahead_least + (root->ahead_most - root->ahead_least) / 2;

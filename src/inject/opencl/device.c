@@ -18,7 +18,7 @@ static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct af_opencl_device devices[DEVICES_MAX];
 static _Atomic uint32_t nr_devices;
 
-/* What a DEVICE event says, asked for before the lock is taken. */
+/* The fields of a DEVICE event, queried before the lock is taken. */
 struct device_info {
 	uint32_t type;
 	char name[NAME_BYTES], vendor[NAME_BYTES], driver[2 * NAME_BYTES + 2];

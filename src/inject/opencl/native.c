@@ -68,7 +68,7 @@ static void native_keep(const struct af_module *m)
 		close(fd);
 }
 
-/* What was loaded of any program: whose it is the driver does not tell. */
+/* Code that the driver loaded; it does not show of which program. */
 static void native_keep_new(void)
 {
 	uint32_t i = atomic_load(&native_seen);
@@ -76,7 +76,7 @@ static void native_keep_new(void)
 
 	while (i < af_modules_nr()) {
 		const struct af_module *m = af_module_at(i);
-		/* Of two threads that are here one takes it. */
+		/* If two threads are here, one takes it. */
 		if (atomic_compare_exchange_strong(&native_seen, &i, i + 1)) {
 			if (m && m->elf_header)
 				native_keep(m);

@@ -123,7 +123,7 @@ static cl_program CL_API_CALL opencl_create_program_with_built_in(cl_context con
 	return program;
 }
 
-/* What is asked of a program to copy its binaries. */
+/* The queries that copy a program's binaries. */
 struct program_binaries {
 	cl_uint nr;
 	cl_device_id devices[PROGRAM_DEVICES];

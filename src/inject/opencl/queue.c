@@ -90,7 +90,7 @@ static struct af_opencl_queue *queue_known(cl_command_queue handle)
 	return (void *)(uintptr_t)af_handles_get(&opencl_queues, (uintptr_t)handle);
 }
 
-/* What a new queue is; under queues_lock, its `busy` flag taken. */
+/* The state of a new queue; under queues_lock, its `busy` flag taken. */
 static void queue_fill(struct af_opencl_queue *q, cl_command_queue handle,
                        cl_command_queue_properties asked, const cl_queue_properties *properties)
 {

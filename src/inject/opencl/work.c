@@ -31,7 +31,7 @@ struct opencl_stamps {
 	bool missing;
 };
 
-/* What one look at a queue found complete. */
+/* The work that one poll of a queue found complete. */
 struct opencl_batch {
 	uint32_t nr;
 	bool more; /* of the list is left */

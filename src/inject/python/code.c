@@ -103,7 +103,7 @@ static inline int key_read(const struct af_py_layout *l, uint64_t address, uint6
 	*key = address * 0x9e3779b97f4a7c15ull ^
 	       af_mul_fold(name ^ 0xa0761d6478bd642full, file ^ 0xe7037ed1a0b428dbull);
 
-	/* Of a str its hash; of a bytes object the size and what it holds, not its hash between. */
+	/* For a str its hash; for a bytes object its size and content, without the hash between. */
 	if (af_guarded_word(&name, name + 24) || af_guarded_word(&a, lines + 16) ||
 	    af_guarded_word(&b, lines + 32))
 		return -EFAULT;

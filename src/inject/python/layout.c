@@ -111,7 +111,7 @@ static const struct known_field {
 #undef FIELD
 };
 
-/* What the code takes as given in every version. */
+/* Facts that the code relies on in every version. */
 static const struct {
 	uint16_t at[NR_WITH_OFFSETS], value;
 	const char *name;

@@ -205,7 +205,7 @@ static bool top_frame(const struct af_py_layout *l, bool outer, uint64_t *frame)
 	return !af_guarded_word(frame, *frame + l->cframe_frame);
 }
 
-/* What is read of a frame. */
+/* The fields that are read from a frame. */
 struct frame_words {
 	uint64_t code, back, instr;
 	uint8_t entry;
@@ -237,7 +237,7 @@ static inline uint32_t frame_lasti(const struct af_py_layout *l, uint64_t instr,
 	return lasti < 0 || lasti > INT32_MAX ? (uint32_t)-2 : (uint32_t)lasti;
 }
 
-/* What 3.15 has at the end of the chain, PyThreadState.base_frame. */
+/* The end of the chain in 3.15, PyThreadState.base_frame. */
 static inline bool frame_is_base(const struct af_py_layout *l, const struct frame_words *f)
 {
 	return l->has_base && !f->back && f->entry >= l->entry_is;

@@ -107,7 +107,7 @@ static size_t nr_vars(char *const envp[])
 
 #define PRELOAD "LD_PRELOAD="
 
-/* Of all that there are: nobody keeps a program from having two. */
+/* For all that there are: a program may have two. */
 static size_t preload_size(char *const envp[])
 {
 	size_t size = 1;

@@ -132,7 +132,7 @@ int af_masks_change(int how, const sigset_t *set, sigset_t *old,
 		less = without(set, signo);
 		set = &less;
 	}
-	/* What waits in the kernel is delivered before the call returns. */
+	/* The kernel delivers pending signals before the call returns. */
 	self.wish = (struct af_mask_wish){blocks, before.given_in && blocks};
 	int rc = real(how, set, old);
 	if (rc)

@@ -32,7 +32,7 @@ static __thread struct {
 static _Atomic uint64_t share_until_ns;
 static _Atomic uint32_t user_share;
 
-/* What the recorder adds to a process's samples is not known in here. */
+/* The samples that the recorder adds to a process are not known in here. */
 bool af_rest_is_wanted(void)
 {
 	const struct af_session *session = af_inject_recording();
@@ -114,7 +114,7 @@ static uint32_t callpath(struct af_thread_context *t, const struct af_regs *regs
 	c->pcs[c->nr++] = AF_LEFT_OUT;
 	if (self.run || !regs) {
 		uint64_t began = self.run ? (uint64_t)self.run : getauxval(AT_ENTRY);
-		/* What no walk has met yet is to be in the table of modules. */
+		/* Modules that no walk has met yet must get into the table, too. */
 		af_module_find(began);
 		c->pcs[c->nr++] = began;
 	}

@@ -20,7 +20,7 @@
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* What recording calls, with the arguments that filters look at. */
+/* System calls that recording makes, with the arguments that filters check. */
 static const struct {
 	int call;
 	uint64_t args[6];

@@ -44,7 +44,7 @@ static volatile bool alternate_is_small;
 static volatile bool held[_NSIG]; /* during whose handler we block the sampling signal */
 static volatile int sampling;
 
-/* Of signals that the program handles with the sampling signal blocked: what it asked for. */
+/* Actions of the program for signals that it handles with the sampling signal blocked. */
 static struct sigaction masking[_NSIG];
 
 _Static_assert(AF_SIGNALS_FAULTS == (AF_SIGNAL_BIT(SIGSEGV) | AF_SIGNAL_BIT(SIGBUS)) &&
@@ -136,7 +136,7 @@ static void masking_handle(int signo, siginfo_t *info, void *context)
 	af_masks_handler_ends(before);
 }
 
-/* Of a signal that we do not share. The kernel hands all three arguments to any handler. */
+/* For a signal that we do not share. The kernel passes all three arguments to any handler. */
 static int unshared_install(int signo, const struct sigaction *act)
 {
 	struct sigaction less = *act;
@@ -149,7 +149,7 @@ static int unshared_install(int signo, const struct sigaction *act)
 	return install_held(signo, &less);
 }
 
-/* What the kernel has becomes what the program asked for. */
+/* Give the kernel the action that the program set. */
 static void unshared_report(int signo, struct sigaction *act)
 {
 	if (act->sa_sigaction == masking_handle) {

@@ -79,7 +79,7 @@ INTERPOSE sighandler_t sysv_signal(int signo, sighandler_t handler)
 	return signal_with_flags(signo, handler, (int)(SA_RESETHAND | SA_NODEFER));
 }
 
-/* What signal() is in programs compiled for System V or strict X/Open. */
+/* signal() as it is in programs compiled for System V or strict X/Open. */
 INTERPOSE sighandler_t __sysv_signal(int signo, sighandler_t handler)
 {
 	return sysv_signal(signo, handler);
@@ -146,7 +146,7 @@ INTERPOSE int sigtimedwait(const sigset_t *set, siginfo_t *info, const struct ti
 		end_ns = af_now_ns() + af_timespec_ns(&left);
 	}
 	for (;;) {
-		/* What is no sample waits for us in the kernel, not for a handler. */
+		/* A signal that is no sample waits in the kernel, not for a handler. */
 		struct af_mask_wish before = af_masks_make_real();
 		int rc = real(set, &got, timeout ? &left : NULL), saved = errno;
 		if (rc == signo) /* what it had given in for */
@@ -234,7 +234,7 @@ INTERPOSE int prctl(int option, ...)
 	return rc;
 }
 
-/* Of another thread the name is seen when that one begins to write. */
+/* The name of another thread is read when that thread begins to write. */
 INTERPOSE int pthread_setname_np(pthread_t thread, const char *name)
 {
 	int rc = REAL(pthread_setname_np)(thread, name);

@@ -15,7 +15,7 @@
 #include "inject/sampler/sampler.h"
 #include "inject/sampler/signals.h"
 
-/* What a new thread was made for, from its maker's call until it runs. */
+/* The start function of a new thread, from the call that creates it until it runs. */
 struct start {
 	_Atomic uint32_t taken;
 	struct af_mask_wish wish;

@@ -31,7 +31,7 @@ void af_usage_thread_ends(struct af_thread_context *t)
 		            af_timeval_ns(&r.ru_utime), af_timeval_ns(&r.ru_stime));
 }
 
-/* Of a thread that goes on: the exact sum, shared out by ticks. */
+/* For a thread that goes on: the exact sum, divided by ticks. */
 static void living_thread_write(void *arg, uint32_t tid)
 {
 	uint64_t all = af_clock_ns(af_clock_of_thread(tid, AF_CLOCK_SCHED)),
@@ -87,7 +87,7 @@ void af_usage_unsampled(enum af_unsampled cause, uint64_t count, uint64_t cpu_ns
 	}
 }
 
-/* What ld.so calls secure execution: libraries that the environment names are not loaded. */
+/* Secure execution (ld.so): libraries that the environment names are not loaded. */
 static bool is_set_user_id(const char *path)
 {
 	struct stat st;

@@ -94,7 +94,7 @@ static void module_fill(struct af_module *m, const struct af_elf_image *image,
 	if (segment && segment->p_flags & PF_R) {
 		m->eh_frame_hdr = (const uint8_t *)hdr;
 		m->eh_start = image->bias + segment->p_vaddr;
-		/* What lies behind the file's bytes is not its tables. */
+		/* Bytes behind the end of the file are not its tables. */
 		m->eh_end = m->eh_start + (segment->p_filesz < segment->p_memsz ? segment->p_filesz
 		                                                                : segment->p_memsz);
 	}
@@ -236,7 +236,7 @@ static bool maps_search(uint64_t pc, struct af_maps_entry *entry, uint64_t *head
 	return found;
 }
 
-/* What the kernel gives a name although there is no file behind it, by how that begins. */
+/* Beginnings of the names that the kernel gives to mappings without a file. */
 static bool is_made_at_run_time(const char *name)
 {
 	static const char *const begins[] = {"/memfd:", "/dev/zero", "/SYSV",
@@ -278,7 +278,7 @@ static bool maps_poll(struct af_module *m, uint64_t pc)
 			return true;
 	} else if (!entry.executable || is_made_at_run_time(m->path)) {
 		nothing_note(&entry);
-		/* What is mapped for the kernel's sake is no compiler's. */
+		/* Mappings for the kernel's own use are not code of a compiler. */
 		if (entry.executable && m->path[0] != '[')
 			module_jit(m, &entry);
 		return m->flags & AF_MAPPING_JIT;

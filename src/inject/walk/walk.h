@@ -72,7 +72,7 @@ UNWIND_INLINE bool unwind_load(struct af_unwinder *u, struct unwind_frame *f, ui
 		f->start = start;
 		f->size = size;
 	}
-	/* What was proved readable is not NULL. */
+	/* Memory that was proved readable is not at NULL. */
 	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference) */
 	*value = *(const volatile uint64_t *)addr;
 	return true;

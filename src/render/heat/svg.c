@@ -9,7 +9,7 @@
 enum { LEFT = 70, TOP = 46, BELOW = 70, RIGHT = 20, CELL = 8, SHADES = 17, TITLES = 20000 };
 enum { WIDTH = 1200, WIDTH_LEAST = 600 };
 
-/* What is drawn, and where. */
+/* The layout of the picture. */
 struct heat_svg {
 	struct heat_grid g;
 	struct af_buf *b;

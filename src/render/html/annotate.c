@@ -19,7 +19,7 @@ static bool starts_kernel(const struct af_table *t)
 	return !strcmp(t->name, "kernel");
 }
 
-/* What the list says of the kernel whose facts are @t: the rows of the table. */
+/* The list's entry for the kernel of @t: the rows of the table. */
 static void list_add(struct html_annotated *h, const struct af_table *t)
 {
 	af_buf_str(&h->list, h->list.len ? ",\n" : "");

@@ -83,7 +83,7 @@ static int html_begin(struct af_render *r, struct af_err *err)
 	return 0;
 }
 
-/* Of two columns alone: counts of samples, which may be compared by their shares. */
+/* Only for two columns: counts of samples, which may be compared by their shares. */
 static struct af_difference_look plain_look(const struct af_tree *t)
 {
 	struct af_difference_look look = {.quantum = {1, 1}};
@@ -94,7 +94,7 @@ static struct af_difference_look plain_look(const struct af_tree *t)
 	return look;
 }
 
-/* What the page needs to tell changes from chance. */
+/* Data by which the page separates changes from chance. */
 static void add_look(struct af_buf *b, const struct af_difference_look *look)
 {
 	const char *comma = "";
@@ -346,7 +346,7 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	add_json(b, p->subtitle);
 	af_buf_str(b, ",\"notes\":");
 	add_json(b, p->notes);
-	/* What a tree is shown by first, of the weights that it has. */
+	/* The weight that a tree is first shown by. */
 	af_buf_str(b, ",\"order\":[");
 	for (int i = 0; i < AF_WEIGHTS; i++) {
 		af_buf_str(b, i ? "," : "");

@@ -19,7 +19,7 @@ struct html_time_track {
 	uint64_t nr_points, last_ns, last_value;
 };
 
-/* What each kind of slice is to trees. */
+/* The frame that each kind of slice has in trees. */
 static const struct {
 	int view; /* of those below, or -1 */
 	bool weighs, spreads;
@@ -137,7 +137,7 @@ static void views_open(struct html_time *t, const struct html_pack *pack)
 	t->has_views = true;
 }
 
-/* What weighs and has no stack is the root's, so that sums are whole. */
+/* Weight without a stack goes to the root, so that sums are complete. */
 static uint32_t slice_node(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
                            const struct af_slice *s)
 {

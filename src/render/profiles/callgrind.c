@@ -67,7 +67,7 @@ static int callgrind_tree(struct af_render *r, const struct af_tree *t, struct a
 	return 0;
 }
 
-/* What a line can hold: no control characters, and something. */
+/* The text of a line: without control characters, and not empty. */
 static uint32_t callgrind_string(struct callgrind *c, const char *text, size_t len)
 {
 	struct af_buf clean = {0};

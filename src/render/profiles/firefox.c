@@ -27,7 +27,7 @@ struct firefox_counter {
 	uint64_t value;
 };
 
-/* What a track of slices is here. */
+/* A track of slices, as this format needs it. */
 struct firefox_track {
 	struct af_track is;
 	uint32_t thread;  /* plus 1, once it is needed */

@@ -81,7 +81,7 @@ static uint32_t pprof_mapping(struct pprof *p, uint32_t node, const struct af_lo
 	return p->nr_mappings;
 }
 
-/* What a location is besides its id: @node is the innermost of its address. */
+/* A location without its id: @node is the innermost of its address. */
 static void location_fill(struct pprof *p, uint32_t node)
 {
 	const struct af_tree *t = p->tree;

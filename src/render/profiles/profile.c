@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-/* What the columns of both trees are called where they stand side by side. */
+/* The names of the columns when two trees stand side by side. */
 static const char *column_name(const char *label, const char *weight, const char *unit)
 {
 	static const char *const names[][3] = {

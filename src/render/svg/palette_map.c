@@ -144,7 +144,7 @@ static int map_open_file(const char *path)
 	return -ENOENT;
 }
 
-/* What the file lacks, as lines; @now is the file as it is under the lock. */
+/* The lines that the file lacks; @now is the file as it is under the lock. */
 static void map_lines(const struct af_palette_map *m, struct af_palette_map *now,
                       const struct af_file *file, struct af_buf *lines)
 {

@@ -22,7 +22,7 @@ enum { AF_ANNOTATE_BESIDE = 150 }; /* columns from which on instructions stand b
 void af_annotate_text(struct af_buf *b, const struct af_table *first,
                       const struct af_annotate_look *look);
 
-/* What the reasons of table @reasons mean, and what to try against the heaviest of them. */
+/* The meaning of the stall reasons in @reasons, and advice against the heaviest. */
 void af_annotate_legend(struct af_buf *b, const struct af_table *reasons,
                         const struct af_annotate_look *look);
 

@@ -185,7 +185,7 @@ static bool line_near(const struct annotate_page *p, uint32_t r)
 	return false;
 }
 
-/* What stands above row @r: its file, where that is another one; its function, where that is. */
+/* The lines above row @r: its file and its function, where they differ from those before. */
 static void put_heads(struct annotate_page *p, uint32_t r, uint32_t before)
 {
 	const struct af_line_row *c = annotate_line_row(p->lines, r);

@@ -1,4 +1,4 @@
-/* What the files of annotate share: a page of text about one kernel. */
+/* Shared by the files of annotate: a page of text about one kernel. */
 #ifndef AF_RENDER_TEXT_ANNOTATE_PRIVATE_H
 #define AF_RENDER_TEXT_ANNOTATE_PRIVATE_H
 

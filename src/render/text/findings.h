@@ -1,4 +1,4 @@
-/* What stands out, as text for people: findings.h has the table. */
+/* The findings as text for people; findings.h has the table. */
 #ifndef AF_RENDER_TEXT_FINDINGS_H
 #define AF_RENDER_TEXT_FINDINGS_H
 

@@ -34,7 +34,7 @@ void af_label_weight(struct af_buf *b, const struct af_tree_weight *weight, uint
 /* Text as XML, whatever bytes it has. */
 void af_label_xml(struct af_buf *b, const char *s, size_t len);
 
-/* What a frame is called in a picture: its text without a `_[w]` suffix, "all" for the root. */
+/* The name of a frame in a picture: its text without a `_[w]` suffix, "all" for the root. */
 const char *af_label_text(const struct af_tree *t, uint32_t node, size_t *len);
 
 /*

@@ -181,7 +181,7 @@ static uint32_t table_rows(const struct af_table *t, uint32_t limit)
 	return limit && t->nr_rows > limit && !t->chosen ? limit : t->nr_rows;
 }
 
-/* What is not shown: rows from @nr_rows on, and those that were left out before. */
+/* The rows that are not shown: those from @nr_rows on, and those left out before. */
 struct table_cut {
 	uint64_t rows, weight;
 	int column; /* that the weight is of; -1: none */

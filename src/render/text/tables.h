@@ -33,7 +33,7 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit);
 /* Only the list of the first @nr_rows rows. */
 void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_rows);
 
-/* What a document of tables says of itself. */
+/* The head of a document of tables. */
 struct af_document {
 	const char *report;               /* "top" */
 	const char *view, *weight, *unit; /* of what comes from a tree, or NULL */

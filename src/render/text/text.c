@@ -25,7 +25,7 @@ static void text_line(struct af_buf *b, const struct af_tree *t, uint32_t w, uin
 	af_buf_free(&cell);
 }
 
-/* What the children of @node that are not printed weigh together. */
+/* The weight of those children of @node that are not printed. */
 static uint64_t text_small(const struct af_tree *t, uint32_t w, uint32_t node,
                            const uint8_t *chosen, uint32_t *nr)
 {

@@ -140,7 +140,7 @@ static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, 
 	af_pb_close(b, packet);
 }
 
-/* What the works that lie in the trace as render stages too were done by. */
+/* The devices of works that the file also has as render stages. */
 static void perfetto_gpus(struct perfetto *p, const struct af_slices *all)
 {
 	struct af_buf *b = &p->out.text;
@@ -302,7 +302,7 @@ static void perfetto_args(struct perfetto *p, const struct af_slices *all, const
 	}
 }
 
-/* What was written as a slice already, for those parts of viewers that show samples and GPUs. */
+/* Again what is a slice already, for the parts of viewers that show samples and GPUs. */
 static int perfetto_again(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
 {
 	if (s->kind == AF_SLICE_RUN && s->stack && s->weight_ns) {

@@ -38,7 +38,7 @@ enum {
 	LAUNCH_GROUP = 2,
 };
 
-/* Of the specifications: stages by their operation, then queues. */
+/* Ids of the specifications: stages by their operation, then queues. */
 enum { FIRST_STAGE = 1, FIRST_QUEUE = 64 };
 
 void perfetto_gpu_free(struct perfetto_gpu *p)

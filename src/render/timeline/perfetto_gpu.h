@@ -12,7 +12,7 @@
 #include "base/buf.h"
 #include "base/map.h"
 
-/* Of TracePacket. */
+/* Fields of TracePacket. */
 enum { PERFETTO_GPU_STAGE = 53, PERFETTO_GPU_INFO = 128 };
 
 struct perfetto_gpu {

@@ -13,7 +13,7 @@
 #include "base/map.h"
 #include "base/strtab.h"
 
-/* Of TracePacket. */
+/* Fields of TracePacket. */
 enum { PERFETTO_STACK_SAMPLE = 135 };
 
 struct perfetto_samples {

@@ -158,7 +158,7 @@ uint32_t af_code_frames(struct af_code *c, uint32_t i, uint64_t offset,
 		nr = code_full(c, f->section, address, frames, most);
 		if (row && !nr)
 			nr = 1;
-		/* Of several rows for an address the last counts, and libdw has another. */
+		/* If an address has several rows, the last counts; libdw takes another. */
 		if (row)
 			frames[0] = (struct af_code_frame){
 			    .function = frames[0].function,

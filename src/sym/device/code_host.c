@@ -29,7 +29,7 @@ void code_read_host(struct af_code *c)
 		const struct af_symtab_entry *s = &symbols.entries[i];
 		size_t len;
 
-		/* Of several names for an address the best answers. */
+		/* If an address has several names, the best one answers. */
 		if (!s->size || s->size > s->limit - s->start ||
 		    af_symtab_find(&symbols, s->start) != s)
 			continue;

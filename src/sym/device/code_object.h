@@ -41,7 +41,7 @@ struct af_code {
 	struct code_function {
 		struct af_code_function known;
 		uint32_t section; /* of the cubin */
-		/* Of a listing. */
+		/* State of a listing. */
 		const char *file;
 		uint32_t first_insn, nr_insns;
 	} * functions;

@@ -70,7 +70,7 @@ static void zebin_symbol(struct af_code *c, const Elf64_Sym *s, uint32_t number,
 	if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !name || !*name || !strcmp(name, "_entry") ||
 	    !code_section(c, s->st_shndx, &text))
 		return;
-	/* What the driver hands out has the addresses where it put the sections. */
+	/* A binary from the driver has the addresses where it put the sections. */
 	if (text.sh_addr && start >= text.sh_addr)
 		start -= text.sh_addr;
 	if (start >= text.sh_size)

@@ -164,7 +164,7 @@ static void listing_keep(const char *name, const struct af_buf *lines)
 	af_cache_close(&cache);
 }
 
-/* What @out, of the function at @index, says, as lines. */
+/* Parse @out, the listing of the function at @index, into lines. */
 static void listing_parse(struct af_listing *l, int index, struct af_buf *lines,
                           const struct af_buf *out)
 {

@@ -177,7 +177,7 @@ static void sass_matrix(const struct sass_bits *b, struct af_sass *out)
 	sass_add(b, &out->reads, false, 64, d);
 }
 
-/* What no letter of an operand says. */
+/* Operands without a letter. */
 static void sass_shape(const struct sass_bits *b, struct af_sass *out, char letter)
 {
 	if (letter == 'k')

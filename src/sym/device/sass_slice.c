@@ -1,4 +1,4 @@
-/* What an instruction waits for: a search backwards along the flow of control. */
+/* Finds what an instruction waits for, by a search backwards along the flow of control. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -36,7 +36,7 @@ struct slice {
 	uint32_t found[SLICE_FOUND], nr_found, nr_first;
 };
 
-/* What is looked for. */
+/* The target of the search. */
 enum slice_aim { AIM_BARRIER, AIM_MATRIX, AIM_REGISTERS };
 
 struct slice_search {
@@ -153,7 +153,7 @@ static bool slice_registers(struct slice *s, const struct slice_search *q, uint3
 {
 	if (!slice_meet(&insn->writes, &q->wanted))
 		return true;
-	/* What sets a barrier was waited for, here or before. */
+	/* The instruction that sets the barrier was waited for, here or before. */
 	if (insn->write_barrier == AF_SASS_NO_BARRIER)
 		slice_keep(s, i, false);
 	return insn->guard != AF_SASS_ALWAYS;

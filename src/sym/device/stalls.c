@@ -114,7 +114,7 @@ static const char *const stall_others[][2] = {
     {"OtherStall", "other"},
 };
 
-/* What of a driver's name tells: without what all names have in common. */
+/* The significant part of a driver's name, without what all names have in common. */
 static size_t stall_key(const char **name)
 {
 	static const char *const before[] = {"smsp__pcsamp_warps_issue_stalled_",

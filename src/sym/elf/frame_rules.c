@@ -38,7 +38,7 @@ void af_frame_rules_close(struct af_frame_rules *r)
 	*r = (struct af_frame_rules){0};
 }
 
-/* What the tables say now: into r->last. */
+/* Copy the tables' current rule into r->last. */
 static const struct af_frame_rule *rule_read(struct af_frame_rules *r, uint64_t vaddr)
 {
 	struct af_frame_rule *rule = &r->last;

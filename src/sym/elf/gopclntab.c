@@ -17,7 +17,7 @@ enum {
 	GO_WORDS = 8,
 };
 
-/* What the words behind the header are, by number; 0: there is no such word. */
+/* The words behind the header, by number; 0: there is no such word. */
 static const struct go_form {
 	uint32_t magic;
 	uint8_t names, functions; /* where names, and where functions begin */
@@ -132,7 +132,7 @@ static bool go_find(struct go_table *t, const struct af_elf *e)
 	return false;
 }
 
-/* What the loader adds its bias to and writes at @vaddr, 0 for nothing. */
+/* The address that the loader relocates and writes at @vaddr, 0 for none. */
 static uint64_t go_relocated(const struct af_elf *e, uint64_t vaddr)
 {
 	Elf64_Shdr s;

@@ -64,7 +64,7 @@ bool af_part_whole(const struct af_cfi *t, const struct af_elf *elf, uint64_t st
 		len = left;
 	s.len = len < PART_MOST ? (uint32_t)len : PART_MOST;
 
-	/* Who has more than half of the jumps is left over when unlike ones cancel each other. */
+	/* Majority vote: if unlike jumps cancel each other, a majority is left over. */
 	*whole = 0;
 	while ((into = next_jumped_into(&s))) {
 		if (!votes)

@@ -86,7 +86,7 @@ static void ranges_emit(struct af_ranges *r, uint64_t start, uint32_t value)
 	r->values[r->nr_segments++] = value;
 }
 
-/* What is on top once everything that ended by @until is gone; says so at each change. */
+/* Remove everything that ended by @until, and report each change of what is on top. */
 static void ranges_expire(struct af_ranges *r, struct ranges_heap *h, uint64_t until)
 {
 	while (h->nr && h->at[0]->end <= until) {

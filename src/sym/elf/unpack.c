@@ -76,7 +76,7 @@ static bool unpack_is_zstd(const struct af_elf *e, uint32_t i, Elf64_Shdr *s, El
 	return c->ch_type == ELFCOMPRESS_ZSTD;
 }
 
-/* What libdw reads of a section that it finds; the rest stays away. */
+/* The sections that libdw reads; others are left out. */
 static bool unpack_is_read(const struct af_elf *e, const Elf64_Shdr *s)
 {
 	static const char *const read[] = {
@@ -146,7 +146,7 @@ int af_unpack_zstd(const struct af_elf *e, uint8_t **data, size_t *size)
 	return 0;
 }
 
-/* What is behind the header: exactly @size bytes, or nothing. */
+/* The bytes behind the header: exactly @size, or nothing. */
 static int unpack_exactly(uint64_t type, const uint8_t *from, uint64_t len, uint64_t size,
                           uint8_t **unpacked)
 {

@@ -75,7 +75,7 @@ static bool frame_cfa(struct frame *f, const struct af_frame_rule *rule)
 	return true;
 }
 
-/* What @v, which differs from the frame's own, comes to. False: f->trouble says why. */
+/* The value of @v, which differs from the frame's own. False: f->trouble has the reason. */
 static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
                         const struct af_cfi_value *v, uint64_t *to)
 {

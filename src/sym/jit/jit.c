@@ -12,7 +12,7 @@
 #include "base/system/clock.h"
 #include "base/system/fs.h"
 
-/* What a map may cost, whoever wrote it: lines take some 80 bytes of memory besides. */
+/* The bound of a map's cost, whoever wrote it: each line takes some 80 bytes more. */
 enum { JIT_TEXT_MAX = 64 << 20, JIT_LINES_MAX = 1 << 20 };
 
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust)

@@ -398,7 +398,7 @@ static void jitdump_line(const struct af_jitdump *d, const struct af_jitdump_tab
 bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
                      struct af_jitdump_answer *answer)
 {
-	/* What has no end yet ends at UINT64_MAX, so the last moment is the one before. */
+	/* An entry without an end ends at UINT64_MAX, so the last moment is the one before. */
 	if (!d->timed || time_ns == UINT64_MAX)
 		time_ns = UINT64_MAX - 1;
 	struct jitdump_search s = {.d = d, .address = address, .time_ns = time_ns};

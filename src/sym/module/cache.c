@@ -105,7 +105,7 @@ static int cache_order(const void *a, const void *b)
 	return x->used_ns > y->used_ns ? -1 : x->used_ns < y->used_ns;
 }
 
-/* What somebody was writing a day ago will not be finished. */
+/* A temporary file of a day ago will not be finished. */
 static void cache_prune_temporary(int dirfd, const char *name)
 {
 	struct stat st;
@@ -366,7 +366,7 @@ void af_cache_save(const struct af_cache *c, const struct af_cache_names *n,
 	af_buf_char(&w.strings, 0);
 	for (bool more = true; more;) {
 		more = next(arg, &vaddr, &answer);
-		/* What was known and does not come again is before, in its order. */
+		/* Known entries that do not come again go before, in order. */
 		for (; old < n->nr; old++) {
 			uint64_t known = cache_answer_at(n, old).vaddr;
 			struct af_sym_answer again;

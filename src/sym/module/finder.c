@@ -29,7 +29,7 @@ static uint32_t finder_crc(const struct af_file *f)
 	return (uint32_t)crc32_z(0, f->data, f->size);
 }
 
-/* What makes a file the right one: a build-id, else a CRC, else that it is there. */
+/* Identifies the right file: by a build-id, else a CRC, else because it is there. */
 struct finder_proof {
 	const uint8_t *id;
 	uint32_t id_len;
@@ -196,7 +196,7 @@ bool af_finder_debug(const struct af_finder *finder, struct af_found *f, const s
 	uint32_t crc = 0;
 	const char *link = *path == '/' ? finder_link(of, &crc) : NULL;
 	struct finder_proof proof = {.id = id, .id_len = af_elf_build_id(of, id), .crc = &crc};
-	/* What lies on this machine comes before what a server has. */
+	/* Files on this machine come before those of a server. */
 	struct af_finder here = *finder;
 
 	here.fetch = NULL;

@@ -106,7 +106,7 @@ static void module_key_add(struct af_sha256 *s, const struct af_found *f)
 	af_sha256_add(s, f->path ? f->path : "", f->path ? strlen(f->path) + 1 : 1);
 }
 
-/* Of a digest, as paths and sizes of files are anybody's: no other file can be made to fit it. */
+/* The name is a digest: nobody can make another file fit it, as with paths and sizes. */
 uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
                            uint32_t *len)
 {

@@ -17,7 +17,7 @@ enum {
 	JIT_SLACK_NS = 1000000000, /* files' times are coarser than the trace's */
 };
 
-/* What is known of the code of one process. */
+/* The known code of one process. */
 struct jit_process {
 	struct af_sym_task *task;
 	uint32_t ordinal, pid;

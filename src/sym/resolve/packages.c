@@ -13,7 +13,7 @@
 
 enum { PACKAGES_FILES = 24 };
 
-/* What is looked for in the lists, and was not found yet. */
+/* Files that are searched for in the lists and not found yet. */
 struct packages {
 	struct wanted {
 		const char *path;
@@ -25,7 +25,7 @@ struct packages {
 	void *arg;
 };
 
-/* What dpkg lists as /lib may lie in /usr/lib. */
+/* A file that dpkg lists in /lib may lie in /usr/lib. */
 static const char *without_usr(const char *path, size_t *len)
 {
 	if (*len > 5 && !memcmp(path, "/usr/", 5)) {

@@ -92,7 +92,7 @@ static void task_join(pthread_t thread, const struct task_report *r)
 	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
-/* What came of asking servers, to a user who asked for it. */
+/* Report the result of asking servers, to a user who enabled that. */
 static void task_note_fetch(struct af_sym_task *task)
 {
 	const struct af_fetch_state *s = task->fetch ? af_fetch_state(task->fetch) : NULL;

@@ -152,7 +152,7 @@ const struct af_running_process *af_running_find(const struct af_running *l, pid
 	return found;
 }
 
-/* What a line of maps(5) says, path last and without its newline; false when it is no such line. */
+/* Parse a line of maps(5), path last and without its newline; false when it is no such line. */
 static bool running_map_line(char *line, uint64_t *start, uint64_t *end, char **path)
 {
 	unsigned long long from, to;

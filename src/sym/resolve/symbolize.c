@@ -39,7 +39,7 @@ struct symbolizer {
 	struct af_sym_task *task;
 	uint64_t last_ns;
 	uint64_t epoch_ns; /* what to add to the trace's clock, 0 while not known */
-	/* Of an imported trace: which kernel it was, and where a symbol of it lay. */
+	/* For an imported trace: the kernel's identity, and the address of one of its symbols. */
 	char build_id[64], text_symbol[64];
 	uint64_t text;
 	struct af_buf reported; /* names of the kernel's that the trace itself has */
@@ -146,7 +146,7 @@ static void symbolizer_kstack(struct symbolizer *b, const struct af_event *ev)
 		af_sym_task_stack(b->task, 0, 0, ev->time_ns, tails[0].data, tails[0].len);
 }
 
-/* Of the facts about a process only its user matters here. */
+/* Only the user of a process matters here. */
 static void symbolizer_process_note(struct symbolizer *b, const struct af_event *ev)
 {
 	struct af_ev_process_note fixed;

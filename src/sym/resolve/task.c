@@ -230,7 +230,7 @@ static int task_address_order(const void *a, const void *b)
 	return x->epoch < y->epoch ? -1 : x->epoch > y->epoch;
 }
 
-/* What may name an address that is in no mapping of @process. */
+/* Modules that may name an address outside of all mappings of @process. */
 static uint32_t task_module_elsewhere(struct af_sym_task *task, uint32_t process)
 {
 	static const char kernel[] = "[kernel]";

@@ -16,7 +16,7 @@
 #include "trace/write/objects.h"
 #include "trace/write/session.h"
 
-/* What a directory is. */
+/* The kind of a directory. */
 enum contents { NOT_OURS, FILE_OF_TRACE, TRACE, OBJECTS, JOB };
 
 /* @s, less @prefix and the digits that have to follow; NULL: it does not begin so. */
@@ -90,7 +90,7 @@ static enum contents kind_in_job(const char *name)
 	return rest && (!*rest || !strcmp(rest, ".old")) ? TRACE : NOT_OURS;
 }
 
-/* What @name in @dirfd, a directory of @kind, is. */
+/* The kind of @name in @dirfd, a directory of @kind. */
 static enum contents kind_of(int dirfd, enum contents kind, const char *name)
 {
 	struct stat st;

@@ -96,7 +96,7 @@ static int read_metadata(struct af_trace *t, const char *dir, struct af_err *err
 	return rc;
 }
 
-/* What is no regular file (objects/ among it) is no stream. */
+/* A stream is a regular file; objects/, for example, is none. */
 static int map_streams(struct af_trace *t, const struct names *n, const char *dir,
                        struct af_err *err)
 {
