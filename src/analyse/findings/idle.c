@@ -206,7 +206,7 @@ static void idle_place(const struct idled *d, struct finding *x, const char *pha
 	x->id = w->name.id;
 }
 
-/* The option that would have recorded it; "" for imported traces and where it was recorded. */
+/* The option that would have recorded it; NULL for imported traces and where it was recorded. */
 static const char *recording_text(const struct findings *s)
 {
 	return s->sampled_here && !findings_table(s, "blocked")

@@ -67,7 +67,9 @@ static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
 	}
 }
 
-/* The slot of a cause in @e; where there are too many, later ones share one. */
+/*
+ * Add the time of a cause to @e; where there are too many causes, later ones are only in the sum.
+ */
 static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                           uint64_t ns)
 {

@@ -119,7 +119,7 @@ static void analysis_work(void *arg, const struct af_work *work)
 	struct analysis *a = arg;
 	struct af_work cut = *work;
 
-	/* Passes that nobody needs do not run, but the sums count everything sampled. */
+	/* Work outside of the query was sampled all the same, so attribution needs it. */
 	if (af_attribution_active(&a->attribution))
 		af_attribution_work(&a->attribution, &a->world, work);
 	if (!af_annotations_inside(&a->world.annotations, work->doing) ||

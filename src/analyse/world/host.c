@@ -54,7 +54,7 @@ static void note_kernel(struct af_map *kernels, uint32_t program, uint32_t kerne
 	*slot = *slot && *slot != kernel ? HOST_KERNELS : kernel;
 }
 
-/* A function that only one kernel calls belongs to it, even if it is a kernel itself. */
+/* Functions called by kernels belong to the kernel, if it can only be one. */
 static void name_kernels(struct af_world *w)
 {
 	struct af_map whole = {0}, part = {0};

@@ -29,7 +29,9 @@ static struct samples_thread *thread_of(struct af_samples *s, const struct af_ev
 	return &s->threads[*slot];
 }
 
-/* Give all kernel parts that wait for this thread one user part; without one, they go alone. */
+/*
+ * Hand over the ticks that wait for this thread, with one user part or, without it, the kernel's.
+ */
 static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {

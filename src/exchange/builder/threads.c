@@ -80,7 +80,7 @@ static void write_edge(struct sweep *s, const struct af_builder_slice *slice)
 	            af_strtab_get(names, slice->correlation), af_strtab_get(names, slice->name));
 }
 
-/* The open call made it; a clone belongs to what the call made. */
+/* The open call made the node; a clone has the stack of its original. */
 static void write_node(struct sweep *s, const struct af_builder_slice *slice)
 {
 	const struct af_builder_graph_node *n = &s->w->builder->graph_nodes[slice->correlation];
