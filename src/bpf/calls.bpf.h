@@ -1,5 +1,5 @@
 /*
- * Who calls a device's API (device_call), at uprobes.
+ * Calls of a device's API, at uprobes (device_call).
  *
  * License of this file: Dual BSD/GPL.
  */

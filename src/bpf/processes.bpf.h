@@ -1,6 +1,5 @@
 /*
- * Whom all this is about: forks, execs, exits and names of threads (on_fork, on_exec, on_exit,
- * on_rename).
+ * Forks, execs, exits and names of threads (on_fork, on_exec, on_exit, on_rename).
  *
  * License of this file: Dual BSD/GPL.
  */

@@ -1,5 +1,6 @@
 /*
- * What runs: samples by the clock of a CPU (cpu_sample) and by a thread's own event (task_sample).
+ * Samples of what runs, by the clock of a CPU (cpu_sample) and by a thread's own event
+ * (task_sample).
  *
  * License of this file: Dual BSD/GPL.
  */

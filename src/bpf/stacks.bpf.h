@@ -1,5 +1,5 @@
 /*
- * Who a task is in the recorder's namespace, and the records that carry its stacks.
+ * Numbers of a task in the recorder's namespace, and the records that carry its stacks.
  *
  * License of this file: Dual BSD/GPL.
  */

@@ -1,5 +1,5 @@
 /*
- * What does not run: threads that block or queue (on_switch), and who wakes them (on_waking).
+ * Threads that do not run: they block or queue (on_switch), and others wake them (on_waking).
  *
  * License of this file: Dual BSD/GPL.
  */

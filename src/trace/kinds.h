@@ -70,7 +70,9 @@ const char *af_enum_name(const struct af_enum_info *e, uint32_t value);
 /* The name of a LOST reason, as in `aflame print`, or "unknown". */
 const char *af_lost_name(uint32_t reason);
 
-/* What a LOST reason, a stop, an op, a cause of UNSAMPLED and so on mean to people, or "unknown".
+/*
+ * The words for people for a LOST reason, a stop, an op, a cause of UNSAMPLED and so on; "unknown"
+ * for others.
  */
 const char *af_lost_text(uint32_t reason);
 const char *af_stop_text(uint32_t stop);

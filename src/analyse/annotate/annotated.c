@@ -53,8 +53,8 @@ static const char *program_source(const struct gathering *g,
 }
 
 /*
- * What samples of @code are counted for: the kernel that has the function within, where the object
- * tells; @offset is an address when the code has no name.
+ * The function that samples of @code are counted for: the kernel that contains it, where the object
+ * shows that; @offset is an address when the code has no name.
  */
 static struct annotated_code code_place(struct gathering *g, const struct af_attributed *at,
                                         const struct af_launch_group *launch_group)

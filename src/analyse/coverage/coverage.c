@@ -20,10 +20,7 @@ bool af_coverage_short(uint64_t used_ns, uint64_t sampled_ns, uint64_t period_ns
 	       (double)missing > 3 * sqrt((double)used_ns * (double)period_ns);
 }
 
-/*
- * What the kernel tells apart into user and kernel time by its ticks is right as far as they are
- * many.
- */
+/* The kernel divides user and kernel time by its ticks, which is right only if there are many. */
 static double split_variance(const struct af_covered *cpu)
 {
 	double used = (double)af_covered_used(cpu);

@@ -27,8 +27,8 @@ struct side {
 };
 
 /*
- * Of n samples of weight w/n each, the sum w has the variance w²/n; of events of all lengths, how
- * many there are being chance, the sum of the squares.
+ * The sum w of n samples of weight w/n each has the variance w²/n. For events of all lengths, whose
+ * number is chance, the variance is the sum of the squares.
  */
 static double side_variance(const struct side *s, uint32_t node)
 {
@@ -123,8 +123,8 @@ static double side_scatter(struct af_difference *d, struct side *s, uint32_t col
 }
 
 /*
- * What a sample counts. Where all of many counts are multiples of a large number, as periods that
- * were added up, it is that.
+ * The weight of one sample. If all of many counts are multiples of a large number, as periods are,
+ * it is that number.
  */
 static uint64_t period_of(const struct af_difference_side *of)
 {

@@ -1,7 +1,6 @@
 /*
- * What the findings stand on: CPU time used that no sample is of, and CPU time that was sampled
- * twice. These come first, and what draws on shares of it, or of device work that is missing, is
- * withheld.
+ * Findings about the data itself: CPU time without samples, and CPU time sampled twice. These come
+ * first. Findings that use shares of such time, or of device work that is missing, are withheld.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 /*
- * What devices waited for, by reason: the view of idle time says it to the nanosecond. Reasons are
- * told apart between a device's first work and its last; before and after that it is one finding.
+ * Findings about waits of devices, by reason, from the view of idle time, which is exact to the
+ * nanosecond. Reasons are separate only between a device's first work and its last; the time before
+ * and the time after are one finding each.
  */
 #include <stdlib.h>
 #include <string.h>

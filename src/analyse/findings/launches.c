@@ -1,5 +1,4 @@
-/* What findings about devices stand on: launches whose work was not seen, and work without times.
- */
+/* Findings about the data of devices: launches whose work was not seen, and work without times. */
 #include "analyse/findings/private.h"
 
 enum { DEVICES_NAMED = 8 };

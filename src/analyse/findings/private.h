@@ -126,8 +126,8 @@ struct findings_where {
 };
 
 /*
- * Who is the nearest caller that has at least half of the stacks with the function of @name, a name
- * of @t? False for nobody.
+ * The nearest caller that has at least half of the stacks with the function of @name, a name of @t.
+ * False if there is none.
  */
 bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
                      struct findings_where *w);

@@ -14,9 +14,9 @@
 #include "analyse/world/waits.h"
 
 /*
- * What a thread did at a place: 0 is being on the CPU, FLAME_DEVICE the same as the device that it
- * works for, FLAME_STATE and a state being off it. FLAME_SUMMED is what another profiler added up,
- * which may be of a device.
+ * State of a thread at a place: 0 is on the CPU, FLAME_DEVICE is on the CPU for a device,
+ * FLAME_STATE plus a state is off it. FLAME_SUMMED is weight that another profiler added up,
+ * possibly of a device.
  */
 #define FLAME_STATE (1u << 31)
 #define FLAME_SUMMED (FLAME_STATE - 2)

@@ -241,8 +241,8 @@ static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tre
 }
 
 /*
- * Who captured a node, beneath who launched its graph: what both stacks begin with, main() and the
- * loop around it all, is there already.
+ * The stack that captured a node, beneath the stack that launched its graph. The part that both
+ * begin with, main() and the loop around it, is there already.
  */
 static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                              uint32_t node, uint32_t launch, uint32_t capture)

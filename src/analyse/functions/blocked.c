@@ -1,6 +1,6 @@
 /*
- * What did threads wait for? The heaviest off-CPU paths as a table: the functions that waited, what
- * the kernel did for them, how often and how long.
+ * The heaviest off-CPU paths as a table: the functions that waited, what the kernel did for them,
+ * how often and how long.
  */
 #include "analyse/functions/blocked_private.h"
 

@@ -46,8 +46,8 @@ static bool top_is_recursive(const struct af_tree *t, uint32_t node)
 }
 
 /*
- * Whose own the weight of @node is. Every off-CPU path ends in the scheduler, so there it is the
- * function of the program that waited, or the kernel's, where there is no program.
+ * The frame that the weight of @node is charged to. Every off-CPU path ends in the scheduler, so
+ * there it is the program's function that waited, or the kernel's where there is no program.
  */
 static uint32_t top_owner(const struct af_tree *t, uint32_t node, bool waiting)
 {

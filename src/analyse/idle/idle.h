@@ -97,8 +97,8 @@ struct idle_gap {
 };
 
 /*
- * What a process calls a device, or a GPU that several of them use, with what all did there: that
- * one's @process and @id are those of who was the last at work.
+ * A device as one process knows it, or a GPU that several processes use, with the work of all.
+ * @process and @id are those of the process that worked last.
  */
 struct idle_device {
 	uint32_t process, id;

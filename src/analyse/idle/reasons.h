@@ -1,6 +1,6 @@
 /*
- * What the view of idle time is made of: when a device was idle, and why. Each phase and reason is
- * a frame of that view, of the name that stands here.
+ * The phases and reasons of the view of idle time: when a device was idle, and why. Each is a frame
+ * of that view, with the name given here.
  */
 #ifndef AF_ANALYSE_IDLE_REASONS_H
 #define AF_ANALYSE_IDLE_REASONS_H

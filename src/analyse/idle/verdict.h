@@ -1,6 +1,6 @@
 /*
- * What holds a device back, in one word and the figures behind it. docs/gpu.md says what each
- * figure is; the thresholds are there too.
+ * The verdict: one word for the bottleneck of a device, and the figures behind it. docs/gpu.md
+ * explains each figure and the thresholds.
  */
 #ifndef AF_ANALYSE_IDLE_VERDICT_H
 #define AF_ANALYSE_IDLE_VERDICT_H

@@ -159,8 +159,8 @@ static uint64_t window_near(const struct attribution_window *win, uint64_t near_
 }
 
 /*
- * What the device says of a window that is cut counts by its time; of its samples only those that
- * are here, as they are cut by what ran.
+ * The device's count for a window that is cut is scaled by time; of its samples only those that are
+ * here count, because they are cut by what ran.
  */
 static void device_window(struct af_sampled_device *d, const struct af_time_range *in,
                           const struct af_ev_gpu_window *win)

@@ -299,8 +299,8 @@ static uint64_t whole_until(uint64_t count, uint64_t parts, uint64_t all, uint32
 }
 
 /*
- * What of the group's counts is the member's, added up by unit in @at: so that of each unit all
- * members have all there is.
+ * The member's part of the group's counts, added up by unit in @at, so that the members together
+ * have the whole of each unit.
  */
 static void spread(const struct attribution_sums *s, const struct sums_member *m,
                    struct af_attributed *at)

@@ -255,8 +255,8 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 }
 
 /*
- * What the kernel saw of a call that libaflame was about to write: where that is here, it tells
- * more, and where it was lost this is as good for the work, by the same id.
+ * The kernel's record of a call that libaflame was about to write. If libaflame's record is here,
+ * it has more; if it was lost, this one serves as well for the work, by the same id.
  */
 static void take_call_seen(struct af_launches *l, const struct af_world *w,
                            const struct af_event *ev)

@@ -58,7 +58,10 @@ const struct af_span *af_spans_has(const struct af_span *spans, uint32_t nr, uin
 	return i < nr && spans[i].start_ns <= at_ns ? &spans[i] : NULL;
 }
 
-/* What of [@from_ns, @to_ns) the first list does not hold; *@next is the first span after from. */
+/*
+ * The part of [@from_ns, @to_ns) that the first list does not hold; *@next is the first span after
+ * from.
+ */
 static uint64_t walk_free(const struct af_spans *s, uint32_t *next, uint64_t from_ns,
                           uint64_t to_ns)
 {

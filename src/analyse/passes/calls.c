@@ -1,7 +1,7 @@
 /*
- * What did the program ask of device APIs, how often and how long did that take? Calls are added up
- * once, for the tables of the report and for the tally. Calls that only the kernel saw have no
- * times; OpenCL's have no events of their own, what was enqueued is counted.
+ * Calls of device APIs: how often, and how long they took. They are added up once, for the tables
+ * of the report and for the tally. Calls that only the kernel saw have no times; OpenCL's calls
+ * have no events of their own, so its enqueued work is counted.
  */
 #include "analyse/passes/calls.h"
 

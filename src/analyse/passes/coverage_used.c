@@ -201,8 +201,8 @@ static bool share_out(struct used_maker *m, const struct used_row *up, uint64_t 
 }
 
 /*
- * What the children of @row used, by its own account, and nobody has yet. A little is what they
- * used after they had reported their use: 10 ms of each, and a twentieth.
+ * The CPU time that the children of @row used, by its own account, and that no process has yet.
+ * Their use after they had reported it is small: 10 ms each, and a twentieth.
  */
 static void rest_share(struct used_maker *m, uint32_t row)
 {

@@ -1,6 +1,6 @@
 /*
- * What did the devices do? Two tables: kernels and copies, each with how often, how long and on
- * which device; and how much of the run each device was busy, on whose clock gaps are exact.
+ * The work of devices in two tables: kernels and copies, each with how often, how long and on which
+ * device; and how much of the run each device was busy. Gaps are exact on the device's clock.
  */
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,6 @@
 /*
- * What was this run? Its facts, what was lost, what recording cost. Every figure here can be
- * checked against another tool.
+ * The facts of the run, what was lost, and what recording cost. Every figure here can be checked
+ * against another tool.
  */
 #include <inttypes.h>
 #include <stdlib.h>

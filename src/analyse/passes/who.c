@@ -1,7 +1,4 @@
-/*
- * Who was there? The processes as a family with what each used, and the threads with what samples
- * and waits say of them.
- */
+/* The processes as a family, with what each used, and the threads with their samples and waits. */
 #include <stdlib.h>
 
 #include "analyse/pass/pass.h"

@@ -109,7 +109,8 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	uint64_t busy_ns = af_work_busy_ns(&placed);
 	uint64_t start_ns = since(w, placed.start_ns);
 	/*
-	 * What is cut at an edge was so by its device's clock: of this one it may begin 1 ns early.
+	 * Work is cut at an edge by its device's clock: by the trace's clock it may begin 1 ns
+	 * early.
 	 */
 	uint64_t end_ns =
 	    w->time_range.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);

@@ -34,8 +34,8 @@ static uint32_t pid_of(const struct af_timeline *t, uint32_t process)
 }
 
 /*
- * What a pid ran one after another (exec) is one process to viewers, which knows each thread by its
- * number: it goes by what it ran last.
+ * Viewers see the programs that a pid ran one after another (exec) as one process, and know each
+ * thread by its number: the process is named after the last program.
  */
 static uint32_t last_image(struct af_timeline *t, uint32_t process)
 {

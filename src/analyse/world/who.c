@@ -86,8 +86,8 @@ void world_learn_process(struct af_world *w, const struct af_event *ev)
 }
 
 /*
- * Who has looked when it was over knows best; then the process itself; then wait4, though in older
- * traces that includes children; then /proc.
+ * Sources of a process's CPU time, best first: whoever looked when it was over; the process itself;
+ * wait4, which in older traces includes children; /proc.
  */
 static uint32_t usage_rank(uint32_t source)
 {

@@ -25,8 +25,8 @@ enum af_preload {
 };
 
 /*
- * What happens to a 64-bit library for glibc named by LD_PRELOAD when the ELF file @path is run
- * (System V ABI: the class, the machine and PT_INTERP tell which loader loads it).
+ * The fate of a 64-bit glibc library named by LD_PRELOAD when the ELF file @path is run (System V
+ * ABI: the class, the machine and PT_INTERP decide which loader loads it).
  */
 enum af_preload af_program_preload(const char *path);
 

@@ -28,8 +28,8 @@ struct af_used_threads {
 };
 
 /*
- * Of all CPUs since the machine started, in ticks: time that was used, and time that the machine's
- * own host took away (steal).
+ * Sums over all CPUs since the machine started, in ticks: time that was used, and time that the
+ * machine's own host took away (steal).
  */
 struct af_used_machine {
 	uint64_t busy, stolen;

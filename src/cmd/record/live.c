@@ -35,7 +35,7 @@ enum {
 	LIVE_LEAST_ROWS = 3 * LIVE_ROWS, /* of a terminal, for the program to have most of it */
 };
 
-/* What the line shows, and what it showed before. */
+/* The figures in the line now, and those before. */
 struct live {
 	struct af_watch watch;
 	struct af_keys before; /* function → self time at the last look */

@@ -57,7 +57,8 @@ static void rank_note(struct rank *r, const char *key, const char *value)
 static void rank_end(struct rank *r, const struct af_ev_process_end *end)
 {
 	/*
-	 * Of the program alone the recorder knows both; older traces have WAIT, with its children.
+	 * Only for the program does the recorder know both; older traces have WAIT, with its
+	 * children.
 	 */
 	if (end->source != AF_USAGE_WAIT && (end->source != AF_USAGE_ENDED || end->status == -1))
 		return;

@@ -1,7 +1,7 @@
 /*
- * What of processes that are over is given back while recording goes on: of a whole machine, for
+ * Frees the state of processes that are over while recording goes on: on a whole machine, for
  * weeks, there are millions. A process is forgotten when all records of its time have been written
- * and nobody that it forked needs its code or its pid any more.
+ * and no process that it forked needs its code or its pid any more.
  */
 #include <stdlib.h>
 

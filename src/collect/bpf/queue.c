@@ -75,8 +75,8 @@ static bool is_program(const struct af_bpf *b, const struct bpf_image *i)
 }
 
 /*
- * What a record is about. The moments between our fork and the exec of the program are the
- * program's: there is no process that it was forked from.
+ * The process image that a record is about. The moments between our fork and the exec of the
+ * program count as the program's: there is no process that it was forked from.
  */
 static struct bpf_image *image_of(struct af_bpf *b, const struct af_bpf_head *h)
 {

@@ -1,7 +1,7 @@
 /*
- * What processes used while they were watched. Of one that was there before us it is the
- * difference: what the kernel tells at its end, or /proc when recording ends, less what it had used
- * when we came. /proc counts in ticks of 10 ms.
+ * The CPU time that processes used while they were watched. For one that was there before us it is
+ * a difference: the kernel's figure at its end, or /proc's when recording ends, less what it had
+ * used when we came. /proc counts in ticks of 10 ms.
  */
 #include <dirent.h>
 #include <stdlib.h>

@@ -153,8 +153,10 @@ static bool recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 	return true;
 }
 
-/* What is finished here is cut and written to: never where others may have put links to files of
- * ours. */
+/*
+ * Finishing a trace cuts and writes files, so never in a directory where others may have put links
+ * to files of ours.
+ */
 static bool dir_is_ours(int dir_fd)
 {
 	struct stat st;

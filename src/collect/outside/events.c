@@ -13,8 +13,8 @@
 #include "base/arena.h"
 
 /*
- * Of data, for each CPU; a power of two. Users may lock perf_event_mlock_kb (516) for each CPU
- * without asking for more.
+ * Size of the data for each CPU; a power of two. Users may lock perf_event_mlock_kb (516) for each
+ * CPU without asking for more.
  */
 enum { RING_BYTES = 256 << 10 };
 

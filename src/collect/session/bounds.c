@@ -79,8 +79,8 @@ void af_bounds_stop(struct af_recording *r, const char *why)
 }
 
 /*
- * What devices did until now is handed over within AF_SESSION_FLUSH_MS, and a little later what was
- * running. Meanwhile nothing new is recorded.
+ * Finished work of devices is handed over within AF_SESSION_FLUSH_MS, and work that was running a
+ * little later. Meanwhile nothing new is recorded.
  */
 static void bounds_last(struct af_recording *r, uint64_t now, const char *why)
 {
@@ -108,8 +108,8 @@ uint64_t af_bounds_bytes(const struct af_recording *r)
 }
 
 /*
- * What the trace will be when nothing more is recorded, but for names: the rings are still to be
- * written, and a thread's may hold little for a long time.
+ * The trace's size when nothing more is recorded, without names: the rings are still to be written,
+ * and a thread's may hold little for a long time.
  */
 static uint64_t bytes_to_come(const struct af_recording *r)
 {

@@ -31,7 +31,8 @@ struct af_client {
 	struct af_used children;
 	struct af_used_threads threads; /* as far as their numbers are the same there and here */
 	/*
-	 * Of debugger.c: is one attached, is the event off because of it, and user_ns when it came.
+	 * For debugger.c: is one attached, is the event off because of it, and user_ns when it
+	 * came.
 	 */
 	bool debugged, held;
 	uint64_t debugged_user_ns;

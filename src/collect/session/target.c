@@ -29,9 +29,9 @@ enum {
 };
 
 /*
- * What the recorder changes of itself and the program must find as it was: a shell that ignores
- * SIGCHLD would have the program's status thrown away; thousands of processes leave two
- * descriptors each.
+ * State of the recorder that it changes, and that the program must find as it was: a shell that
+ * ignores SIGCHLD would lose the program's status; thousands of processes leave two descriptors
+ * each.
  */
 struct inherited {
 	struct sigaction child;
@@ -210,8 +210,8 @@ static uint64_t less(uint64_t ns, uint64_t part_ns)
 }
 
 /*
- * What wait4 says of the child is of all that it waited for, too: of itself alone its clocks tell
- * until then.
+ * wait4 counts for the child everything that it waited for, too; until then its clocks give its own
+ * part.
  */
 static void child_write_usage(struct af_recording *r, uint32_t process, struct af_used own,
                               const struct rusage *used)
@@ -252,8 +252,8 @@ static bool child_reap(struct af_recording *r)
 }
 
 /*
- * What came from the terminal has reached the program too, as it is in the same foreground group,
- * and so has what somebody sent to the group; what was sent to us alone is passed on.
+ * A signal from the terminal, or sent to the group, has reached the program too, because it is in
+ * the same foreground group; a signal sent to us alone is passed on.
  */
 static bool signal_has_reached(const struct af_recording *r, struct af_group *group,
                                const struct signalfd_siginfo *s)

@@ -62,8 +62,10 @@ static void take_nvtx(struct import_nsys *in, const struct sqlite_rows *rows)
 	if (type != NVTX_PUSH_POP && type != NVTX_START_END && type != NVTX_MARK)
 		return;
 	s.name = nvtx_text(in, rows);
-	/* What a mark without a text would tell is in a payload: a Python stack, which the export
-	 * leaves out. */
+	/*
+	 * A mark without a text has its data in a payload, a Python stack, which the export leaves
+	 * out.
+	 */
 	if (!sqlite_has(rows, NVTX_THREAD) || (type == NVTX_MARK && !s.name)) {
 		in->builder->unused[AF_BUILDER_FIELDS_UNUSED]++;
 		return;

@@ -35,7 +35,7 @@ enum { IMPORT_VALUE_TYPES = 64 };
 void import_weight_of(struct import_value_type *t);
 
 /*
- * Of @nr types keep at most one of each weight: the one called @preferred, else one of the same
+ * Keep at most one of each weight of the @nr types: the one called @preferred, else one of the same
  * family ("inuse_space" has "inuse_objects"), else the last. A note of @d tells which were taken as
  * what, and which were not. Returns the number of those that were not. With @sum, types of one kind
  * add up, because a stack has only one of them; but of samples, which are of CPUs or of devices,

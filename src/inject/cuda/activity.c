@@ -19,8 +19,10 @@ enum {
 	BUFFER_BYTES = 256 << 10,
 	BUFFERS_MAX = 192,
 	BUFFERS_READY = 8, /* made before the first launch */
-	/* What CUPTI keeps of a device's stamps until it has read them: 100,000 each, in 3 MB of
-	 * the device's memory. It begins with 3; its own limit is 250. */
+	/*
+	 * Room for a device's stamps until CUPTI has read them: 100,000 each, in 3 MB of the
+	 * device's memory. It begins with 3; its own limit is 250.
+	 */
 	DEVICE_BUFFERS_MAX = 64,
 	RECORD_BYTES = 200, /* about, for counting what was thrown away */
 	KERNEL_NAME_BYTES = 60000,
@@ -390,9 +392,9 @@ void af_cuda_activity_stop(void)
 }
 
 /*
- * What a CUPTI refuses stays as it is. Stamps in pinned memory of the host would make one launch of
- * a hundred cheaper still, but each kernel of a busy device dearer (H200: a step +1.2 % in place of
- * +0.7).
+ * Settings that CUPTI refuses stay as they are. Stamps in pinned memory of the host would make one
+ * launch of a hundred cheaper still, but each kernel of a busy device dearer (H200: a step +1.2 %
+ * in place of +0.7).
  */
 static void attributes_set(void)
 {

@@ -73,8 +73,8 @@ void af_rest_sampled(uint64_t weight_ns)
 }
 
 /*
- * Of one thread the kernel knows the two parts by its ticks alone, and a short one has none. Of the
- * process there are enough.
+ * For one thread the kernel knows the two parts by its ticks alone, and a short thread has none.
+ * For the process there are enough ticks.
  */
 static uint64_t part_in_user_mode(uint64_t ns)
 {

@@ -35,8 +35,8 @@ enum { SHARED_ENDING = 4 };
 static void (*volatile ending)(void);
 
 /*
- * Of alternate stacks with less there is no room for a second signal frame (up to 3.5 KiB with
- * AVX-512, 11 with AMX) and a walk on top of the program's handler.
+ * Smaller alternate stacks have no room for a second signal frame (up to 3.5 KiB with AVX-512, 11
+ * with AMX) and a walk on top of the program's handler.
  */
 enum { ALTERNATE_LEAST = 32 << 10 };
 
@@ -74,8 +74,8 @@ static __typeof__(&sigaction) libc_sigaction(void)
 }
 
 /*
- * What is ours is nobody's between us and the kernel: TSan's runtime would put a sample off until
- * the program calls something.
+ * Our signals bypass wrappers of sigaction(): TSan's runtime would put a sample off until the
+ * program calls something.
  */
 static int call_real(int signo, const struct sigaction *act, struct sigaction *old)
 {

@@ -71,8 +71,8 @@ static bool attr_mask(const pthread_attr_t *attr, sigset_t *mask)
 }
 
 /*
- * What the new thread begins with. One with a small stack may block signals because it has no room
- * for them.
+ * The start routine of a new thread. A thread with a small stack may block signals because it has
+ * no room for them.
  */
 static struct af_mask_wish wish_for(const pthread_attr_t *attr)
 {

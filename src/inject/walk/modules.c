@@ -177,7 +177,7 @@ static bool module_by_loader(struct af_module *m, uint64_t pc)
 
 	if (modules.find_object((void *)pc, &o))
 		return false;
-	/* Of an executable with gaps between its segments only the one with @pc is reported. */
+	/* If an executable has gaps between its segments, only the segment with @pc is reported. */
 	if (!modules_from_image(m, (uint64_t)o.map_start, pc) &&
 	    !modules_from_image(m, modules.exe_header, pc))
 		return false;

@@ -79,8 +79,8 @@ static uint64_t *column_new(const struct walk *k, uint32_t w, uint64_t scale)
 }
 
 /*
- * What another column lets expect of this one: as much for each of its units as of late. The page
- * computes the same doubles, so the difference is all that it needs.
+ * The value that another column predicts for this one: as much for each of its units as of late.
+ * The page computes the same doubles, so it needs the difference alone.
  */
 struct ratio {
 	double of, by; /* sums in which what was a while ago fades */

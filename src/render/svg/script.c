@@ -1,5 +1,5 @@
 /*
- * What the script needs to know: exact places of the frames (pixels in the document are rounded),
+ * The data that the script needs: exact places of the frames (pixels in the document are rounded),
  * and, for small trees, the reversed tree as columns. Larger trees are left without the reverse
  * button rather than doubled: SVG_REVERSE_NODES is about what adds 1 MB.
  */

@@ -38,9 +38,9 @@ void af_label_xml(struct af_buf *b, const char *s, size_t len);
 const char *af_label_text(const struct af_tree *t, uint32_t node, size_t *len);
 
 /*
- * What files about frames (palettes, attributes) call a frame: text and suffix as folded text has
- * them, `<>` as `()` the way flamegraph.pl shows them, `;` as `:`, a control character as a space.
- * A key of a key is the same key. "" is the root.
+ * The name of a frame in files about frames (palettes, attributes): text and suffix as folded text
+ * has them, `<>` as `()` the way flamegraph.pl shows them, `;` as `:`, a control character as a
+ * space. A key of a key is the same key. "" is the root.
  */
 void af_label_key(struct af_buf *b, const char *text, size_t len, enum af_frame frame);
 

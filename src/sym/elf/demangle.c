@@ -68,8 +68,8 @@ size_t af_sym_cut(char *text, size_t len, size_t most)
 }
 
 /*
- * What nvcc puts around what is static in a file of device code is no name that anybody gave:
- * "_INTERNAL_0a96884c_6_app_cu_k1::".
+ * The prefix that nvcc puts before static names of a file of device code is no name that anybody
+ * gave: "_INTERNAL_0a96884c_6_app_cu_k1::".
  */
 static size_t demangle_internal(char *text, size_t len)
 {

@@ -22,8 +22,10 @@ struct af_jitdump {
 	/* Code that lay in [start, end) from from_ns until till_ns; by start. */
 	struct af_jitdump_code {
 		uint64_t start, end, from_ns, till_ns;
-		/* Of the entries of the subtree: greatest end, earliest time, latest, greatest
-		 * order. */
+		/*
+		 * Over the entries of the subtree: greatest end, earliest time, latest, greatest
+		 * order.
+		 */
 		uint64_t below, earliest, latest;
 		uint32_t newest;
 		uint64_t index;  /* unique name of the code in the file */

@@ -275,8 +275,8 @@ static bool task_is_only(const struct af_sym_task *task, uint32_t first, uint32_
 }
 
 /*
- * What a process that samples itself did not know to be mapped the recorder may have seen. It
- * counts generations in its own way, so that is believed only where nothing else ever lay.
+ * The recorder may have seen a mapping that a process that samples itself did not know. It counts
+ * epochs in its own way, so its mapping is believed only where nothing else ever lay.
  */
 static void task_address_seen(struct af_sym_task *task, struct task_address *addresses, size_t nr,
                               uint32_t first)
