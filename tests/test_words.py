@@ -36,9 +36,11 @@ OLD = [
     ("a document", "docs/a.md", "The door is closed.", "control socket"),
     ("a page's script", "viewer/a.js", "// the baked names", "symbolize"),
     ("a test in Python", "tests/live/a.py", "said = output()", "reported"),
+    ("a comment without a subject", "src/sym/a.c", "/* What is left goes to the root. */", "a subject"),
     ("a name of one room", "src/analyse/a.c", "\tstruct af_query asked;", "query"),
 ]
 NEW = [
+    ("a comment that asks", "src/sym/a.c", "/* What is left? */"),
     ("a longer word", "src/render/a.c", "int indoor, baker, outside;"),
     ("a name that is right elsewhere", "src/inject/a.c", "\tbool asked;"),
     ("English in a comment", "src/analyse/a.c", "/* Within a second, the shape of the facts does not change. */"),

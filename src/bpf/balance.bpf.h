@@ -44,9 +44,9 @@ static __always_inline __u64 cpu_time(void)
 }
 
 /*
- * Of the thread that runs, since its process is sampled as @c says (NULL: by the clock of the CPU).
- * One of which nothing is remembered, and which is not new, is held to account from now on. One
- * that has just executed another program has the samples that it had before.
+ * The account of the running thread, since its process is sampled as @c says (NULL: by the clock of
+ * the CPU). A thread of which nothing is remembered, and which is not new, is held to account from
+ * now on. One that has just executed another program has the samples that it had before.
  */
 static __always_inline struct balance *balance_of(const struct af_bpf_covered *c)
 {
@@ -138,7 +138,7 @@ static __always_inline _Bool lacks_sample(const struct af_bpf_covered *c, struct
 }
 
 /*
- * What a thread does between two waits its event may miss: it is stopped and set again at each
+ * The event of a thread may miss CPU time between two waits: it is stopped and set again at each
  * switch, and between two of one program the kernel swaps it with that of a thread that then ends,
  * with what was left of its period (perf_event_context_sched_out()). The clock of the CPU has as
  * many ticks as the events, but for a few by chance: while a process has fewer than these from its

@@ -46,7 +46,8 @@ struct af_coverage_row {
 	bool over;
 	uint32_t cause; /* enum af_unsampled; 0: not known, or nothing is missing */
 	/*
-	 * Of the cause: number of threads or samples, and the time that it explains; 0: not known
+	 * About the cause: number of threads or samples, and the time that it explains; 0: not
+	 * known
 	 */
 	uint64_t count, cpu_ns;
 	const char *name, *text; /* "xz", "xz [4711]"; live as long as the facts */

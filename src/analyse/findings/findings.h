@@ -1,5 +1,5 @@
 /*
- * What stands out in a run: one table, `findings`, made of what the other analyses have counted
+ * The main findings of a run: one table, `findings`, made of what the other analyses have counted
  * already, the one that concerns most time first. Nothing is read again and nothing is guessed: a
  * row says what was measured, then what usually helps, and names the report that has the same
  * numbers. docs/report.md says what each kind means.

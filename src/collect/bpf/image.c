@@ -88,8 +88,8 @@ static void image_read_user(struct bpf_image *i)
 }
 
 /*
- * Of the process's places in the trees of cgroups(7), take one that is a container's, else that of
- * version 2, else the first.
+ * Among the process's places in the trees of cgroups(7), take one that is a container's, else that
+ * of version 2, else the first.
  */
 static void image_read_cgroup(struct af_bpf *b, struct bpf_image *i)
 {

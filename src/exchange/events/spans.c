@@ -37,7 +37,7 @@ static int span_order(const void *a, const void *b)
 	return (x->order > y->order) - (x->order < y->order);
 }
 
-/* Of two slices at one time, the first in the file contains the other. */
+/* If two slices are at one time, the first in the file contains the other. */
 static void span_put(const struct import_spans *all, struct af_builder *d,
                      const struct import_span *s, uint64_t end_ns)
 {

@@ -23,10 +23,10 @@ void af_callpath_forget(struct af_callpaths *p)
 }
 
 /*
- * Of @nr words, by pairs whose products do not wait for one another: this is a hot path. Each word
- * has a secret of its own, and these are so far apart that no two addresses can change places (with
- * secrets that differed in few bits, a function that called itself from two places had stacks of
- * one hash).
+ * A hash of @nr words, by pairs whose products do not wait for one another: this is a hot path.
+ * Each word has a secret of its own, and these are so far apart that no two addresses can change
+ * places (with secrets that differed in few bits, a function that called itself from two places had
+ * stacks of one hash).
  */
 static uint64_t hash_words(const uint64_t *w, uint32_t nr, uint32_t stop)
 {

@@ -1,5 +1,5 @@
 /*
- * What the program says of itself by NVTX (NVIDIA Tools Extension, version 3: nvtxTypes.h declares
+ * The program's own annotations by NVTX (NVIDIA Tools Extension, version 3: nvtxTypes.h declares
  * the tables): ranges and marks become RANGE events. The program's first NVTX call loads the
  * library named in NVTX_INJECTION64_PATH and lets it put its own functions into the tables; those
  * that are left out do nothing, as without a tool. NVTX 1 and 2 do not exist in 64-bit programs of

@@ -1,5 +1,5 @@
 /*
- * What a driver for the host's processors makes of kernels: shared objects that it loads. They are
+ * Kernels as a driver for the host's processors makes them: shared objects that it loads. They are
  * files in a cache, and looked at when recording ends; but where the cache is off (PoCL:
  * POCL_KERNEL_CACHE=0) a file goes with its program, so what was sampled of it is kept before that.
  */

@@ -75,8 +75,8 @@ int af_py_codes_open(void)
 }
 
 /*
- * What tells a code object from all others, also from the next one at its address. From 3.12 on
- * each has a version of its own. Before, it is made of what is shown of it: the first line, the
+ * The identity of a code object among all others, also from the next one at its address. From 3.12
+ * on each has a version of its own. Before, it is made of what is shown of it: the first line, the
  * pointers to its names and line table, and because these may come back when source is compiled
  * again and again (a prompt, exec), of the hash of its name, and the length and the beginning of
  * the line table. All of it are addresses and numbers of the interpreter's own: no input to the

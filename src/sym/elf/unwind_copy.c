@@ -181,7 +181,7 @@ static enum af_stop frame_doubt(const struct frame *f, const struct af_unwind_co
 }
 
 /*
- * What tells of @f. Its pc may be behind all that a table covers where the kernel was asked for
+ * The rules for @f. Its pc may be behind all that a table covers where the kernel was asked for
  * something by the last instruction.
  */
 static const struct af_frame_rule *frame_rule(const struct frame *f,
