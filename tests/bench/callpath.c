@@ -30,7 +30,7 @@ static uint64_t tsc(void)
 }
 
 /* What af_thread_callpath() does when there is nothing to replay. */
-static void walk_callpath(struct af_thread *t, const struct af_regs *regs)
+static void walk_callpath(struct af_thread_context *t, const struct af_regs *regs)
 {
 	struct af_capture *c = &t->hook;
 
@@ -48,7 +48,7 @@ __attribute__((noinline)) static void hook(struct chain *chain)
 
 	AF_REGS_CALLER(&regs);
 	uint64_t begin = tsc();
-	struct af_thread *t = af_thread_enter();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 	if (warm_walk)

@@ -5,7 +5,7 @@
  *	symbols names FILE <PCS		print "FUNCTION\nFILE:LINE" for each, innermost, as
  *					addr2line -fC
  *	symbols time FILE <PCS		print times, in CPU time
- *	symbols job NR FILE...		symbolization: NR addresses of all FILEs together, from
+ *	symbols task NR FILE...		symbolization: NR addresses of all FILEs together, from
  *					looking up to the bytes of a trace; CPU time and memory
  */
 #include <stdio.h>
@@ -195,7 +195,7 @@ static int print_times(const char *path, const uint64_t *pcs, size_t nr)
 }
 
 /* What a trace would say of @file, mapped at its place in a process; every address in a stack. */
-static void job_add(struct af_sym_job *job, uint32_t nr, uint32_t place, const char *file)
+static void task_add(struct af_sym_task *task, uint32_t nr, uint32_t place, const char *file)
 {
 	struct code code;
 
@@ -204,10 +204,10 @@ static void job_add(struct af_sym_job *job, uint32_t nr, uint32_t place, const c
 	struct af_ev_mapping at = {.start = (uint64_t)(place + 1) << 40,
 	                           .end = (uint64_t)(place + 2) << 40};
 	at.bias = at.start - (code.low & ~0xfffull);
-	af_sym_job_mapping(job, 1, &at, NULL, 0, file, strlen(file));
+	af_sym_task_mapping(task, 1, &at, NULL, 0, file, strlen(file));
 	while (nr-- > 0) {
 		uint64_t pc = code_next(&code) + at.bias;
-		af_sym_job_stack(job, 1, 0, 0, (const uint8_t *)&pc, 1);
+		af_sym_task_stack(task, 1, 0, 0, (const uint8_t *)&pc, 1);
 	}
 	code_close(&code);
 }
@@ -222,25 +222,25 @@ static long peak_mib(void)
 static int print_job(uint32_t nr, int nr_files, char **files)
 {
 	struct af_search_paths search_paths = {.cache = getenv("SYMBOLS_CACHE") != NULL};
-	struct af_sym_job *job = af_sym_job_open();
+	struct af_sym_task *task = af_sym_task_open();
 	struct af_stream stream;
 
 	for (int i = 0; i < nr_files; i++)
-		job_add(job, nr / (uint32_t)nr_files, (uint32_t)i, files[i]);
+		task_add(task, nr / (uint32_t)nr_files, (uint32_t)i, files[i]);
 	long before = peak_mib();
 	double start = now_ms();
-	af_sym_job_run(job, &search_paths, NULL, NULL);
+	af_sym_task_run(task, &search_paths, NULL, NULL);
 	double named = now_ms();
 	if (af_stream_open_file(&stream, memfd_create("symbols", 0), 1, 0))
 		return 1;
-	af_sym_job_write(job, &stream, 1);
+	af_sym_task_write(task, &stream, 1);
 	double written = now_ms();
 	printf("  symbolization of %llu addresses in %d files: named in %.2f s, written in %.2f s "
 	       "of CPU "
 	       "time, %ld MiB at most (%ld before)\n",
-	       (unsigned long long)af_sym_job_nr(job), nr_files, (named - start) / 1e3,
+	       (unsigned long long)af_sym_task_nr(task), nr_files, (named - start) / 1e3,
 	       (written - named) / 1e3, peak_mib(), before);
-	af_sym_job_close(job);
+	af_sym_task_close(task);
 	return af_stream_close(&stream) != 0;
 }
 
@@ -250,14 +250,14 @@ int main(int argc, char **argv)
 
 	if (argc == 4 && !strcmp(argv[1], "pcs"))
 		return print_pcs(argv[2], (unsigned)strtoul(argv[3], NULL, 10));
-	if (argc >= 4 && !strcmp(argv[1], "job"))
+	if (argc >= 4 && !strcmp(argv[1], "task"))
 		return print_job((uint32_t)strtoul(argv[2], NULL, 10), argc - 3, argv + 3);
 	size_t nr = argc == 3 ? read_pcs(pcs) : 0;
 	if (nr && !strcmp(argv[1], "names"))
 		return print_names(argv[2], pcs, nr);
 	if (nr && !strcmp(argv[1], "time"))
 		return print_times(argv[2], pcs, nr);
-	fputs("usage: symbols pcs FILE NR | names FILE <PCS | time FILE <PCS | job NR FILE...\n",
+	fputs("usage: symbols pcs FILE NR | names FILE <PCS | time FILE <PCS | task NR FILE...\n",
 	      stderr);
 	return 2;
 }
