@@ -1,5 +1,5 @@
 /*
- * aflame print: every event of a trace, a line each. Damage is told on standard error and does not
+ * aflame print: every event of a trace, a line each. Damage goes to standard error and does not
  * fail the command while anything could be read: what is left of a trace is worth having.
  */
 #include <errno.h>
