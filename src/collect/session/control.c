@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/system/clock.h"
 #include "collect/session/session.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 /* What stands before the words that others wait for, which change too often to be held against. */
 enum { OWN_BYTES = offsetof(struct af_session, sampled) };

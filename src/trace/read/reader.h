@@ -12,8 +12,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
 #include "trace/kinds.h"
+#include "trace/layout.h"
 #include "trace/metadata.h"
 
 struct af_err;
