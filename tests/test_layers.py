@@ -57,6 +57,12 @@ def _():
     equal(lines[1:], ["# src/sym/cellar/b.c: its folder is not a room of tests/layers"], "what it says")
 
 
+@case("a public header that includes one of src is named")
+def _():
+    status, lines = layers(**{"..__include__aflame__a": '#include "base/buf.h"\n', "base__b": '#include "aflame/error.h"\n'})
+    equal((status, lines[1:]), (1, ["# include/aflame/a.c:1: aflame may not include base"]), "what it says")
+
+
 @case("a line that names a room below it, a circle, is named")
 def _():
     with open(os.path.join(HERE, "layers"), encoding="utf-8") as script:

@@ -1,10 +1,10 @@
 /*
- * The event table: every kind of record a trace can hold, once. From it come the enum, the packed
- * structs, the CTF metadata (metadata.c), the checked decoder (decode.c), `aflame print` and
- * docs/format.md. Numbers are on disk: add at the end, never reuse or reorder; a changed meaning
- * is a new kind.
+ * The event table: every kind of record a trace can hold, once. From it come the enum, the structs
+ * below, the packed structs (src/trace/layout.h), the CTF metadata (metadata.c), the checked
+ * decoder (decode.c), `aflame print` and docs/format.md. Numbers are on disk: add at the end, never
+ * reuse or reorder; a changed meaning is a new kind.
  *
- * On disk an event is a struct af_event_header, the kind's fixed fields (packed, little-endian),
+ * On disk an event is a header (kind, size, time), the kind's fixed fields (packed, little-endian),
  * then its tail fields in order: STR is a NUL-terminated string, SEQ is a u32 count and that many
  * elements. `size` covers all of it, so a reader skips kinds it does not know.
  *
@@ -19,6 +19,7 @@
 #ifndef AFLAME_EVENT_H
 #define AFLAME_EVENT_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #define AF_LOST_FIELDS(F)                                                                          \
@@ -457,6 +458,46 @@ enum af_kind {
 enum {
 	AF_KIND_MAX = 64 /* room in a pass's mask of wanted kinds */
 };
+
+/*
+ * A field of several values. The bytes lie in the mapped stream, unaligned: read one value with
+ * af_seq_at(). They stay valid until af_trace_close().
+ */
+struct af_seq {
+	const uint8_t *data;
+	uint32_t nr;   /* values */
+	uint32_t size; /* bytes of a value: 1, 4 or 8 */
+};
+
+/* Types of members: those of the table, without the ones that only exist on disk. */
+typedef uint8_t af_field_u8;
+typedef uint16_t af_field_u16;
+typedef uint32_t af_field_u24;
+typedef uint32_t af_field_u32;
+typedef uint64_t af_field_u64;
+typedef uint64_t af_field_x64;
+typedef int32_t af_field_i32;
+typedef int64_t af_field_i64;
+
+/*
+ * struct af_event_sample and so on: all fields of a kind, in the order of the table.
+ * af_event_as_sample() of aflame/trace.h fills it. A string is NUL-terminated and stays valid until
+ * af_trace_close(); it is what the program gave, so UTF-8 is not promised.
+ */
+#define AF_MEMBER_FIX(type, name) af_field_##type name;
+#define AF_MEMBER_STR(type, name) const char *name;
+#define AF_MEMBER_SEQ(type, name) struct af_seq name;
+#define AF_MEMBER(class, type, name, meaning) AF_MEMBER_##class(type, name)
+#define AF_K(number, NAME, name, meaning)                                                          \
+	struct af_event_##name {                                                                   \
+		AF_##NAME##_FIELDS(AF_MEMBER)                                                      \
+	};
+AF_KINDS(AF_K)
+#undef AF_K
+#undef AF_MEMBER
+#undef AF_MEMBER_FIX
+#undef AF_MEMBER_STR
+#undef AF_MEMBER_SEQ
 
 /* Reasons of a LOST event. On disk. */
 #define AF_LOSTS(L)                                                                                \
