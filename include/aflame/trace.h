@@ -15,13 +15,12 @@
  * sequences point into mapped files and stay valid until af_trace_close(). If a file is truncated
  * while it is mapped, the lost part reads as zeros: for that the library installs a handler of
  * SIGBUS, which passes every other SIGBUS on to the handler before it. If memory runs out, the
- * library calls abort().
+ * library writes a line to standard error and calls abort().
  *
  * Stable, as long as AF_TRACE_LIBRARY_MAJOR stays: all prototypes and structs in here, the number,
  * name and fields of each kind in aflame/event.h. A later version may add functions, kinds, values
- * of enumerations, and members at the end of struct af_trace_damage. Texts for people (messages,
- * meanings) may change. While the major version is 0, a minor version may break these rules; the
- * library's soname then changes with it.
+ * of enumerations, and members at the end of struct af_trace_damage; the minor number then grows.
+ * Texts for people (messages, meanings) may change. The soname has the major number.
  */
 #ifndef AFLAME_TRACE_H
 #define AFLAME_TRACE_H
@@ -80,8 +79,8 @@ struct af_trace_damage {
  * Open the trace directory @dir. Returns 0 and the trace in *@t, or -errno and a message in @err
  * (which may be NULL) that names the cause: @dir is not a trace, is a CTF trace of another program,
  * is of a newer version (by the metadata's env), or its recording has not yet written the metadata.
- * Only reads: an unfinished trace is read as far as it is on disk. @wanted is a mask of AF_WANTED();
- * other kinds are skipped cheaply. 0 means all kinds, unknown ones included.
+ * Only reads: an unfinished trace is read as far as it is on disk. @wanted is a mask of
+ * AF_WANTED(); other kinds are skipped cheaply. 0 means all kinds, unknown ones included.
  */
 int af_trace_open(struct af_trace **t, const char *dir, uint64_t wanted, struct af_err *err);
 
@@ -188,13 +187,14 @@ const char *af_kind_name(uint16_t kind);
 uint16_t af_kind_find(const char *name);
 
 /*
- * What an event refers to. The first call of one of the functions below reads all definitions of
- * the trace, whatever @wanted was, and keeps 72 bytes for each.
+ * Look-ups. The first call of one of the functions below reads all definitions of the trace,
+ * whatever @wanted was, and keeps 72 bytes for each.
  *
- * Find the definition of @id that holds for the event @by: an event of @kind (AF_KIND_CALLPATH,
- * STACK, PY_STACK, KSTACK, STRING, DESCRIPTOR, LAUNCH_CONFIG of the same stream; DEVICE, QUEUE,
- * PROGRAM, KERNEL, PY_CODE, FUNCTION, GRAPH_NODE, STALL, CODE, GPU_WINDOW of the same process), the
- * last one that is not later than @by. False when the trace has none, or @kind defines nothing.
+ * Find the definition of @id that holds for the event @by: the last event of @kind that is not
+ * later than @by. @kind is AF_KIND_CALLPATH, STACK, PY_STACK, KSTACK, STRING, DESCRIPTOR or
+ * LAUNCH_CONFIG, whose ids belong to the stream of @by; or DEVICE, QUEUE, PROGRAM, KERNEL, PY_CODE,
+ * FUNCTION, GRAPH_NODE, STALL, CODE or GPU_WINDOW, whose ids belong to its process. False when the
+ * trace has none, or @kind defines nothing. *@definition is valid until af_trace_close().
  */
 bool af_trace_definition(struct af_trace *t, const struct af_event *by, uint16_t kind, uint32_t id,
                          struct af_event *definition);
@@ -210,9 +210,10 @@ struct af_symbol_frame {
 
 /*
  * Name @address, an entry of a STACK of @process with @epoch, or of a KSTACK (@process and @epoch
- * 0). A name of @epoch or the latest before it is taken, else one of a later epoch. Fills up to @nr of @frames, the innermost inlined function first, and returns how many the
- * trace has. 0: the trace has nothing about this address; a recording that was not symbolized has
- * none. A frame without a function tells by its source why.
+ * 0). An address may have several names: the one of @epoch is used, else the latest before it, else
+ * one of a later epoch. Fills up to @nr of @frames, the innermost inlined function first, and
+ * returns how many the trace has. 0: the trace has no symbol of this address; a recording that was
+ * not symbolized has none at all. If a frame has no function, its source says why.
  */
 uint32_t af_trace_symbol(struct af_trace *t, uint32_t process, uint64_t address, uint32_t epoch,
                          struct af_symbol_frame *frames, uint32_t nr);

@@ -190,17 +190,21 @@ def _():
     equal(kinds, set(re.findall(r"^(\w+) +\d+$", count, re.M)) - {"total"}, "kinds")
 
 
+def declared():
+    """The functions whose prototypes aflame/trace.h has."""
+    with open(os.path.join(installed()[0], "include/aflame/trace.h"), encoding="utf-8") as f:
+        code = re.sub(r"^#(?:.*\\\n)*.*$", "", f.read(), flags=re.M)
+    code = re.sub(r"/\*.*?\*/|static inline .*?\n\}", "", code, flags=re.S)
+    return set(re.findall(r"\b(af_\w+)\([^;{}]*\);", code))
+
+
 @case("it exports what its header declares and nothing else, and needs libc alone")
 def _():
     prefix, libdir = installed()
     library = os.path.realpath(os.path.join(libdir, "libaflame-trace.so"))
     said = run("nm", "-D", "--defined-only", library).stdout
     exported = {line.split()[-1].split("@")[0] for line in said.splitlines()} - {"AFLAME_TRACE_0"}
-    with open(os.path.join(prefix, "include/aflame/trace.h"), encoding="utf-8") as f:
-        code = re.sub(r"^#(?:.*\\\n)*.*$", "", f.read(), flags=re.M)
-    code = re.sub(r"/\*.*?\*/|static inline .*?\n\}", "", code, flags=re.S)
-    declared = set(re.findall(r"\b(af_\w+)\([^;{}]*\);", code))
-    equal(exported, declared, "what is exported")
+    equal(exported, declared(), "what is exported")
     dynamic = run("objdump", "-p", library).stdout
     expect(set(re.findall(r"NEEDED +(\S+)", dynamic)) <= {"libc.so.6", "ld-linux-x86-64.so.2"}, dynamic)
     soname = re.search(r"SONAME +(\S+)", dynamic).group(1)
@@ -209,6 +213,39 @@ def _():
         numbers = re.findall(r"#define AF_TRACE_LIBRARY_M\w+ (\d+)", f.read())
     equal(soname, "libaflame-trace.so." + numbers[0], "the soname")
     equal(flags("--modversion")[0].split(".")[:2], numbers, "the version of pkg-config and of the header")
+
+
+@case("the static library has the same functions, and the program linked with it says the same")
+def _():
+    archive = os.path.join(installed()[1], "libaflame-trace.a")
+    if not os.path.exists(archive):
+        raise Skip("no ld or objcopy where this was built")
+    said = run("nm", "-g", "--defined-only", archive).stdout
+    equal(set(re.findall(r" [A-Z] (\S+)$", said, re.M)), declared(), "global names")
+    to = os.path.join(WORKPLACE, "kernels-static")
+    source = write("static.c", block("c", "int main"))
+    words = [w for w in flags("--cflags", "--libs", "--static") if w != "-laflame-trace"]
+    run(os.environ.get("CC", "cc"), "-std=c11", source, archive, *words, "-o", to)
+    expect("libaflame-trace" not in run("objdump", "-p", to).stdout, "it needs the shared one")
+    equal(run(to, trace("cuda")).stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
+
+
+@case("in the tarball pkg-config finds it wherever the folder lies")
+def _():
+    if not os.path.exists(os.path.join(BUILD, "packaging/libaflame-trace-portable.so")) or not shutil.which("dpkg-query"):
+        raise Skip("no tarball can be packed here")
+    done = run(os.path.join(SOURCE, "packaging/pack"), BUILD, os.path.join(WORKPLACE, "out"))
+    run("tar", "-xf", done.stdout.strip(), "-C", WORKPLACE)
+    (unpacked,) = glob.glob(WORKPLACE + "/aflame-*-x86_64")
+    folder = os.path.join(WORKPLACE, "elsewhere")
+    os.rename(unpacked, folder)
+    env = {**os.environ, "PKG_CONFIG_PATH": os.path.join(folder, "lib/pkgconfig")}
+    words = run("pkg-config", "--cflags", "--libs", "aflame-trace", env=env).stdout.split()
+    expect(all(folder in word for word in words if word[:2] in ("-I", "-L")), "%s" % words)
+    to = os.path.join(WORKPLACE, "kernels-tarball")
+    run(os.environ.get("CC", "cc"), "-std=c11", write("tarball.c", block("c", "int main")), "-o", to, *words)
+    said = run(to, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "lib")})
+    equal(said.stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
 
 
 @case("of a truncated trace it gives what can be kept, and says what is wrong")

@@ -223,7 +223,7 @@ static void an_address_has_the_names_of_its_epoch(void **state)
 	put_text(&o.stream, AF_KIND_STRING, 9, 3, 0, "outer");
 	put_text(&o.stream, AF_KIND_STRING, 9, 4, 0, "file.c");
 	put_symbol(&o.stream, 2, (const uint32_t[]){2, 4, 12, 3, 0, 0}, 6);
-	put_symbol(&o.stream, 5, NULL, 0);
+	put_symbol(&o.stream, 5, (const uint32_t[]){0}, 0);
 	one_read(&o);
 
 	assert_int_equal(af_trace_symbol(o.trace, 3, 0x1000, 2, f, 2), 2);
