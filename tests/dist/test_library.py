@@ -8,6 +8,7 @@ import atexit
 import glob
 import json
 import os
+import random
 import re
 import shutil
 import subprocess
@@ -32,7 +33,7 @@ atexit.register(shutil.rmtree, WORKPLACE, ignore_errors=True)
 def run(*argv, **how):
     how.setdefault("check", True)
     return subprocess.run(
-        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120, **how
+        argv, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, errors="replace", timeout=120, **how
     )
 
 
@@ -161,8 +162,8 @@ def _():
     equal(kernels(to).returncode, 0, "structs that an event of no kind filled")
 
 
-@case("the stack of a sample, as docs/library.md has it, compiles, and prints names")
-def _():
+def stacks():
+    """A program around the lines of docs/library.md that print a sample's stack."""
     body = block("c", "af_event_as_sample")
     text = "#include <aflame/trace.h>\n#include <stdio.h>\nint main(int argc, char **argv)\n{\n\t(void)argc;\n"
     text += "\tstruct af_trace *trace;\n\tstruct af_event ev;\n\tstruct af_err err;\n"
@@ -170,7 +171,12 @@ def _():
     text += "\twhile (af_trace_next(trace, &ev)) {\n%s\t}\n\taf_trace_close(trace);\n\treturn 0;\n}\n" % body
     to = os.path.join(WORKPLACE, "stacks")
     run(os.environ.get("CC", "cc"), "-std=c11", *WARNINGS, write("stacks.c", text), "-o", to, *flags("--cflags", "--libs"))
-    said = kernels(to, trace("mixed"))
+    return to
+
+
+@case("the stack of a sample, as docs/library.md has it, compiles, and prints names")
+def _():
+    said = kernels(stacks(), trace("mixed"))
     equal(said.returncode, 0, "status")
     names = set(said.stdout.split("\n")) - {""}
     with open(os.path.join(SOURCE, "tests/golden/analyse/mixed.cpu"), encoding="utf-8") as f:
@@ -261,6 +267,27 @@ def _():
     print_says = run(AFLAME, "print", "--count", cut).stderr
     equal(said.stderr.split(": ", 1)[1], print_says.split(": ", 2)[2], "the damage, here and in aflame print")
     expect(said.stdout and said.stdout != whole, "what is kept: %s" % said.stdout)
+
+
+@case("of a trace with bytes that somebody changed it gives what can be kept, and does not crash")
+def _():
+    dice = random.Random(1)
+    damaged, stack_program = 0, stacks()
+    for nr in range(60):
+        bad = os.path.join(WORKPLACE, "bad-%d" % nr)
+        shutil.copytree(trace("mixed"), bad)
+        for path in glob.glob(bad + "/*"):
+            with open(path, "r+b") as f:
+                for _ in range(dice.choice((0, 1, 4)) if path.endswith("metadata") else 8):
+                    f.seek(dice.randrange(os.path.getsize(path)))
+                    f.write(bytes([dice.randrange(256)]))
+        for path in program("c11"), stack_program:
+            said = kernels(path, bad)
+            expect(said.returncode in (0, 1), "%s: %d %s" % (path, said.returncode, said.stderr))
+            damaged += "damaged" in said.stderr
+        shutil.rmtree(bad)
+    expect(damaged > 10, "only %d were seen to be damaged" % damaged)
+    note("%d of 60 were reported as damaged" % damaged)
 
 
 @case("what is no trace is an error with a message")
