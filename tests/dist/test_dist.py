@@ -24,7 +24,6 @@ from tap import Skip, case, equal, expect, note, run_cases
 
 PORTABLE = os.path.join(BUILD, "packaging/aflame-portable")
 LIBRARY = os.path.join(BUILD, "packaging/libaflame-portable.so")
-TRACE_LIBRARY = os.path.join(BUILD, "packaging/libaflame-trace-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
 MODULES = ("libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6", "ld-linux-x86-64.so.2")
 GLIBC = (2, 17)
@@ -89,7 +88,7 @@ def files(folder):
 @case("its programs ask for nothing but glibc, and for nothing younger than 2.17 of that")
 def _():
     need_portable()
-    for path in PORTABLE, LIBRARY, TRACE_LIBRARY:
+    for path in PORTABLE, LIBRARY:
         said = run("objdump", "-p", path).stdout
         needed = re.findall(r"^ *NEEDED +(\S+)", said, re.M)
         foreign = sorted(set(needed) - set(MODULES))
@@ -116,8 +115,6 @@ def _():
         said = run("nm", "-D", "--defined-only", path).stdout
         return sorted(line.split()[-1] for line in said.splitlines())
 
-    trace_library = os.path.join(BUILD, "src/trace/library/libaflame-trace.so")
-    equal(exports(TRACE_LIBRARY), exports(trace_library), "what the library for traces exports")
     built = exports(os.path.join(BUILD, "src/inject/libaflame.so"))
     expect("pthread_create" in built, "%s" % built)
     equal(exports(LIBRARY), built, "what is exported")

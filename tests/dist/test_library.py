@@ -24,6 +24,7 @@ from tap import Skip, case, equal, expect, note, run_cases
 
 AFLAME = os.path.join(BUILD, "src/cmd/aflame")
 MKTRACE = os.path.join(BUILD, "tests/golden/trace/mktrace")
+PORTABLE = os.path.join(BUILD, "packaging/libaflame-trace-portable.so")
 WARNINGS = ("-Wall", "-Wextra", "-pedantic", "-Werror")
 
 WORKPLACE = tempfile.mkdtemp(prefix="aflame-library-")
@@ -204,13 +205,16 @@ def declared():
     return set(re.findall(r"\b(af_\w+)\([^;{}]*\);", code))
 
 
+def exported(library):
+    said = run("nm", "-D", "--defined-only", library).stdout
+    return {line.split()[-1].split("@")[0] for line in said.splitlines()} - {"AFLAME_TRACE_0"}
+
+
 @case("it exports what its header declares and nothing else, and needs libc alone")
 def _():
     prefix, libdir = installed()
     library = os.path.realpath(os.path.join(libdir, "libaflame-trace.so"))
-    said = run("nm", "-D", "--defined-only", library).stdout
-    exported = {line.split()[-1].split("@")[0] for line in said.splitlines()} - {"AFLAME_TRACE_0"}
-    equal(exported, declared(), "what is exported")
+    equal(exported(library), declared(), "exported functions")
     dynamic = run("objdump", "-p", library).stdout
     expect(set(re.findall(r"NEEDED +(\S+)", dynamic)) <= {"libc.so.6", "ld-linux-x86-64.so.2"}, dynamic)
     soname = re.search(r"SONAME +(\S+)", dynamic).group(1)
@@ -236,9 +240,21 @@ def _():
     equal(run(to, trace("cuda")).stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
 
 
+@case("the tarball's exports the same, and needs a glibc of 2.17 and nothing else")
+def _():
+    if not os.path.exists(PORTABLE):
+        raise Skip("no archive of each library here: no portable programs were built")
+    equal(exported(PORTABLE), declared(), "exported functions")
+    dynamic = run("objdump", "-p", PORTABLE).stdout
+    expect(set(re.findall(r"NEEDED +(\S+)", dynamic)) <= {"libc.so.6", "libdl.so.2", "libpthread.so.0"}, dynamic)
+    young = [v for v in re.findall(r" GLIBC_([\d.]+)$", dynamic, re.M) if tuple(map(int, v.split("."))) > (2, 17)]
+    equal(young, [], "versions of glibc; packaging/old_glibc.c has the functions of newer ones")
+    expect(not re.search(r"RPATH|RUNPATH", dynamic), "it has a search path of its own")
+
+
 @case("in the tarball pkg-config finds it wherever the folder lies")
 def _():
-    if not os.path.exists(os.path.join(BUILD, "packaging/libaflame-trace-portable.so")) or not shutil.which("dpkg-query"):
+    if not os.path.exists(PORTABLE) or not shutil.which("dpkg-query"):
         raise Skip("no tarball can be packed here")
     done = run(os.path.join(SOURCE, "packaging/pack"), BUILD, os.path.join(WORKPLACE, "out"))
     run("tar", "-xf", done.stdout.strip(), "-C", WORKPLACE)
