@@ -46,6 +46,12 @@ def _():
     equal((status, lines), (1, ["src/a.h:5: a_read() has no contract"]), "what it says")
 
 
+@case("a prototype inside extern \"C\" needs one, too")
+def _():
+    text = HEAD + "#ifdef __cplusplus\nextern \"C\" {\n#endif\n\nint a_open(int fd);\n\n#ifdef __cplusplus\n}\n#endif\n"
+    equal(lint("contracts", a_h=text), (1, ["src/a.h:6: a_open() has no contract"]), "what it says")
+
+
 @case("a comment of a member is no contract of the function after the struct")
 def _():
     text = HEAD + "struct a {\n\tint b; /* of it */\n};\n\nint a_open(int fd);\n"

@@ -29,7 +29,7 @@ def layers(script=os.path.join(HERE, "layers"), **files):
 
 @case("a room includes itself, what its line names and the system's folders")
 def _():
-    text = '#include <sys/stat.h>\n#include "trace/write/a.h"\n#include "base/buf.h"\n# include "trace/event.h"\n'
+    text = '#include <sys/stat.h>\n#include "trace/write/a.h"\n#include "base/buf.h"\n# include "trace/layout.h"\n'
     status, lines = layers(trace__write__a=text)
     equal((status, lines), (0, ["ok 1 - every include keeps to the rooms (1 files)"]), "what it says")
 
@@ -57,10 +57,16 @@ def _():
     equal(lines[1:], ["# src/sym/cellar/b.c: its folder is not a room of tests/layers"], "what it says")
 
 
+@case("a public header that includes one of src is named")
+def _():
+    status, lines = layers(**{"..__include__aflame__a": '#include "base/buf.h"\n', "base__b": '#include "aflame/error.h"\n'})
+    equal((status, lines[1:]), (1, ["# include/aflame/a.c:1: aflame may not include base"]), "what it says")
+
+
 @case("a line that names a room below it, a circle, is named")
 def _():
     with open(os.path.join(HERE, "layers"), encoding="utf-8") as script:
-        text = script.read().replace("rules='base:\n", "rules='base: cmd\n")
+        text = script.read().replace("\nbase: aflame\n", "\nbase: cmd\n")
     with tempfile.NamedTemporaryFile("w", suffix=".sh", delete=False) as to:
         to.write(text)
     os.chmod(to.name, 0o700)

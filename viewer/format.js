@@ -46,7 +46,7 @@ function formatPercent(part, whole) {
   return `${percent >= 99.95 ? percent.toFixed(0) : percent.toFixed(percent < 10 ? 2 : 1)}%`;
 }
 
-/* A cell of a table of facts; cells are text or, for the other units, numbers; null: not known. */
+/* A cell of a table; cells are text or, for the other units, numbers; null: not known. */
 function formatCell(value, unit) {
   if (value === null) return '';
   if (unit === 'text') return value;

@@ -203,12 +203,12 @@ class Layout extends Model {
       : table.name === 'stalls' && this.annotatedAt(name) >= 0
         ? this.showSource(name) : toFlame(name));
     const known = (text) => found.has(text) || isName(text) || this.annotatedAt(text) >= 0;
-    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.facts.filter(wanted)
+    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.tables.filter(wanted)
       .map((table) => factTable(table, known, pick(table))));
     this.factsHost.append(cards((table) => shownColumns(table).length <= 2),
       cards((table) => shownColumns(table).length > 2));
     if (this.meta.notes) this.factsHost.append(h('p', { class: 'note' }, this.meta.notes));
-    if (!this.meta.facts.length)
+    if (!this.meta.tables.length)
       this.factsHost.append(h('p', { class: 'empty' }, 'This report has no tables of the run.'));
   }
 }

@@ -3,7 +3,7 @@
 async function start() {
   const meta = JSON.parse(document.getElementById('af-report').textContent);
   KINDS = meta.kinds;
-  meta.facts = await loadJson('af-facts');
+  meta.tables = await loadJson('af-tables');
   const names = await Names.load();
   const app = new App(meta, names);
   await app.refresh();

@@ -15,7 +15,7 @@ class Model {
       if (!tree.label || meta.trees.findIndex(({ label }) => label === tree.label) < at)
         tree.label = meta.trees.length > 1 ? `view ${at + 1}` : 'all';
     });
-    this.reasons = tableOf(meta.facts, 'reasons');
+    this.reasons = tableOf(meta.tables, 'reasons');
     this.pipelines = meta.trees.map(() => null);
     this.made = new Map();
     this.defaults = { ...DEFAULTS, view: meta.trees[0]?.label || '',

@@ -1,12 +1,12 @@
 /* What each part of the page shows, drawn from what the model computed. */
 
-const STRIP = ['verdict', 'findings', 'lost', 'run']; /* tables of facts that are shown above the tabs */
+const STRIP = ['verdict', 'findings', 'lost', 'run']; /* tables that are shown above the tabs */
 const STRIP_FINDINGS = 5;
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
 
 /* The rows of that table. */
 function findingsOf(meta) {
-  return meta.facts.find(({ name }) => name === 'findings')?.rows || [];
+  return meta.tables.find(({ name }) => name === 'findings')?.rows || [];
 }
 
 class Page extends Layout {
@@ -271,7 +271,7 @@ class Page extends Layout {
 
   /* What keeps the figures from being right, each reported once, whatever tables it concerns. */
   warningTiles() {
-    return [...new Set(this.meta.facts.map(({ warning }) => warning).filter(Boolean))].map((text) => (
+    return [...new Set(this.meta.tables.map(({ warning }) => warning).filter(Boolean))].map((text) => (
       h('div', { class: 'tile warning', role: 'listitem', title: text },
         h('span', { class: 'tile-label' }, 'not all was recorded'),
         h('span', { class: 'tile-value' }, text))));
@@ -284,7 +284,7 @@ class Page extends Layout {
     const tile = (label, value, kind) => h('div', { class: `tile ${kind || ''}`, role: 'listitem',
       title: `${label}: ${value}` }, h('span', { class: 'tile-label' }, label),
     h('span', { class: 'tile-value' }, value));
-    const tiles = STRIP.map((kind) => meta.facts.find((table) => table.name === kind))
+    const tiles = STRIP.map((kind) => meta.tables.find((table) => table.name === kind))
       .filter(Boolean).flatMap((table) => {
         if (!table.rows.length && table.name !== 'verdict')
           return [tile(table.name, table.note || 'nothing')];

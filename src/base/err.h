@@ -7,10 +7,7 @@
 #ifndef AF_BASE_ERR_H
 #define AF_BASE_ERR_H
 
-struct af_err {
-	int code;      /* negative errno, 0 while nothing failed */
-	char msg[508]; /* one line, no newline; never empty when code != 0 */
-};
+#include "aflame/error.h"
 
 /*
  * Record a failure: formats the message, appends ": strerror" when @rc names an errno that the

@@ -15,7 +15,7 @@ static __always_inline __u32 task_state(struct task_struct *task)
 	return BPF_CORE_READ((struct task_struct___before_5_14 *)task, state);
 }
 
-/* enum af_thread_state of src/trace/event.h */
+/* enum af_thread_state of include/aflame/event.h */
 static __always_inline __u32 state_code(__u32 state)
 {
 	if (!(state & 0x7f))

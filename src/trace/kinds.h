@@ -1,6 +1,6 @@
 /*
  * The event table as data, for code that treats all kinds alike: the reader's checks, the metadata,
- * `aflame print`, the tables of docs/format.md. Generated from the X-macro of trace/event.h.
+ * `aflame print`, the tables of docs/format.md. Generated from the X-macro of aflame/event.h.
  */
 #ifndef AF_TRACE_KINDS_H
 #define AF_TRACE_KINDS_H
@@ -9,7 +9,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 enum af_field_class { AF_FIELD_FIX, AF_FIELD_STR, AF_FIELD_SEQ };
 

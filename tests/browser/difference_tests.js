@@ -27,7 +27,7 @@ const changes = (page) => app(page, `(() => { const { ids, self, total } =
     [d.of(self, id), d.of(total, id)]])); })()`);
 
 test('a difference is that of aflame diff', 'compared', {}, async (page) => {
-  const { rows } = await app(page, "app.meta.facts.find((table) => table.name === 'functions')");
+  const { rows } = await app(page, "app.meta.tables.find((table) => table.name === 'functions')");
   const page1 = await changes(page);
   assert.deepEqual(Object.keys(page1).sort(), rows.map((row) => row.function).sort());
   for (const row of rows)

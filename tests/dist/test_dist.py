@@ -128,7 +128,8 @@ def _():
     with tarfile.open(first) as tar:
         for m in tar:
             equal((m.uid, m.gid, m.uname, m.mtime), (0, 0, "", 1700000000), m.name)
-            equal(m.mode & 0o022, 0, "write permission on " + m.name)
+            if not m.issym():
+                equal(m.mode & 0o022, 0, "write permission on " + m.name)
 
 
 @case("its name is its version, and no path of the machine that made it is in it")

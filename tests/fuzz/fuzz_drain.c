@@ -15,7 +15,7 @@
 #include <unistd.h>
 
 #include "collect/disk/drain.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 #include "input.h"
 

@@ -2,7 +2,8 @@
  * The trace reader and the printer on hostile bytes. The first byte of the input chooses what the
  * rest is: metadata; two streams as they are; or two streams whose packets and events have headers
  * that are mostly right, so that what is behind them is reached. Checked on the way: times never
- * go back, on the devices' clocks neither, and what is handed over decodes.
+ * go back, on the devices' clocks neither, and what is handed over decodes. libaflame-trace's
+ * look-ups run for every event.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -99,6 +100,30 @@ static void check_clocks(struct af_clocks *c)
 	af_clocks_free(c);
 }
 
+/* Everything that libaflame-trace finds for an event, by its fields. */
+static void check_lookups(struct af_trace *t, const struct af_event *ev)
+{
+	struct af_field field;
+	struct af_event found;
+	struct af_symbol_frame frames[2];
+	uint64_t ns;
+
+	for (uint32_t i = 0; af_event_field_at(ev, i, &field); i++) {
+		uint32_t id = (uint32_t)field.number;
+		af_field_value_name(&field);
+		af_seq_at(&field.seq, field.seq.nr / 2);
+		for (uint16_t kind = 0; kind < AF_KIND_MAX; kind++)
+			if (af_trace_definition(t, ev, kind, id, &found) &&
+			    (found.kind != kind || found.time_ns > ev->time_ns))
+				abort();
+		uint32_t nr = af_trace_symbol(t, ev->process, field.number, id, frames, 2);
+		for (uint32_t k = 0; k < nr && k < 2; k++)
+			if (frames[k].function && strlen(frames[k].function) > UINT16_MAX)
+				abort();
+		af_trace_device_time(t, ev->process, id, field.number, &ns, NULL);
+	}
+}
+
 static void read_all(const struct af_stream_bytes *streams, uint32_t nr, uint64_t wanted)
 {
 	static struct af_event_printer text, json;
@@ -126,6 +151,7 @@ static void read_all(const struct af_stream_bytes *streams, uint32_t nr, uint64_
 		af_event_print(&text, &ev, &work, &b);
 		af_event_print(&json, &ev, NULL, &b);
 		af_clocks_event(&clocks, &ev);
+		check_lookups(t, &ev);
 		for (size_t i = 0; i < b.len; i++)
 			if ((unsigned char)b.data[i] < ' ' && b.data[i] != '\n')
 				abort();

@@ -1,5 +1,5 @@
 /*
- * docs/format.md repeats the table of kinds and the values of src/trace/event.h between two
+ * docs/format.md repeats the table of kinds and the values of include/aflame/event.h between two
  * markers. This test compares; UPDATE=1 in the environment writes them anew.
  */
 #include <setjmp.h>
@@ -131,8 +131,9 @@ static void document_has_the_kinds_of_the_table(void **state)
 		assert_int_equal(fwrite(want.data, 1, want.len, out), want.len);
 		fclose(out);
 	} else if (strcmp(have.data, want.data)) {
-		fail_msg("docs/format.md does not say what src/trace/event.h says: run this test "
-		         "with UPDATE=1 and look at the difference");
+		fail_msg(
+		    "docs/format.md does not say what include/aflame/event.h says: run this test "
+		    "with UPDATE=1 and look at the difference");
 	}
 	af_buf_free(&have);
 	af_buf_free(&want);

@@ -24,7 +24,7 @@
 
 #include "inject/walk/elf_image.h"
 #include "inject/walk/maps.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 static uint64_t here(void)
 {

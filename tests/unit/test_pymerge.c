@@ -8,7 +8,7 @@
 #include <string.h>
 
 #include "analyse/frames/pymerge.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 enum { MAX = 64 };
 

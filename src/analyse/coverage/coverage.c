@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 #define SECOND_NS 1000000000ull
 

@@ -3,8 +3,8 @@
 
 #include "analyse/coverage/coverage.h"
 #include "analyse/table/table.h"
-#include "trace/event.h"
 #include "trace/kinds.h"
+#include "trace/layout.h"
 
 enum { THREAD_ROWS = 1000 };
 

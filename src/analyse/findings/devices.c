@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 /* Why the gap of row @row was, as far as the table tells. */
 static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)

@@ -8,7 +8,7 @@
 
 #include "analyse/findings/private.h"
 #include "analyse/idle/reasons.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 enum {
 	IDLE_NONE,

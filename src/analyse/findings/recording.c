@@ -5,8 +5,8 @@
 #include "analyse/findings/private.h"
 #include "analyse/frames/marks.h"
 #include "base/arena.h"
-#include "trace/event.h"
 #include "trace/kinds.h"
+#include "trace/layout.h"
 
 /* Java's compiled code keeps frame pointers only with an option. */
 static bool is_jvm(const char *module)

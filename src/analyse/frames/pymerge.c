@@ -3,7 +3,7 @@
 #include <stddef.h>
 #include <string.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 /* Beginnings of names. */
 static const char *const glue_prefixes[] = {

@@ -33,7 +33,7 @@
 #include <stdint.h>
 
 #include "base/map.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_code_names;
 struct af_event;

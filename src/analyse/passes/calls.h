@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 #include "base/keys.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_tables;
 struct af_results;

@@ -5,7 +5,7 @@
 #include "analyse/coverage/coverage.h"
 #include "analyse/world/family.h"
 #include "base/map.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_results;
 

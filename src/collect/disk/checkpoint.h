@@ -11,7 +11,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "trace/packet.h"
 
 struct af_checkpoint {

@@ -16,7 +16,7 @@
 #include "base/map.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "trace/read/files.h"
 
 void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd, const _Atomic uint64_t *nr_instances)

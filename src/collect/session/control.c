@@ -11,7 +11,7 @@
 #include "base/err.h"
 #include "base/system/clock.h"
 #include "collect/session/session.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 /* The part before the words that others wait on; these change too often to be compared. */
 enum { OWN_BYTES = offsetof(struct af_session, sampled) };

@@ -20,7 +20,7 @@
 #include "base/strtab.h"
 #include "exchange/builder/addresses.h"
 #include "exchange/builder/stalls.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_err;
 

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 bool import_is(const struct af_json *j, const char *text)
 {

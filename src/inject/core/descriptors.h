@@ -9,7 +9,7 @@
 
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_stream;
 

@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "trace/write/session.h"
 
 /* Attach this process to the session in the environment; idempotent. False: not recording. */

@@ -5,7 +5,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 /*
  * Write the PROGRAM @id, and keep its @size bytes at @data, if there are any. Where they could not

@@ -22,7 +22,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_module;
 

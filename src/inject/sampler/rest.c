@@ -12,7 +12,7 @@
 #include "inject/sampler/sampler.h"
 #include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "trace/write/stream.h"
 
 enum {

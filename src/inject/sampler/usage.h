@@ -5,7 +5,7 @@
 #ifndef AF_INJECT_SAMPLER_USAGE_H
 #define AF_INJECT_SAMPLER_USAGE_H
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_thread_context;
 

@@ -1,6 +1,6 @@
 #include "inject/walk/ends.h"
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 static void ends_reverse(uint64_t *entries, unsigned from, unsigned to)
 {

@@ -15,7 +15,7 @@
 #include "inject/walk/elf_image.h"
 #include "inject/walk/maps.h"
 #include "inject/walk/modules_private.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 enum {
 	MODULES_MAX = 4096,

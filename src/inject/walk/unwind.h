@@ -25,7 +25,7 @@
 #include <stdint.h>
 
 #include "inject/arch/regs.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 enum {
 	AF_STACK_MAX = 512, /* frames; of deeper stacks both ends are kept: ends.h */

@@ -3,7 +3,7 @@
  * and style sheet (viewer/, embedded), with the data beside them in scripts that are not run:
  *
  *	af-report	JSON: title, kinds of frames, what each tree's columns are
- *	af-facts	JSON as a blob: the tables
+ *	af-tables	JSON as a blob: the tables
  *	af-names	all names of frames, a blob
  *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
  *			at
@@ -382,7 +382,7 @@ static int add_blobs(struct af_buf *b, struct html *h)
 	uint32_t index = 0;
 
 	af_buf_str(&h->tables, h->tables.len ? "]" : "[]");
-	af_buf_fmt(b, "%s id=\"af-facts\">", type);
+	af_buf_fmt(b, "%s id=\"af-tables\">", type);
 	int rc = html_pack_bytes(&h->tables, b);
 	af_buf_fmt(b, "</script>\n%s id=\"af-names\">", type);
 	rc = rc ? rc : html_pack_names(&h->pack, b);

@@ -13,7 +13,7 @@
 
 #include "base/arena.h"
 #include "sym/elf/ranges.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "unwind/elf_file.h"
 
 struct af_symtab_entry {

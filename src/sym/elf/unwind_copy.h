@@ -7,7 +7,7 @@
 #define AF_SYM_ELF_UNWIND_COPY_H
 
 #include "sym/elf/frame_rules.h"
-#include "trace/event.h"
+#include "trace/layout.h"
 
 struct af_stack_copy {
 	uint64_t regs[AF_DWARF_REGISTERS];

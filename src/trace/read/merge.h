@@ -13,6 +13,8 @@
 /* Time, then stream index: one comparison orders both. */
 typedef unsigned __int128 af_merge_key;
 
+struct af_lookup;
+
 struct af_trace {
 	struct af_cursor *cursors; /* by stream index; those of struct af_event */
 	uint32_t nr_streams;
@@ -27,6 +29,10 @@ struct af_trace {
 	struct af_file *files; /* what the cursors read, nr_streams of them */
 	struct af_env env;
 	int dirfd;
+
+	/* Only of a trace that libaflame-trace looks things up in (trace/library/lookup.c). */
+	struct af_lookup *lookup;
+	void (*lookup_free)(struct af_lookup *lookup);
 };
 
 struct af_stream_bytes {

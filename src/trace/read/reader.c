@@ -156,6 +156,8 @@ void af_trace_close(struct af_trace *t)
 		return;
 	for (uint32_t i = 0; t->files && i < t->nr_streams; i++)
 		af_file_unmap(&t->files[i]);
+	if (t->lookup)
+		t->lookup_free(t->lookup);
 	free(t->files);
 	free(t->cursors);
 	free(t->heap);

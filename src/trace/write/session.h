@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 
 #define AF_SESSION_ENV "AFLAME_SESSION"
 #define AF_SESSION_MAGIC 0x3173736573666100ull

@@ -17,7 +17,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "trace/event.h"
+#include "trace/layout.h"
 #include "trace/packet.h"
 
 struct af_err;

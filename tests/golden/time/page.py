@@ -81,7 +81,7 @@ class Page:
         self.text = text
         script = re.search(r'id="af-report">(.*?)</script>', text, re.S)
         self.report = json.loads(script.group(1))
-        self.facts = json.loads(self.blob("af-facts")[0])
+        self.facts = json.loads(self.blob("af-tables")[0])
         self.names = self.blob("af-names")[0].decode("utf-8", "replace").split("\n")
         self.trees = {}
         for index, tree in enumerate(self.report["trees"]):

@@ -1,10 +1,10 @@
 /*
- * The event table: every kind of record a trace can hold, once. From it come the enum, the packed
- * structs, the CTF metadata (metadata.c), the checked decoder (decode.c), `aflame print` and
- * docs/format.md. Numbers are on disk: add at the end, never reuse or reorder; a changed meaning
- * is a new kind.
+ * The event table: every kind of record a trace can hold, once. From it come the enum, the structs
+ * below, the packed structs (src/trace/layout.h), the CTF metadata (metadata.c), the checked
+ * decoder (decode.c), `aflame print` and docs/format.md. Numbers are on disk: add at the end, never
+ * reuse or reorder; a changed meaning is a new kind.
  *
- * On disk an event is a struct af_event_header, the kind's fixed fields (packed, little-endian),
+ * On disk an event is a header (kind, size, time), the kind's fixed fields (packed, little-endian),
  * then its tail fields in order: STR is a NUL-terminated string, SEQ is a u32 count and that many
  * elements. `size` covers all of it, so a reader skips kinds it does not know.
  *
@@ -16,21 +16,11 @@
  * Stamps of device work are as the driver gave them, on the clock of the device: the CLOCK pairs of
  * that device (all pairs of the process, also later ones) make them times of the trace.
  */
-#ifndef AF_TRACE_EVENT_H
-#define AF_TRACE_EVENT_H
+#ifndef AFLAME_EVENT_H
+#define AFLAME_EVENT_H
 
+#include <stddef.h>
 #include <stdint.h>
-
-typedef uint8_t af_u8;
-typedef uint16_t af_u16;
-typedef struct {
-	uint8_t byte[3]; /* little-endian: af_u24_make(), af_u24_value() */
-} __attribute__((packed)) af_u24;
-typedef uint32_t af_u32;
-typedef uint64_t af_u64;
-typedef uint64_t af_x64; /* printed in hexadecimal: an address or a handle */
-typedef int32_t af_i32;
-typedef int64_t af_i64;
 
 #define AF_LOST_FIELDS(F)                                                                          \
 	F(FIX, u32, reason, "enum af_lost")                                                        \
@@ -469,26 +459,45 @@ enum {
 	AF_KIND_MAX = 64 /* room in a pass's mask of wanted kinds */
 };
 
-struct af_event_header {
-	uint16_t kind;
-	uint16_t size; /* bytes of the whole event, header included */
-	uint64_t time_ns;
-} __attribute__((packed));
+/*
+ * A field of several values. The bytes lie in the mapped stream, unaligned: read one value with
+ * af_seq_at(). They stay valid until af_trace_close().
+ */
+struct af_seq {
+	const uint8_t *data;
+	uint32_t nr;   /* values */
+	uint32_t size; /* bytes of a value: 1, 4 or 8 */
+};
 
-_Static_assert(sizeof(struct af_event_header) == 12, "the event header is 12 bytes on disk");
+/* Types of members: those of the table, without the ones that only exist on disk. */
+typedef uint8_t af_field_u8;
+typedef uint16_t af_field_u16;
+typedef uint32_t af_field_u24;
+typedef uint32_t af_field_u32;
+typedef uint64_t af_field_u64;
+typedef uint64_t af_field_x64;
+typedef int32_t af_field_i32;
+typedef int64_t af_field_i64;
 
-/* struct af_ev_sample and so on: the fixed fields of each kind, as they lie on disk. */
-#define AF_MEMBER_FIX(type, name) af_##type name;
-#define AF_MEMBER_STR(type, name)
-#define AF_MEMBER_SEQ(type, name)
+/*
+ * struct af_event_sample and so on: all fields of a kind, in the order of the table.
+ * af_event_as_sample() of aflame/trace.h fills it. A string is NUL-terminated and stays valid until
+ * af_trace_close(); it is what the program gave, so UTF-8 is not promised.
+ */
+#define AF_MEMBER_FIX(type, name) af_field_##type name;
+#define AF_MEMBER_STR(type, name) const char *name;
+#define AF_MEMBER_SEQ(type, name) struct af_seq name;
 #define AF_MEMBER(class, type, name, meaning) AF_MEMBER_##class(type, name)
 #define AF_K(number, NAME, name, meaning)                                                          \
-	struct af_ev_##name {                                                                      \
+	struct af_event_##name {                                                                   \
 		AF_##NAME##_FIELDS(AF_MEMBER)                                                      \
-	} __attribute__((packed));
+	};
 AF_KINDS(AF_K)
 #undef AF_K
 #undef AF_MEMBER
+#undef AF_MEMBER_FIX
+#undef AF_MEMBER_STR
+#undef AF_MEMBER_SEQ
 
 /* Reasons of a LOST event. On disk. */
 #define AF_LOSTS(L)                                                                                \
@@ -782,17 +791,5 @@ enum af_window_flag {
 	AF_WINDOW_SERIALIZED = 1, /* one kernel at a time ran: each sample has its kernel's call */
 	AF_WINDOW_FULL = 2,       /* the device's buffer was full, so samples are missing */
 };
-
-enum { AF_U24_MAX = (1 << 24) - 1 };
-
-static inline af_u24 af_u24_make(uint32_t v)
-{
-	return (af_u24){{(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16)}};
-}
-
-static inline uint32_t af_u24_value(af_u24 v)
-{
-	return v.byte[0] | (uint32_t)v.byte[1] << 8 | (uint32_t)v.byte[2] << 16;
-}
 
 #endif
