@@ -118,9 +118,9 @@ def trace(name):
 
 
 def agrees(standard, name):
-    said = kernels(program(standard), trace(name))
-    equal((said.returncode, said.stderr), (0, ""), "status and words")
-    mine = [line.split("\t") for line in said.stdout.splitlines()]
+    printed = kernels(program(standard), trace(name))
+    equal((printed.returncode, printed.stderr), (0, ""), "status and words")
+    mine = [line.split("\t") for line in printed.stdout.splitlines()]
     document = json.loads(run(AFLAME, "report", "--json", "--limit", "0", trace(name)).stdout)
     (table,) = [t for t in document["tables"] if t["name"] == "kernels"]
     names = run("c++filt", *[row[2] for row in mine]).stdout.splitlines() if shutil.which("c++filt") else []
@@ -177,9 +177,9 @@ def stacks():
 
 @case("the stack of a sample, as docs/library.md has it, compiles, and prints names")
 def _():
-    said = kernels(stacks(), trace("mixed"))
-    equal(said.returncode, 0, "status")
-    names = set(said.stdout.split("\n")) - {""}
+    printed = kernels(stacks(), trace("mixed"))
+    equal(printed.returncode, 0, "status")
+    names = set(printed.stdout.split("\n")) - {""}
     with open(os.path.join(SOURCE, "tests/golden/analyse/mixed.cpu"), encoding="utf-8") as f:
         folded = f.read()
     expect("main" in names and "block_forward" in names, "names: %s" % names)
@@ -190,10 +190,10 @@ def _():
 @case("the program for Python prints every event")
 def _():
     script = write("events.py", block("python", "ctypes"))
-    said = run(sys.executable, script, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": installed()[1]}).stdout
+    printed = run(sys.executable, script, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": installed()[1]}).stdout
     count = run(AFLAME, "print", "--count", trace("cuda")).stdout
-    equal(len(said.splitlines()), int(re.search(r"total +(\d+)", count).group(1)), "events")
-    kinds = {line.split()[3] for line in said.splitlines()}
+    equal(len(printed.splitlines()), int(re.search(r"total +(\d+)", count).group(1)), "events")
+    kinds = {line.split()[3] for line in printed.splitlines()}
     equal(kinds, set(re.findall(r"^(\w+) +\d+$", count, re.M)) - {"total"}, "kinds")
 
 
@@ -206,8 +206,8 @@ def declared():
 
 
 def exported(library):
-    said = run("nm", "-D", "--defined-only", library).stdout
-    return {line.split()[-1].split("@")[0] for line in said.splitlines()} - {"AFLAME_TRACE_0"}
+    printed = run("nm", "-D", "--defined-only", library).stdout
+    return {line.split()[-1].split("@")[0] for line in printed.splitlines()} - {"AFLAME_TRACE_0"}
 
 
 @case("it exports what its header declares and nothing else, and needs libc alone")
@@ -230,8 +230,8 @@ def _():
     archive = os.path.join(installed()[1], "libaflame-trace.a")
     if not os.path.exists(archive):
         raise Skip("no ld or objcopy where this was built")
-    said = run("nm", "-g", "--defined-only", archive).stdout
-    equal(set(re.findall(r" [A-Z] (\S+)$", said, re.M)), declared(), "global names")
+    printed = run("nm", "-g", "--defined-only", archive).stdout
+    equal(set(re.findall(r" [A-Z] (\S+)$", printed, re.M)), declared(), "global names")
     to = os.path.join(WORKPLACE, "kernels-static")
     source = write("static.c", block("c", "int main"))
     words = [w for w in flags("--cflags", "--libs", "--static") if w != "-laflame-trace"]
@@ -266,8 +266,8 @@ def _():
     expect(all(folder in word for word in words if word[:2] in ("-I", "-L")), "%s" % words)
     to = os.path.join(WORKPLACE, "kernels-tarball")
     run(os.environ.get("CC", "cc"), "-std=c11", write("tarball.c", block("c", "int main")), "-o", to, *words)
-    said = run(to, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "lib")})
-    equal(said.stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
+    printed = run(to, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "lib")})
+    equal(printed.stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
 
 
 @case("of a truncated trace it gives what can be kept, and says what is wrong")
@@ -277,12 +277,12 @@ def _():
     shutil.copytree(trace("cuda"), cut)
     (stream,) = [path for path in glob.glob(cut + "/*") if b"cuda-buffers" in open(path, "rb").read()]
     os.truncate(stream, os.path.getsize(stream) * 2 // 3)
-    said = kernels(program("c11"), cut)
-    equal(said.returncode, 0, "status")
-    expect("the trace is damaged: " in said.stderr and os.path.basename(stream) in said.stderr, said.stderr)
+    printed = kernels(program("c11"), cut)
+    equal(printed.returncode, 0, "status")
+    expect("the trace is damaged: " in printed.stderr and os.path.basename(stream) in printed.stderr, printed.stderr)
     print_says = run(AFLAME, "print", "--count", cut).stderr
-    equal(said.stderr.split(": ", 1)[1], print_says.split(": ", 2)[2], "the damage, here and in aflame print")
-    expect(said.stdout and said.stdout != whole, "what is kept: %s" % said.stdout)
+    equal(printed.stderr.split(": ", 1)[1], print_says.split(": ", 2)[2], "the damage, here and in aflame print")
+    expect(printed.stdout and printed.stdout != whole, "what is kept: %s" % printed.stdout)
 
 
 @case("of a trace with bytes that somebody changed it gives what can be kept, and does not crash")
@@ -298,9 +298,9 @@ def _():
                     f.seek(dice.randrange(os.path.getsize(path)))
                     f.write(bytes([dice.randrange(256)]))
         for path in program("c11"), stack_program:
-            said = kernels(path, bad)
-            expect(said.returncode in (0, 1), "%s: %d %s" % (path, said.returncode, said.stderr))
-            damaged += "damaged" in said.stderr
+            printed = kernels(path, bad)
+            expect(printed.returncode in (0, 1), "%s: %d %s" % (path, printed.returncode, printed.stderr))
+            damaged += "damaged" in printed.stderr
         shutil.rmtree(bad)
     expect(damaged > 10, "only %d were seen to be damaged" % damaged)
     note("%d of 60 were reported as damaged" % damaged)
@@ -309,9 +309,9 @@ def _():
 @case("what is no trace is an error with a message")
 def _():
     for words, where in (("no trace in", "/nowhere/at/all"), ("is not a trace", WORKPLACE), ("is a file", __file__)):
-        said = kernels(program("c11"), where)
-        equal((said.returncode, said.stdout), (1, ""), "status and output")
-        expect(words in said.stderr, said.stderr)
+        printed = kernels(program("c11"), where)
+        equal((printed.returncode, printed.stdout), (1, ""), "status and output")
+        expect(words in printed.stderr, printed.stderr)
 
 
 run_cases()

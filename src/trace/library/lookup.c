@@ -1,6 +1,6 @@
 /*
- * What an event refers to (aflame/trace.h): definitions, symbols, clocks of devices. They are read
- * once, from the bytes that the trace has mapped, and sorted; a look-up is a binary search.
+ * Finds what an event refers to (aflame/trace.h): definitions, symbols, clocks of devices. They are
+ * read once, from the bytes that the trace has mapped, and sorted; a look-up is a binary search.
  */
 #include <stdlib.h>
 
@@ -22,7 +22,7 @@ static const enum scope scopes[AF_KIND_MAX] = {
     [AF_KIND_CODE] = PROCESS,      [AF_KIND_GPU_WINDOW] = PROCESS,
 };
 
-/* Of a definition: kind and stream or process; the id; 0. Of a symbol: process, address, epoch. */
+/* A definition has kind and stream or process; the id; 0. A symbol has process, address, epoch. */
 struct lookup_key {
 	uint64_t scope, id;
 	uint32_t epoch;
