@@ -331,8 +331,7 @@ static const struct af_option diff_options_table[] = {
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      AT(weight), AF_WEIGHT_WORDS},
     AF_RANK_OPTION(struct af_diff_options),
-    {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
-     AT(range)},
+    {AF_OPT_STRING, "range", 0, "NAME", "only events inside an NVTX range of this name", AT(range)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH", "how far into sampled kernels (kernel)", AT(depth),
      "kernel|line|insn|stall"},
     {AF_OPT_FLAG, "strip", 's', NULL, "names without addresses and line numbers", AT(strip)},
@@ -351,10 +350,11 @@ const struct af_command af_command_diff = {
     .usage = "[OPTIONS] BEFORE AFTER",
     .summary = "Compare two traces or folded files",
     .details =
-	"BEFORE and AFTER are traces (directories) or folded files; one file of two counts a\n"
-	"line, as difffolded.pl writes it, will do too. Tables list what grew, shrank, is new or\n"
-	"vanished. What was sampled scatters: a change within three standard deviations of both\n"
-	"sides is noise, and left out (--all) or grey. Widths of pictures are those after.\n\n"
+	"BEFORE and AFTER are traces (directories) or folded files; one file with two counts a\n"
+	"line, as difffolded.pl writes it, works too. Tables list what grew, shrank, is new or\n"
+	"vanished. Samples scatter: a change within three standard deviations of both sides is\n"
+	"noise; tables leave it out (--all shows it), pictures show it grey. Widths are those of\n"
+	"AFTER.\n\n"
 	"Exit status: 3 where --fail-above says so, 1 or 2 when it could not be compared.",
     .examples =
 	"aflame diff old.data new.data\twhat changed, as tables\n"

@@ -276,9 +276,9 @@ static const struct af_option export_options[] = {
      EXPORT_PROFILES AF_EXPORT_NAMES},
     {AF_OPT_STRING, "output", 'o', "FILE", "write to FILE, - for standard output", AT(output.file)},
     AF_PUBLIC_OPTION(struct export_options, output.public),
-    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
-     AT(from_ns)},
-    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},
+    {AF_OPT_TIME, "from", 0, "TIME",
+     "only events from this time on, counted from the start of the trace", AT(from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut", AT(to_ns)},
     AF_RANK_OPTION(struct export_options),
     {AF_OPT_GROUP, .help = "Of pprof, speedscope, callgrind and folded"},
     {AF_OPT_CHOICE, "view", 0, "NAME", "cpu, gpu or both in one tree (cpu and gpu)", AT(view),
@@ -298,18 +298,18 @@ const struct af_command af_command_export = {
 	"Profiles, with all weights of a trace, or of folded text: pprof for go tool pprof,\n"
 	"Pyroscope and others; speedscope; callgrind for KCachegrind; firefox for\n"
 	"profiler.firefox.com; folded for flame graphs, as aflame flame writes it. Timelines:\n"
-	"perfetto and chrome, as aflame timeline writes them. docs/export.md says what each\n"
-	"has a place for.\n"
+	"perfetto and chrome, as aflame timeline writes them. docs/export.md lists what\n"
+	"each can hold.\n"
 	"\n"
 	"gpuperf-cpu is gpuperf's extended folded text, a line a CPU sample, one a launch of a\n"
 	"CUDA kernel: timestamp comm pid tid cpu stack. gpuperf-gpu is its GPU trace, JSON in\n"
-	"Trace Event Format. gpuperf-folded is what it merges of both: stack;[GPU_Kernel]name and\n"
-	"microseconds, but each kernel is under the stack of the call that launched it. aflame\n"
+	"Trace Event Format. gpuperf-folded is its merge of both: stack;[GPU_Kernel]name and\n"
+	"microseconds, but with each kernel under the stack of the call that launched it. aflame\n"
 	"import reads the first two.\n"
 	"\n"
-	"iaprof is the profile of Intel's iaprof, of any device's instruction samples: text that\n"
-	"its flame command and aflame import read; samples of CPUs have no place in it.\n"
-	"iaprof-folded is what that command makes of it, for flamegraph.pl --colors=gpu.",
+	"iaprof is the profile format of Intel's iaprof, here with any device's instruction\n"
+	"samples: text that its flame command and aflame import read, without CPU samples.\n"
+	"iaprof-folded is the output of that command, for flamegraph.pl --colors=gpu.",
     .examples =
 	"aflame export --format pprof -o run.pb.gz\tthen go tool pprof -http=: run.pb.gz\n"
 	"aflame export --format speedscope -o run.speedscope.json run1\tfor speedscope.app\n"

@@ -353,45 +353,46 @@ static const struct af_option flame_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)",
      AT(output.file)},
     AF_PUBLIC_OPTION(struct flame_options, output.public),
-    {AF_OPT_STRING, "format", 0, "NAME", "svg, html, folded or text, when the name does not tell",
-     AT(format), "svg|html|folded|text"},
+    {AF_OPT_STRING, "format", 0, "NAME",
+     "svg, html, folded or text, if the name of FILE does not show it", AT(format),
+     "svg|html|folded|text"},
     {AF_OPT_STRING, "folded", 0, "FILE", "draw folded text instead of a trace; - is standard input",
      AT(folded)},
-    {AF_OPT_STRING, "perf-script", 0, "FILE", "draw what perf script printed; - is standard input",
+    {AF_OPT_STRING, "perf-script", 0, "FILE", "draw the output of perf script; - is standard input",
      AT(perf)},
     {AF_OPT_STRING, "perf-frames", 0, "WORDS",
-     "of perf script, with commas between: plain (no marks of kinds), pid, tid, addrs, srcline",
+     "for perf script, separated by commas: plain (no marks of kinds), pid, tid, addrs, srcline",
      AT(perf_frames), AF_PERF_FRAMES},
-    {AF_OPT_STRING, "event", 0, "NAME", "of perf script: the event to use (the first one)",
+    {AF_OPT_STRING, "event", 0, "NAME", "for perf script: the event to use (the first one)",
      AT(event)},
     {AF_OPT_CHOICE, "view", 0, "VIEW",
-     "cpu, gpu, all in one tree, wakers of waits, idle: why devices were", AT(view),
+     "cpu; gpu; all in one tree; wakers: who ended waits; idle: why devices were idle", AT(view),
      "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      AT(weight), AF_WEIGHT_WORDS},
-    {AF_OPT_CHOICE, "group", 0, "BY", "stacks by rank; device work by device, or by stream of it",
+    {AF_OPT_CHOICE, "group", 0, "BY", "group stacks by rank, or device work by device or stream",
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),
     AF_SOURCES_OPTION(struct flame_options, 0),
-    {AF_OPT_FLAG, "ranges", 0, NULL, "frames of the program's NVTX ranges, below the stacks",
+    {AF_OPT_FLAG, "ranges", 0, NULL, "show the program's NVTX ranges as frames below the stacks",
      AT(ranges)},
-    {AF_OPT_STRING, "range", 0, "NAME", "only what happened inside of an NVTX range of this name",
-     AT(range)},
-    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
-     AT(from_ns)},
-    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut", AT(to_ns)},
+    {AF_OPT_STRING, "range", 0, "NAME", "only events inside an NVTX range of this name", AT(range)},
+    {AF_OPT_TIME, "from", 0, "TIME",
+     "only events from this time on, counted from the start of the trace", AT(from_ns)},
+    {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut", AT(to_ns)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
-     "how far into sampled kernels (to lines, where none is known to instructions)", AT(depth),
-     "kernel|line|insn|stall"},
+     "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
+     AT(depth), "kernel|line|insn|stall"},
     {AF_OPT_FLAG, "match-by-time", 0, NULL,
-     "device work without a stack under a call seen from outside at about its time: a guess, and "
-     "marked",
+     "put device work without a stack under a call that the kernel saw at about its time; "
+     "such frames are marked as a guess",
      AT(by_time)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Layout", 0},
     {AF_OPT_FLAG, "inverted", 'i', NULL, "icicle: root at the top", AT(picture.inverted)},
     {AF_OPT_FLAG, "reverse", 'r', NULL, "merge stacks from their leaves", AT(picture.reverse)},
     {AF_OPT_FLAG, "flamechart", 0, NULL,
-     "in order of time, threads one after the other; of text in its order: merge only neighbours",
+     "in order of time, threads one after the other; folded text in its own order: merge "
+     "neighbours only",
      AT(picture.flamechart)},
     {AF_OPT_U64, "width", 0, "PIXELS", "of the image (1200)", AT(width)},
     {AF_OPT_FLAG, "fluid", 0, NULL, "let the width follow the window", AT(picture.fluid)},
@@ -443,14 +444,13 @@ const struct af_command af_command_flame = {
 	"yellow\npurple orange violet pink gpu.\n\n"
 	"Files, as docs/flamegraph.md has them: --cp NAME->rgb(R,G,B); --nameattr NAME, a tab,\n"
 	"attribute=value, a tab, …",
-    .examples =
-	"aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
-	"aflame flame -w off-cpu -o waits.svg\twhere threads waited, and for what\n"
-	"aflame flame --view gpu --depth stall -o gpu.svg\tdown to why instructions of kernels "
-	"stalled\n"
-	"aflame flame -o report.html\tall views and tables in one page\n"
-	"perf script | aflame flame --perf-script - -o perf.svg\tdraw "
-	"what another tool collected",
+    .examples = "aflame flame -o cpu.svg --view cpu\tCPU samples as an SVG\n"
+		"aflame flame -w off-cpu -o waits.svg\twhere threads waited, and for what\n"
+		"aflame flame --view gpu --depth stall -o gpu.svg\tdown to the stall reasons of "
+		"instructions\n"
+		"aflame flame -o report.html\tall views and tables in one page\n"
+		"perf script | aflame flame --perf-script - -o perf.svg\tdraw "
+		"samples of another tool",
     .options = flame_options,
     .state_size = sizeof(struct flame_options),
     .defaults = &flame_defaults,

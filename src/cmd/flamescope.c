@@ -281,17 +281,17 @@ static const struct af_option scope_options[] = {
     AF_PUBLIC_OPTION(struct scope_options, output.public),
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu: samples of threads; gpu: what devices did (cpu)",
      AT(view), "cpu|gpu"},
-    {AF_OPT_U64, "thread", 0, "TID", "only of this thread, and the work it asked for", AT(tid)},
-    {AF_OPT_U64, "device", 0, "N", "only of this device, as a timeline numbers them", AT(device)},
+    {AF_OPT_U64, "thread", 0, "TID", "only this thread, and the work it launched", AT(tid)},
+    {AF_OPT_U64, "device", 0, "N", "only this device, numbered as in a timeline", AT(device)},
     {AF_OPT_STRING, "title", 0, "TEXT", "above the picture", AT(title)},
     AF_RANK_OPTION(struct scope_options),
     AF_SOURCES_OPTION(struct scope_options, 0),
     {AF_OPT_GROUP, .help = "The map"},
-    {AF_OPT_TIME, "period", 0, "TIME", "of a column (1s, or less where the trace is short)",
+    {AF_OPT_TIME, "period", 0, "TIME", "length of a column (1s, or less if the trace is short)",
      AT(period_ns)},
-    {AF_OPT_FLAG, "map", 0, NULL, "of a time the map too, and not its flame graph", AT(map)},
-    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the map, what repeats itself, and intervals",
-     AT(json)},
+    {AF_OPT_FLAG, "map", 0, NULL,
+     "with --from and --to, the map of that time instead of its flame graph", AT(map)},
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the map, its periods, and intervals", AT(json)},
     {AF_OPT_GROUP, .help = "A time"},
     {AF_OPT_TIME, "from", 0, "TIME", "the flame graph from this time after the trace began",
      AT(from_ns)},
@@ -304,16 +304,18 @@ static const struct af_option scope_options[] = {
 const struct af_command af_command_flamescope = {
     .name = "flamescope",
     .usage = "[OPTIONS] [DIR]",
-    .summary = "Show when it was busy as a heat map, and what was done at a time",
+    .summary = "Show in a heat map when it was busy, and what ran at a time",
     .details =
-	"Each column of the map is a second, or less where the trace is short; time goes up in it\n"
-	"and on in the next one. Darker is more: samples, or time of devices. What happens at the\n"
-	"same point of each column is a line; other periods are reported below.\n"
+	"Each column of the map is a second, or less if the trace is short. Time goes up in a\n"
+	"column and continues in the next one. Darker cells have more samples, or more device\n"
+	"time. Events at the same point of each column form a line; other periods are reported\n"
+	"below the map.\n"
 	"\n"
-	"With --from and --to it is the flame graph of that time: folded stacks on standard\n"
-	"output, or what the name of the file says (.svg, .html, .folded, .txt). With --interval\n"
-	"it is a series: a line for each with what took most of it, or with -o a file for each,\n"
-	"flame.1500ms.svg, whose names are printed. DIR is aflame.data unless given.",
+	"With --from and --to it prints the flame graph of that time as folded stacks, or writes\n"
+	"it in the format that the name of the file shows (.svg, .html, .folded, .txt). With\n"
+	"--interval it prints a line for each interval with the function that took most of it, or\n"
+	"with -o writes a file for each (flame.1500ms.svg) and prints their names. DIR is\n"
+	"aflame.data unless given.",
     .examples =
 	"aflame flamescope\twhen threads were on a CPU\n"
 	"aflame flamescope --view gpu -o map.svg\twhen devices were busy, as a picture\n"

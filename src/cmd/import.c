@@ -124,16 +124,16 @@ static const struct af_option import_options[] = {
      offsetof(struct import_options, output)},
     {AF_OPT_FLAG, "force", 'f', NULL, "replace an old trace",
      offsetof(struct import_options, force)},
-    {AF_OPT_U64, "rate", 'F', "HZ", "how many CPU samples a second were taken (50)",
+    {AF_OPT_U64, "rate", 'F', "HZ", "CPU samples a second in the file (50)",
      offsetof(struct import_options, rate)},
     {AF_OPT_STRING, "event", 0, "NAME",
      "of perf's files with several events, the one to use (the first with call chains)",
      offsetof(struct import_options, event)},
-    {AF_OPT_CHOICE, "unit", 0, "UNIT", "what the numbers of folded text are (samples)",
+    {AF_OPT_CHOICE, "unit", 0, "UNIT", "the unit of numbers in folded text (samples)",
      offsetof(struct import_options, unit), "samples|count|bytes|ns|us|ms|s"},
     {AF_OPT_FLAG, "calls", 0, NULL,
-     "gpuperf with --uprobe: stacks that end in any function of CUDA are calls of it, as those "
-     "of launches always are",
+     "gpuperf with --uprobe: take stacks that end in any CUDA function as calls of it, not only "
+     "those of launches",
      offsetof(struct import_options, calls)},
     {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(struct import_options, quiet)},
     {AF_OPT_END},
@@ -142,36 +142,37 @@ static const struct af_option import_options[] = {
 const struct af_command af_command_import = {
     .name = "import",
     .usage = "[OPTIONS] FILE...",
-    .summary = "Make a trace of what other profilers wrote",
+    .summary = "Make a trace from a file of another profiler",
     .details =
-	"Files are read plain or gzipped, and say themselves what they are: traces of PyTorch's\n"
+	"Files may be plain or gzipped; aflame detects their format: traces of PyTorch's\n"
 	"profiler (Kineto JSON), GPU traces of gpuperf (JSON) and its CPU samples (extended\n"
 	"folded text: timestamp comm pid tid cpu stack), profiles of Intel's iaprof (text, of all\n"
 	"its versions), perf.data and what perf script prints, profiles of pprof's (protobuf) and\n"
 	"of speedscope's (JSON), folded text (f1;f2;f3 number), slices of threads in any Chrome\n"
 	"trace (JSON), and what Nsight Systems exports as SQLite (nsys export --type sqlite).\n"
 	"\n"
-	"Device work gets the stack of the call with its correlation, nothing is matched by time.\n"
-	"In PyTorch's traces that is what the operators and Python functions around the call say;\n"
-	"where autograd's threads run an operator backwards, it is the forward operator's stack,\n"
-	"then [backward]. gpuperf's tell no stacks of calls: there are those that its probe took\n"
-	"at about the time (--calls), and `aflame flame --match-by-time` goes by that if it must.\n"
-	"Each file of PyTorch's is a process of its own, gpuperf's belong together. iaprof's have\n"
-	"samples of the GPU's instructions, with the stack that launched the kernel last, and no\n"
+	"Device work gets the stack of the call with its correlation id; nothing is matched by\n"
+	"time. PyTorch's traces give that stack by the operators and Python functions around the\n"
+	"call; where autograd's threads run an operator backwards, it is the forward operator's\n"
+	"stack, then [backward]. gpuperf's traces have no stacks of calls, only those that its\n"
+	"probe took at about the same time (--calls); `aflame flame --match-by-time` uses these.\n"
+	"Each file of PyTorch is one process; gpuperf's files together are one. iaprof's files\n"
+	"have samples of GPU instructions with the stack that last launched the kernel, and no\n"
 	"times of kernels.\n"
 	"\n"
-	"pprof's profiles and folded text have sums, no moments: no timeline comes of them. What\n"
-	"a value of pprof's is (time, samples, count, bytes, off-cpu) follows from its unit and\n"
-	"its name, and is reported. Of folded text the first frame is the process; --unit says\n"
-	"what was counted.\n"
+	"pprof's profiles and folded text have sums and no times, so they give no timeline. The\n"
+	"unit and the name of a pprof value show what it is (time, samples, count, bytes,\n"
+	"off-cpu); aflame reports its choice. The first frame of folded text is the process;\n"
+	"--unit names what was counted.\n"
 	"\n"
-	"perf.data's addresses are named from files with the build-ids recorded, and the kernel's\n"
-	"symbols. Of several events the first with call chains is used; --event takes another.\n"
-	"Samples of a clock weigh CPU time, those of any other event how often it happened.\n"
+	"Addresses of perf.data get names from files with the recorded build-ids and from the\n"
+	"kernel's symbols. If a file has several events, the first with call chains is used;\n"
+	"--event takes another. Samples of a clock weigh CPU time; samples of any other event\n"
+	"weigh how often it happened.\n"
 	"\n"
-	"A file that ends too early is used up to there. What could not be used is counted on\n"
-	"standard error and in the trace (aflame print -k note). Extended folded text does not\n"
-	"say how often samples were taken: tell it with --rate.",
+	"A file that ends too early is used up to there. Unused data is counted on standard error\n"
+	"and in the trace (aflame print -k note). Extended folded text has no sampling rate: give\n"
+	"it with --rate.",
     .examples = "aflame import trace.json.gz -o run1 && aflame report run1\ta PyTorch trace\n"
 		"aflame import rank0.json rank1.json\tseveral processes in one trace\n"
 		"aflame import cpu.txt gpu.json -o run2\tboth halves of gpuperf's\n"

@@ -412,28 +412,32 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, limit)},
     AF_RANK_OPTION(struct report_options),
     AF_SOURCES_OPTION(struct report_options, 0),
-    {AF_OPT_FLAG, "list", 0, NULL, "the reports there are", offsetof(struct report_options, list)},
-    {AF_OPT_TIME, "from", 0, "TIME", "only what happened from this time after the trace began",
+    {AF_OPT_FLAG, "list", 0, NULL, "list all reports", offsetof(struct report_options, list)},
+    {AF_OPT_TIME, "from", 0, "TIME",
+     "only events from this time on, counted from the start of the trace",
      offsetof(struct report_options, from_ns)},
-    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; what reaches beyond is cut",
+    {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut",
      offsetof(struct report_options, to_ns)},
-    {AF_OPT_GROUP, .help = "Of top, tree, callers and callees"},
+    {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
-    {AF_OPT_CHOICE, "sort", 0, "BY", "top: by what functions have themselves or in all (self)",
+    {AF_OPT_CHOICE, "sort", 0, "BY",
+     "top: by the functions' own weight (self) or with their callees (total) (self)",
      offsetof(struct report_options, sort), "self|total"},
-    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: whose it is, in place of functions",
+    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: group by this instead of by function",
      offsetof(struct report_options, by), "process|rank|thread|device|stream"},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
-     "how far into sampled kernels (to lines, where none is known to instructions)",
+     "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
      offsetof(struct report_options, depth), "kernel|line|insn|stall"},
-    {AF_OPT_LIST, "focus", 0, "REGEX", "stacks from functions on that match; may be given again",
+    {AF_OPT_LIST, "focus", 0, "REGEX", "begin stacks at functions that match; may be given again",
      offsetof(struct report_options, focus)},
-    {AF_OPT_LIST, "hide", 0, "REGEX", "leave these out: what they weigh is their callers'",
+    {AF_OPT_LIST, "hide", 0, "REGEX",
+     "leave these functions out; their weight goes to their callers",
      offsetof(struct report_options, hide)},
-    {AF_OPT_LIST, "search", 0, "REGEX", "only stacks with a function that matches, each once",
+    {AF_OPT_LIST, "search", 0, "REGEX",
+     "only stacks with a function that matches; each counts once",
      offsetof(struct report_options, search)},
     {AF_OPT_END},
 };
@@ -443,27 +447,27 @@ const struct af_command af_command_report = {
     .usage =
 	"[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] "
 	"[FUNCTION] [DIR]",
-    .summary = "Print what a trace tells, as tables or a tree",
+    .summary = "Print a trace as tables or as a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
 	"threads waited, what was lost, what it cost.\n"
-	"findings: what stands out of all that, the most time first, and how to check it.\n"
-	"coverage: CPU time that processes and threads used, beside what samples stand for.\n"
+	"findings: the main findings, ranked by time, and how to check each.\n"
+	"coverage: CPU time that processes and threads used, beside the time that was sampled.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"
-	"gaps: what holds devices back, and the longest times that they had nothing to do.\n"
-	"stalls: what instructions of kernels waited for, and what that means. annotate: a "
-	"kernel,\n"
+	"gaps: why devices were idle, and their longest idle times.\n"
+	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
-	"What is left out is counted and weighed in a last line, or as `truncated` in JSON.",
-    .examples = "aflame report top --json --limit 50\tfor a script or an agent\n"
-		"aflame report top -w off-cpu\tthe functions that waited\n"
-		"aflame report top --by rank --view gpu\tdevice time of each of MPI's ranks\n"
-		"aflame report callers cudaLaunchKernel\twho launches, and how much each\n"
-		"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
-		"aflame report gaps\twhy the device was idle",
+	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
+    .examples =
+	"aflame report top --json --limit 50\tfor a script or an agent\n"
+	"aflame report top -w off-cpu\tthe functions that waited\n"
+	"aflame report top --by rank --view gpu\tdevice time of each MPI rank\n"
+	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
+	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
+	"aflame report gaps\twhy the device was idle",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

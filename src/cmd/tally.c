@@ -128,9 +128,9 @@ const struct af_command af_command_tally = {
     .name = "tally",
     .usage = "[OPTIONS] [DIR]",
     .summary = "Add up calls of device APIs, kernels, copies and memory",
-    .details = "What programs called, by the name of the CUDA runtime's function where that called "
-	       "the driver;\nwhat devices did for it; the memory that they handed out. OpenCL's "
-	       "calls are counted by what they\nenqueued.",
+    .details = "Lists the calls of programs (a driver call from the CUDA runtime under the\n"
+	       "runtime's name), the work of devices, and the memory that they allocated. OpenCL\n"
+	       "calls are counted by the work that they enqueued.",
     .examples = "aflame tally --sort calls\twhat is called most often\n"
 		"aflame tally --group process --json\tfor each rank, for programs",
     .options = tally_options,

@@ -107,7 +107,7 @@ static const struct af_option timeline_options[] = {
     {AF_OPT_STRING, "output", 'o', "FILE", "file to write, - for standard output (-)",
      AT(output.file)},
     AF_PUBLIC_OPTION(struct timeline_options, output.public),
-    {AF_OPT_STRING, "format", 0, "NAME", "json or perfetto, when the name does not tell",
+    {AF_OPT_STRING, "format", 0, "NAME", "json or perfetto, if the name of FILE does not show it",
      AT(format), "json|perfetto"},
     AF_RANK_OPTION(struct timeline_options),
     {AF_OPT_GROUP, .help = "What is in it"},
@@ -135,9 +135,9 @@ const struct af_command af_command_timeline = {
 	"output. DIR is aflame.data unless given.\n"
 	"\n"
 	"Parts: calls of device APIs by thread; work of devices by queue or stream, with an\n"
-	"arrow from the call that asked for it; ranges and marks of NVTX; run, where samples\n"
-	"found a thread on the CPU; waits, where it was off it and why; memory of devices in\n"
-	"use; overhead of tracing as the driver tells it; lost, what was dropped and when.\n"
+	"arrow from the call that launched it; ranges and marks of NVTX; run, where samples\n"
+	"found a thread on the CPU; waits, where it was off the CPU and why; device memory in\n"
+	"use; overhead of tracing as the driver reports it; lost, what was dropped and when.\n"
 	"\n"
 	"Slices that overlap and do not lie within one another stand on tracks side by side.\n"
 	"What could not be shown is reported on standard error and in the file.",

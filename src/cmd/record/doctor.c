@@ -283,10 +283,10 @@ static const struct af_option doctor_options[] = {
 const struct af_command af_command_doctor = {
     .name = "doctor",
     .usage = "[--json] [DIR]",
-    .summary = "Say what works on this machine, what does not, and what fixes it",
+    .summary = "Show what works on this machine, and what fixes the rest",
     .details =
-	"Tries every collector without leaving a trace. The exit status is 0 when programs can\n"
-	"be sampled here. With a trace it names the packages that give its functions names.",
+	"It tries every collector and writes no trace. The exit status is 0 if programs can be\n"
+	"sampled here. With DIR it lists the packages that give names to that trace's functions.",
     .flags = AF_CMD_KEEPS_RIGHTS,
     .options = doctor_options,
     .state_size = sizeof(struct doctor_options),

@@ -396,18 +396,19 @@ const struct af_command af_command_record = {
     .usage = "[OPTIONS] [-p PID | -a | [--] PROGRAM [ARGUMENTS]]",
     .summary = "Run a program and record where its time goes",
     .details =
-	"The program runs as it would without: same output, same exit status, same signals.\n"
+	"The program runs as it would without aflame: same output, same exit status, same "
+	"signals.\n"
 	"CPU samples, Python frames and OpenCL work are recorded with their stacks into a\n"
 	"trace directory, which the other commands read. The exit status is the program's, and\n"
-	"a signal that ends it ends aflame, too. A program that cannot be recorded runs all the\n"
-	"same, and a line says why (--strict).\n"
+	"a signal that ends it ends aflame too. A program that cannot be recorded still runs,\n"
+	"and aflame prints why (--strict fails instead).\n"
 	"\n"
 	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
 	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
 	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
 	"whole name. docs/ranks.md says more.\n"
 	"\n"
-	"Bounds leave the program alone: it runs on when --duration or --max-size ends the\n"
+	"Bounds do not touch the program: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
 	"(the kernel's part: in 200 ms); names and GPU code come on top, as they do for --ring.\n"
 	"--ring keeps a recording of any length within its size: what is left is the newest\n"

@@ -60,25 +60,26 @@ struct af_record_options {
 	     "cuda-graphs",                                                                          \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "time each node of CUDA graphs (nodes), or each launch as a whole, which costs "        \
-	     "less",                                                                                 \
+	     "time each node of CUDA graphs (nodes), or each launch as a whole (cheaper)",           \
 	     offsetof(type, cuda_graphs),                                                            \
 	     "nodes|whole"},                                                                         \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "cuda-calls",                                                                           \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "twice: the kernel sees the calls, too, that are recorded in the program; what was "    \
-	     "lost there keeps its stack; 1 to 4 us a call",                                         \
+	     "twice: the kernel records the calls, too, so that a call whose own record was lost "   \
+	     "keeps its stack; 1 to 4 us a call",                                                    \
 	     offsetof(type, cuda_calls),                                                             \
 	     "once|twice"},                                                                          \
 	    {AF_OPT_OPTIONAL,                                                                        \
 	     "gpu-samples",                                                                          \
 	     0,                                                                                      \
 	     "RATE",                                                                                 \
-	     "which instructions GPUs execute, and what they wait for: about so many samples a "     \
-	     "second of a GPU (100k); exact: with the launch of each, for which kernels run one "    \
-	     "after the other for 20 ms of every 200",                                               \
+	     "sample the instructions that GPUs execute, and why they stall: about RATE samples "    \
+	     "a "                                                                                    \
+	     "second and GPU (100k); exact: with the launch of each sample, for which kernels "      \
+	     "run "                                                                                  \
+	     "one by one for 20 ms of every 200",                                                    \
 	     offsetof(type, gpu_samples),                                                            \
 	     "100k|exact",                                                                           \
 	     true},                                                                                  \
@@ -86,8 +87,8 @@ struct af_record_options {
 	     "autograd",                                                                             \
 	     0,                                                                                      \
 	     NULL,                                                                                   \
-	     "PyTorch: the work of a backward pass under the forward operation that it goes back "   \
-	     "to; turns on emit_nvtx() in the program",                                              \
+	     "PyTorch: show backward work under its forward operation; turns on emit_nvtx() in "     \
+	     "the program",                                                                          \
 	     offsetof(type, autograd)},                                                              \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "sample",                                                                               \
@@ -115,7 +116,7 @@ struct af_record_options {
 	     "max-size",                                                                             \
 	     0,                                                                                      \
 	     "SIZE",                                                                                 \
-	     "stop recording when the trace is so large: 10M, 1G; "                                  \
+	     "stop recording when the trace has this size: 10M, 1G; "                                \
 	     "the program goes on",                                                                  \
 	     offsetof(type, max_bytes)},                                                             \
 	    {AF_OPT_SIZE,                                                                            \
@@ -128,7 +129,7 @@ struct af_record_options {
 	     "ctl",                                                                                  \
 	     0,                                                                                      \
 	     "FIFO",                                                                                 \
-	     "take lines from here: on, off, snapshot [DIR], stop, "                                 \
+	     "read commands from FIFO: on, off, snapshot [DIR], stop, "                              \
 	     "status; answers are in FIFO.ack",                                                      \
 	     offsetof(type, ctl)},                                                                   \
 	    {AF_OPT_STRING,                                                                          \
@@ -142,14 +143,14 @@ struct af_record_options {
 	     "off-cpu",                                                                              \
 	     0,                                                                                      \
 	     "WHAT",                                                                                 \
-	     "also where threads were off the CPU, and with wakers who woke them",                   \
+	     "also record where threads were off the CPU; wakers: and who woke them",                \
 	     offsetof(type, off_cpu),                                                                \
 	     "blocked|wakers"},                                                                      \
 	    {AF_OPT_TIME,                                                                            \
 	     "min-block",                                                                            \
 	     0,                                                                                      \
 	     "TIME",                                                                                 \
-	     "leave out shorter times off the CPU",                                                  \
+	     "leave out times off the CPU that are shorter",                                         \
 	     offsetof(type, min_block_ns)},                                                          \
 	    {AF_OPT_FLAG,                                                                            \
 	     "no-python",                                                                            \
@@ -161,11 +162,12 @@ struct af_record_options {
 	     "verify",                                                                               \
 	     0,                                                                                      \
 	     NULL,                                                                                   \
-	     "walk beside every replayed stack and compare (slow)",                                  \
+	     "walk every replayed stack again and compare (slow)",                                   \
 	     offsetof(type, verify)},                                                                \
 	    {AF_OPT_FLAG, "quiet", 'q', NULL, "no summary", offsetof(type, quiet)},                  \
 	{                                                                                            \
-		AF_OPT_FLAG, "live", 0, NULL, "show what is hot meanwhile", offsetof(type, live)     \
+		AF_OPT_FLAG, "live", 0, NULL, "show the hottest functions while recording",          \
+		    offsetof(type, live)                                                             \
 	}
 
 extern const struct af_record_options af_record_defaults;

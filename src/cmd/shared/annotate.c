@@ -200,9 +200,11 @@ static const struct af_option annotate_options[] = {
      offsetof(struct annotate_options, by), "line|insn"},
     {AF_OPT_U64, "limit", 'n', "N", "lines or instructions of most samples, 0 for all (20)",
      offsetof(struct annotate_options, limit)},
-    {AF_OPT_TIME, "from", 0, "TIME", "only what was sampled from this time after the trace began",
+    {AF_OPT_TIME, "from", 0, "TIME",
+     "only samples from this time on, counted from the start of the trace",
      offsetof(struct annotate_options, from_ns)},
-    {AF_OPT_TIME, "to", 0, "TIME", "and up to this one; windows that reach beyond are cut",
+    {AF_OPT_TIME, "to", 0, "TIME",
+     "only samples until this time; windows that reach beyond are cut",
      offsetof(struct annotate_options, to_ns)},
     AF_SOURCES_OPTION(struct annotate_options, 's'),
     AF_RANK_OPTION(struct annotate_options),
@@ -216,12 +218,11 @@ const struct af_command af_command_annotate = {
     .usage = "[OPTIONS] [KERNEL] [DIR]",
     .summary = "Show a kernel's source and instructions with their samples and stalls",
     .details =
-	"KERNEL is a part of its name, mangled or as people write it; without one it is the "
-	"kernel\n"
-	"that took most time. Source lines stand in the order of their file, with the instructions "
-	"that\nthey became beside or below them. The letters of a bar are reasons, explained "
-	"above; "
-	"what a\nstalled instruction waits for stands below it. Recording takes --gpu-samples.",
+	"KERNEL is a part of a kernel's name, mangled or demangled; without it, the kernel that\n"
+	"took most time is shown. Source lines are in the order of their file, with their\n"
+	"instructions beside or below them. The letters of a bar are stall reasons, explained\n"
+	"above it; the lines below a stalled instruction show what it waits for. Record with\n"
+	"--gpu-samples.",
     .examples = "aflame annotate\tthe kernel that took most time\n"
 		"aflame annotate gemm --by insn --limit 0\tall of its instructions\n"
 		"aflame annotate --json softmax other.data\tfor a script or an agent",

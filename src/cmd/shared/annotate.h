@@ -18,8 +18,9 @@ enum { AF_ANNOTATE_LIMIT = 20 }; /* lines or instructions, by default */
 #define AF_SOURCES_OPTION(type, letter)                                                            \
 	{                                                                                          \
 		AF_OPT_STRING, "sources", letter, "DIR",                                           \
-		    "read source text below DIR, too (several with colons); that of a trace "      \
-		    "which you did not record on this machine only there",                         \
+		    "also read source text below DIR (several: with colons); for a trace that "    \
+		    "you "                                                                         \
+		    "did not record on this machine, only there",                                  \
 		    offsetof(type, sources)                                                        \
 	}
 

@@ -16,7 +16,7 @@ struct af_err;
 #define AF_RANK_OPTION(type)                                                                       \
 	{                                                                                          \
 		AF_OPT_STRING, "rank", 0, "N",                                                     \
-		    "of a folder of ranks (mpirun, srun, torchrun), the trace of this one",        \
+		    "in a folder of ranks (mpirun, srun, torchrun), read the trace of rank N",     \
 		    offsetof(type, rank)                                                           \
 	}
 

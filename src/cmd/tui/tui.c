@@ -36,8 +36,7 @@ static const struct af_option tui_options[] = {
     {AF_OPT_STRING, "weight", 'w', "WEIGHT", "begin with time, samples, count, bytes or off-cpu",
      offsetof(struct tui_options, weight), AF_WEIGHT_WORDS},
     AF_RANK_OPTION(struct tui_options),
-    {AF_OPT_FLAG, "live", 0, NULL,
-     "of a recording that goes on: what there is so far, again and again",
+    {AF_OPT_FLAG, "live", 0, NULL, "follow a running recording",
      offsetof(struct tui_options, live)},
     {AF_OPT_END},
 };
@@ -49,10 +48,10 @@ const struct af_command af_command_tui = {
     .details =
 	"Functions, the tree, callers and callees, the flame graph in characters, and the "
 	"summary,\n"
-	"by any view and weight, with search and narrowing: the same numbers as `aflame report`.\n"
-	"The last line says the keys; ? says all of them. No mouse is needed.\n"
-	"With --live the recorder is asked for a copy of the trace so far, each second or less\n"
-	"often; `aflame record --live` shows less, in the terminal of the program.",
+	"by any view and weight, with search and filters: the same numbers as `aflame report`.\n"
+	"The last line shows the main keys; ? shows all. No mouse is needed.\n"
+	"With --live the recorder makes a copy of the trace so far, at most once a second;\n"
+	"`aflame record --live` shows less, in the terminal of the program.",
     .examples = "aflame tui\tthe last recording\n"
 		"aflame tui --view gpu run1\twhat devices did\n"
 		"aflame tui --live\tthe recording that another terminal makes of aflame.data",
