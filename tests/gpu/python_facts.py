@@ -59,7 +59,7 @@ def check_section(table, trace, section, launches):
     table.fact(name + ": kernels", kernels, "some", len(kernels))
     if "graph" in section:
         check_graph(table, trace, name, section["graph"], kernels)
-    elif not any(c.does == "GRAPH_LAUNCH" for c in launches):
+    elif not any(c.category == "GRAPH_LAUNCH" for c in launches):
         # (Where JAX makes graphs on its own, launches that it captures have no kernel.)
         of_host = "cuLaunchHostFunc"
         good = [c for c in launches if not c.status and not c.function.startswith(of_host)]
@@ -151,7 +151,7 @@ def check_updates(table, machine, file, how, recorded):
     for section, launches in zip(
         truth["sections"], by_section(truth["sections"], trace.launches())
     ):
-        replays = [c for c in launches if c.does == "GRAPH_LAUNCH" and not c.status]
+        replays = [c for c in launches if c.category == "GRAPH_LAUNCH" and not c.status]
         ours = set(map(id, replays))
         works = [w for w in trace.works if w.call and id(w.call) in ours]
         wanted, each = section["updates"], section.get("in_each")

@@ -18,8 +18,8 @@ class Stack:
 
     __slots__ = ("process", "stop", "epoch", "pcs")
 
-    def __init__(self, process, stop, generation, pcs):
-        self.process, self.stop, self.generation, self.pcs = process, stop, generation, pcs
+    def __init__(self, process, stop, epoch, pcs):
+        self.process, self.stop, self.epoch, self.pcs = process, stop, epoch, pcs
 
 
 class Path:
@@ -126,7 +126,7 @@ class Trace:
     def _on_call(self, event, f):
         call = Call()
         call.process, call.tid, call.end = event["process"], event["tid"], event["time_ns"]
-        call.function, call.does = self._of(
+        call.function, call.category = self._of(
             self._functions, call.process, f["function"], ("?", "?")
         )
         call.path = self._paths.get((event["stream"], f["callpath"])) if f["callpath"] else None
@@ -167,7 +167,7 @@ class Trace:
     # ---- questions
 
     def launches(self):
-        return [c for c in self.calls.values() if c.does in LAUNCHES]
+        return [c for c in self.calls.values() if c.category in LAUNCHES]
 
     def kernels(self):
         return [w for w in self.works if w.descriptor["op"] == "KERNEL"]
@@ -190,8 +190,8 @@ class Trace:
             return
         for pc in stack.pcs:
             versions = self._symbols.get((stack.process, pc), ())
-            # The newest version of at most the stack's generation, or the first there is.
-            fitting = [n for g, n in versions if g <= stack.generation] or [
+            # The newest version of at most the stack's epoch, or the first there is.
+            fitting = [n for g, n in versions if g <= stack.epoch] or [
                 n for _, n in versions[:1]
             ]
             if fitting:

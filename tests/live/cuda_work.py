@@ -47,7 +47,7 @@ class Call:
 
     def __init__(self, event, function, stop):
         fields = event["fields"]
-        self.name, self.does = function["name"], function["category"]
+        self.name, self.category = function["name"], function["category"]
         self.correlation, self.status = fields["correlation"], fields.get("status", 0)
         self.end = event["time_ns"]
         self.start = self.end - fields["duration_ns"]
@@ -159,11 +159,11 @@ def check_cuda(run, lost=False):
     expect(cuda.calls, "no calls")
     for call in cuda.calls:
         expect(call.start <= call.end, "%s ends before it begins" % call.name)
-        if call.does in LAUNCHES:
+        if call.category in LAUNCHES:
             equal(call.stop, "COMPLETE", "why the stack of a %s ends" % call.name)
     for work in cuda.works:
         expect(work.call, "%s %s without its call" % (work.op, work.kernel))
-        expect(work.call.does in LAUNCHES, "%s asked for work" % work.call.name)
+        expect(work.call.category in LAUNCHES, "%s asked for work" % work.call.name)
         if work.start:
             expect(work.start >= work.call.start - SLACK_NS, "work starts before it is asked for")
     if not lost:

@@ -2,9 +2,11 @@
 """The CUDA collector on the mock of a driver and of CUPTI: no GPU, but the same collector, programs
 and bytes. Kernels on the mock take exactly as long as they were reported to."""
 
+import collections
 import json
 import os
 import re
+import sys
 
 from cuda_work import (
     bare_stacks,
@@ -286,6 +288,28 @@ def _():
     )
     side = having("replay_original", "capture_first", "capture_side", "k2")
     equal(weight_of(stacks, side), truth["count.replay_original"] / 3, "k2 of the joined stream")
+
+
+class Printing:
+    """What tests/gpu/trace.py needs of a machine."""
+
+    def json_lines(self, path, kinds):
+        return [json.loads(line) for line in must("print", "--json", "-k", ",".join(kinds), path).splitlines()]
+
+
+@case("the reader of tests/gpu, which no other test here runs, joins and names the same work")
+def _():
+    run = cuda_run("cuda_graphs")
+    sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "gpu"))
+    from trace import Trace
+
+    del sys.path[0]
+
+    cuda, theirs = check_cuda(run), Trace(Printing(), run.path)
+    names = collections.Counter(w.descriptor["name"] for w in theirs.kernels())
+    equal(dict(names), dict(cuda.kernels()), "kernels")
+    equal(len(theirs.launches()), sum(c.category in ("LAUNCH", "GRAPH_LAUNCH") for c in cuda.calls), "launches")
+    expect(all(w.call and "main" in theirs.names(w.call.path) for w in theirs.works), "work without its stack")
 
 
 @case("an updated graph's work stands under the capture that it was updated from")
