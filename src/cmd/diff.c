@@ -153,7 +153,7 @@ static int diff_normalize(const struct af_diff *d, struct af_difference *v, stru
 		return af_fail_plain(err, -ENODATA,
 		                     "--normalize wall is for traces: folded text does not say how "
 		                     "long a run was");
-	return af_fail_plain(err, -ENODATA, "%s has nothing: there are no shares of it",
+	return af_fail_plain(err, -ENODATA, "%s is empty, so there are no shares of it",
 	                     d->names[v->tree.total[0][0] != 0]);
 }
 
@@ -242,7 +242,7 @@ static void diff_hint(const struct af_diff *d)
 
 	if (d->normalize == AF_NORMALIZE_NONE && ratio > 0 && (ratio > 1.25 || ratio < 0.8))
 		fprintf(stderr,
-		        "aflame diff: after has %.3g times what before has in all: --normalize "
+		        "aflame diff: the total of AFTER is %.3g times that of BEFORE: --normalize "
 		        "total, wall or step makes them comparable\n",
 		        ratio);
 }

@@ -105,7 +105,7 @@ static int export_trees(const struct export_options *o, const struct af_format *
 	if (!rc)
 		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)
-		fprintf(stderr, "aflame export: the trace %s has nothing of that%s\n", dir,
+		fprintf(stderr, "aflame export: the trace %s has no such data%s\n", dir,
 		        o->from_ns || o->to_ns ? " in that time" : "");
 	if (!rc)
 		af_load_sampled("export", &r);
@@ -250,7 +250,7 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	bool folded = is_file(dir);
 	if (folded && !(tree && tree->tree))
-		return af_fail_plain(err, -EINVAL, "%s is of a trace, and %s is none", o->format,
+		return af_fail_plain(err, -EINVAL, "%s needs a trace, and %s is none", o->format,
 		                     dir);
 	if (folded && (o->from_ns || o->to_ns))
 		return af_fail_plain(err, -EINVAL,

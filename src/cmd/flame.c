@@ -129,14 +129,14 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 
 	if (!r->has[v] && o->range)
 		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has nothing for --view %s inside a range \"%s\"",
+		                     "the trace %s has no data for --view %s inside a range \"%s\"",
 		                     dir, view, o->range);
 	if (!r->has[v] && (o->from_ns || o->to_ns))
 		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has nothing for --view %s in that time", dir,
+		                     "the trace %s has no data for --view %s in that time", dir,
 		                     view);
 	if (!r->has[v])
-		return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", dir,
+		return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", dir,
 		                     view, fix);
 	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
@@ -210,7 +210,7 @@ static int flame_chart(const struct flame_options *o, const char *dir, const str
 		return af_fail_plain(
 		    err, -EINVAL, "--flamechart takes --weight time or samples, not %s", o->weight);
 	if (!timed)
-		return af_fail_plain(err, -ENODATA, "%s: nothing in view %s has times", dir,
+		return af_fail_plain(err, -ENODATA, "%s: view %s has no data with times", dir,
 		                     af_view_names[v]);
 	struct af_progress progress = af_progress_begin("reading the trace in order of time");
 	int rc = af_chart_make(chart, dir, &r->query, v, af_progress_tell, &progress, err);
@@ -221,10 +221,10 @@ static int flame_chart(const struct flame_options *o, const char *dir, const str
 		return af_fail_plain(err, -ENODATA,
 		                     "%s: for --view all no order is known: --view cpu, gpu", dir);
 	if (!rc && !shown && all)
-		return af_fail_plain(err, -ENODATA, "%s: nothing in view %s has times", dir,
+		return af_fail_plain(err, -ENODATA, "%s: view %s has no data with times", dir,
 		                     af_view_names[v]);
 	if (!rc && shown < all)
-		fprintf(stderr, "aflame flame: %.2f %% of it is in order of time\n",
+		fprintf(stderr, "aflame flame: %.2f %% of the weight is in order of time\n",
 		        100.0 * (double)shown / (double)all);
 	return rc;
 }

@@ -80,7 +80,7 @@ static int scope_load(struct scope *s, struct af_err *err)
 	}
 	if (rc || (s->heat.gpu ? s->heat.has_gpu : s->heat.has_cpu))
 		return rc;
-	return af_fail_plain(err, -ENODATA, "the trace %s has nothing for --view %s%s", s->dir,
+	return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", s->dir,
 	                     s->heat.gpu ? "gpu" : "cpu",
 	                     o->from_ns || o->to_ns || o->tid || o->device ? " of what is asked for"
 	                                                                   : "");

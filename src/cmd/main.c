@@ -202,8 +202,8 @@ int main(int argc, char **argv)
 	rc = stdout_check(rc, &err);
 	if (cmd && af_file_cut())
 		fprintf(stderr,
-		        "aflame %s: %s could not be read to its end (cut short meanwhile, or a "
-		        "disk error): the rest of it is missing here\n",
+		        "aflame %s: %s could not be read to its end (it was cut short, or the disk "
+		        "failed): the rest is missing here\n",
 		        cmd->name, af_file_cut());
 	if (rc < 0) {
 		if (cmd)

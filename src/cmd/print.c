@@ -214,7 +214,7 @@ static int print_damage(struct af_trace *t, const char *dir, struct af_err *err)
 	bool damaged = af_trace_damage_text(d, text, sizeof text);
 
 	if (damaged && !af_trace_start_ns(t)) /* not one packet */
-		return af_fail_plain(err, -EIO, "nothing of %s could be read: %s", dir, text);
+		return af_fail_plain(err, -EIO, "could not read anything of %s: %s", dir, text);
 	if (damaged)
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, text);
 	if (d->unknown)

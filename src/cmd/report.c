@@ -262,10 +262,11 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 {
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
 	if (!r->kind && nr_words > 1)
-		return af_fail_plain(err, -EINVAL,
-		                     "no report %s: there is summary, findings, coverage, top, "
-		                     "tree, callers, callees, gaps, stalls, annotate, diff",
-		                     words[0]);
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "unknown report %s: the reports are summary, findings, coverage, top, tree, "
+		    "callers, callees, gaps, stalls, annotate, diff",
+		    words[0]);
 	if (r->kind) {
 		words++;
 		nr_words--;
@@ -280,8 +281,8 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	}
 	if (r->kind->needs_word && !r->function)
 		return af_fail_plain(err, -EINVAL,
-		                     "%s of what? aflame report %s FUNCTION [DIR]; FUNCTION is a "
-		                     "name, a pattern, or an id of --json",
+		                     "%s needs a function: aflame report %s FUNCTION [DIR]; "
+		                     "FUNCTION is a name, a pattern, or an id of --json",
 		                     r->kind->name, r->kind->name);
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);

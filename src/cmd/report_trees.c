@@ -74,8 +74,7 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 	                 .total = t->total[weight][0]},
 	};
 	if (!to->document.total)
-		return af_fail_plain(err, -ENOENT,
-		                     "of the view %s, --focus and --search leave nothing",
+		return af_fail_plain(err, -ENOENT, "view %s: no stack matches --focus and --search",
 		                     af_view_names[v]);
 	return 0;
 }

@@ -58,8 +58,7 @@ static int part_named(const char *word, uint32_t *parts, struct af_err *err)
 	}
 	const char *best = af_nearest_best(&near);
 	return af_fail_plain(err, -EINVAL,
-	                     "no part of a timeline is called %s%s%s: see `aflame "
-	                     "timeline --help`",
+	                     "unknown part of a timeline: %s%s%s; see `aflame timeline --help`",
 	                     word, best ? ": did you mean " : "", best ? best : "");
 }
 

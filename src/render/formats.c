@@ -55,6 +55,6 @@ int af_picture_weight(const struct af_picture *p, const struct af_tree *t, struc
 		strncat(have, i ? ", " : "", sizeof have - strlen(have) - 1);
 		strncat(have, t->weights[i].name, sizeof have - strlen(have) - 1);
 	}
-	return af_fail_plain(err, -EINVAL, "no weight called %s here; there is %s", p->weight,
+	return af_fail_plain(err, -EINVAL, "unknown weight %s; the weights are %s", p->weight,
 	                     have);
 }

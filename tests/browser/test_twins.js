@@ -67,7 +67,7 @@ function folded(trace, view, from, to, weight = 'time') {
     text = run('flame', '--view', view, '--from', `${from}ns`, '--to', `${to}ns`, '--depth',
       'kernel', '--weight', weight, trace);
   } catch (error) {
-    if (!/has nothing for/.test(error.stderr)) throw error;
+    if (!/has no data for/.test(error.stderr)) throw error;
     return [];
   }
   return text.split('\n').filter(Boolean).map((line) => {

@@ -314,7 +314,7 @@ def _():
         refused(USAGE, pattern, *words)
     refused(
         USAGE,
-        r"no weight called kilos.*time, samples, count, bytes",
+        r"unknown weight kilos.*time, samples, count, bytes",
         "flame",
         "--weight",
         "kilos",

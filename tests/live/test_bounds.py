@@ -197,7 +197,7 @@ def _():
     path = new_path()
     with open(path, "w") as file:
         file.write("x")
-    refused(USAGE, r"--ctl: .* is no FIFO.*another", "record", "--strict", "-o", new_path(), "--ctl", path, "--", "true")
+    refused(USAGE, r"--ctl: .* is not a FIFO.*another", "record", "--strict", "-o", new_path(), "--ctl", path, "--", "true")
     with open(path) as file:
         equal(file.read(), "x", "the file")
 

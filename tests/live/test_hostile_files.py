@@ -307,7 +307,7 @@ def put(path, text=PRECIOUS):
 @case("a directory that a neighbour puts in the place of the trace is neither written to nor emptied")
 def _():
     for when, status in (("mkdirat", r"somebody put another directory in the place of aflame\.data"),
-                         ("fstatat", "--ctl: .* is no FIFO")):
+                         ("fstatat", "--ctl: .* is not a FIFO")):
         with Stranger() as other:
             folder = folder_of(other)
             work = put(os.path.join(folder, "work", "thesis"))

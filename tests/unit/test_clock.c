@@ -368,7 +368,7 @@ static void work_without_a_clock_stays_on_its_own(void **state)
 	af_stream_put(&s, queue, 210 * S, .queue = 3, .device = DEVICE);
 	af_stream_put(&s, descriptor, 210 * S, .descriptor = 9, .op = AF_OP_KERNEL, .queue = 3);
 	af_stream_put(&s, work, 219 * S, 9, 1, 12 * S, 0, 7, 8);
-	af_stream_put(&s, work, 219 * S, 10, 1, 12 * S, 0, 7, 8); /* no such shape */
+	af_stream_put(&s, work, 219 * S, 10, 1, 12 * S, 0, 7, 8); /* no such descriptor */
 	maker_close(&made, &s);
 	place_works(&made, works, placed);
 	assert_false(placed[0]);

@@ -21,7 +21,7 @@ static int setup(void **state)
 	struct fixture *f = calloc(1, sizeof *f);
 	if (!f)
 		return -1;
-	strcpy(f->path, "/tmp/af-shapes-XXXXXX");
+	strcpy(f->path, "/tmp/af-descriptors-XXXXXX");
 	int fd = mkstemp(f->path);
 	if (fd < 0)
 		return -1;
@@ -41,7 +41,7 @@ static int teardown(void **state)
 	return 0;
 }
 
-/* Counts the SHAPE events of the open packet; *@last is a copy of the last one. */
+/* Counts the DESCRIPTOR events of the open packet; *@last is a copy of the last one. */
 static unsigned descriptors_written(const struct fixture *f, struct af_ev_descriptor *last)
 {
 	const char *p = (const char *)(f->s.packet + 1);
@@ -59,7 +59,7 @@ static unsigned descriptors_written(const struct fixture *f, struct af_ev_descri
 	return nr;
 }
 
-static void repeated_shape_is_defined_once(void **state)
+static void repeated_descriptor_is_defined_once(void **state)
 {
 	struct fixture *f = *state;
 	struct af_ev_descriptor a = {.op = AF_OP_KERNEL, .queue = 1, .kernel = 7, .global_x = 1024};
@@ -75,7 +75,7 @@ static void repeated_shape_is_defined_once(void **state)
 	assert_int_equal(last.global_x, 1024);
 }
 
-static void every_field_tells_shapes_apart(void **state)
+static void every_field_tells_descriptors_apart(void **state)
 {
 	struct fixture *f = *state;
 	struct af_ev_descriptor a = {.op = AF_OP_KERNEL}, last;
@@ -106,7 +106,7 @@ static void every_field_tells_shapes_apart(void **state)
 	}
 }
 
-static void forgotten_shape_gets_a_new_id(void **state)
+static void forgotten_descriptor_gets_a_new_id(void **state)
 {
 	struct fixture *f = *state;
 	struct af_ev_descriptor first = {.op = AF_OP_COPY, .bytes = 0}, last;
@@ -143,9 +143,9 @@ int main(void)
 {
 #define T(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 	const struct CMUnitTest tests[] = {
-	    T(repeated_shape_is_defined_once),
-	    T(every_field_tells_shapes_apart),
-	    T(forgotten_shape_gets_a_new_id),
+	    T(repeated_descriptor_is_defined_once),
+	    T(every_field_tells_descriptors_apart),
+	    T(forgotten_descriptor_gets_a_new_id),
 	    T(discarded_definition_is_not_remembered),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

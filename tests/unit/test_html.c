@@ -327,7 +327,7 @@ static char *render_page(const char *text)
 	return page;
 }
 
-static void same_shapes_give_the_same_bytes(void **state)
+static void same_descriptors_give_the_same_bytes(void **state)
 {
 	char *once = render_page("x"), *again = render_page("x");
 
@@ -440,7 +440,7 @@ int main(void)
 	    cmocka_unit_test(names_are_in_their_files),
 	    cmocka_unit_test(time_that_is_samples_times_a_period_is_stored_once),
 	    cmocka_unit_test(two_trees_share_names_and_kinds_keep_them_apart),
-	    cmocka_unit_test(same_shapes_give_the_same_bytes),
+	    cmocka_unit_test(same_descriptors_give_the_same_bytes),
 	    cmocka_unit_test(fractions_of_a_count_are_reported_to_the_viewer),
 	    cmocka_unit_test(no_text_becomes_markup),
 	    cmocka_unit_test(policy_names_the_digests_of_script_and_style),

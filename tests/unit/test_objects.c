@@ -223,7 +223,7 @@ static void an_object_has_the_digest_that_it_is_called_by(void **state)
 	close(fd);
 	assert_int_equal(af_object_map(&f, d->fd, name, &err), -EBADMSG);
 	assert_null(f.data);
-	assert_non_null(strstr(err.msg, "is not what its name says"));
+	assert_non_null(strstr(err.msg, "does not match its name"));
 	assert_int_equal(af_object_open(d->fd, name), -EBADMSG);
 }
 

@@ -149,7 +149,7 @@ static void nonsense_is_refused_by_name(void **state)
 	           {"--view cpu|gpu", "cpu|gpu|all"},
 	           {"--number -1", "\"-1\""},
 	           {"--number 12x", "\"12x\""},
-	           {"--number 99999999999999999999", "no such value"},
+	           {"--number 99999999999999999999", "invalid value"},
 	           {"--time fast", "\"fast\""},
 	           {"--time 5parsec", "\"5parsec\""},
 	           {"--time -5s", "\"-5s\""},

@@ -227,7 +227,7 @@ static void every_address_of_a_stack_gets_its_name(void **state)
 	assert_int_equal(t.ev.module, 0);
 }
 
-static void an_address_used_again_has_a_name_for_each_generation(void **state)
+static void an_address_used_again_has_a_name_for_each_epoch(void **state)
 {
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
@@ -254,7 +254,7 @@ static void an_address_used_again_has_a_name_for_each_generation(void **state)
 	}
 }
 
-static void a_mapping_of_a_later_generation_is_not_believed(void **state)
+static void a_mapping_of_a_later_epoch_is_not_believed(void **state)
 {
 	struct bench *b = *state;
 	uint64_t pc = (uintptr_t)bench_first_function;
@@ -519,8 +519,8 @@ int main(void)
 #define bench_test(f) cmocka_unit_test_setup_teardown(f, bench_open, bench_close)
 	const struct CMUnitTest tests[] = {
 	    bench_test(every_address_of_a_stack_gets_its_name),
-	    bench_test(an_address_used_again_has_a_name_for_each_generation),
-	    bench_test(a_mapping_of_a_later_generation_is_not_believed),
+	    bench_test(an_address_used_again_has_a_name_for_each_epoch),
+	    bench_test(a_mapping_of_a_later_epoch_is_not_believed),
 	    bench_test(what_only_the_recorder_saw_mapped_gives_names),
 	    bench_test(what_the_recorder_saw_twice_is_not_believed),
 	    bench_test(a_file_that_was_replaced_gives_no_names),

@@ -109,12 +109,11 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	/* A thread that computed most of the time has few waits to report. */
 	if (ns < s->run_ns / 2)
 		return;
-	x.what =
-	    af_tables_text(s->f,
-	                   "%s, the thread with most CPU time, was sampled for %s of %s; what it "
-	                   "did else is not recorded",
-	                   findings_text(CELL(af_thread_row, t, row, thread)),
-	                   af_tables_ns(s->f, on_ns), af_tables_ns(s->f, s->run_ns));
+	x.what = af_tables_text(s->f,
+	                        "%s, the thread with most CPU time, was sampled for %s of %s; the "
+	                        "rest of its time is not recorded",
+	                        findings_text(CELL(af_thread_row, t, row, thread)),
+	                        af_tables_ns(s->f, on_ns), af_tables_ns(s->f, s->run_ns));
 	findings_add(s, &x);
 }
 

@@ -151,9 +151,9 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 		c->process.text = p ? af_tables_text(f, "%s [%u]%s", p->name, p->pid, p->rank) : "";
 	}
 	if (m->strange)
-		t->note =
-		    af_tables_text(f, "%llu frees of what was allocated before recording began",
-		                   (unsigned long long)m->strange);
+		t->note = af_tables_text(
+		    f, "%llu frees of memory that was allocated before recording began",
+		    (unsigned long long)m->strange);
 }
 
 static void memory_close(void *self)

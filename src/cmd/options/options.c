@@ -160,8 +160,8 @@ static int option_store(const struct af_option *o, void *state, const char *text
 		break;
 	}
 	if (rc)
-		return af_fail_plain(err, rc, "--%s %s: \"%s\" is no such value%s", o->name, o->arg,
-		                     text, option_hint(o->type));
+		return af_fail_plain(err, rc, "--%s %s: \"%s\" is an invalid value%s", o->name,
+		                     o->arg, text, option_hint(o->type));
 	return 0;
 }
 

@@ -99,8 +99,9 @@ static bool doctor_kernel(char *words, size_t size)
 	}
 	af_read_text("/proc/sys/kernel/kptr_restrict", level, sizeof level);
 	if (access("/proc/kallsyms", R_OK))
-		snprintf(words, size,
-		         "functions of the kernel have no names, as there is no /proc/kallsyms");
+		snprintf(
+		    words, size,
+		    "functions of the kernel have no names, because /proc/kallsyms is missing");
 	else if (atoi(level) > 1)
 		snprintf(words, size,
 		         "functions of the kernel have no names: run `sysctl "

@@ -120,9 +120,10 @@ static void note_end(struct af_recording *r)
 static void warn_end(const struct af_recording *r)
 {
 	if (r->still_running)
-		fprintf(stderr,
-		        "aflame: %u processes of the program go on; they are no longer recorded\n",
-		        r->still_running);
+		fprintf(
+		    stderr,
+		    "aflame: %u processes of the program still run; they are no longer recorded\n",
+		    r->still_running);
 	if (r->control->sampler_failed)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);
@@ -159,8 +160,7 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 	if (rc)
 		return rc;
 	if (!nr_processes && !words[0])
-		return af_fail_plain(err, -ESRCH,
-		                     "nothing was recorded: none of the processes ran");
+		return af_fail_plain(err, -ESRCH, "nothing was recorded: no process ran");
 	if (!nr_processes) {
 		const char *why = why_not_loaded(words[0]);
 		return af_fail_plain(
@@ -186,9 +186,9 @@ static int bounds_check(const struct af_record_options *o, struct af_err *err)
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
 	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
-		return af_fail_plain(err, -EINVAL,
-		                     "--ring is too small to hold what events refer to: give it 1M "
-		                     "or more");
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--ring is too small for the definitions of events: give it 1M or more");
 	return 0;
 }
 

@@ -33,8 +33,8 @@ int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err)
 	*w = (struct af_watch){.dir = dir};
 	if (is_recorded(dir))
 		return 0;
-	return af_fail_plain(
-	    err, -ENOENT, "%s is not being recorded now: without --live it is read as it is", dir);
+	return af_fail_plain(err, -ENOENT,
+	                     "%s is not being recorded now: leave --live out to read it", dir);
 }
 
 /* Somebody is here: without this the recorder makes no copies. */

@@ -71,7 +71,7 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 	if (rc == 2) {
 		fprintf(stderr,
 		        "aflame: %s is unfinished and cannot be finished here (a read-only disk, a "
-		        "copy, or a trace of another host): what is there is shown\n",
+		        "copy, or a trace of another host): the existing part is shown\n",
 		        dir);
 		return 0;
 	}

@@ -48,11 +48,11 @@ int af_perf_script(struct af_tree *t, const char *text, size_t size, const char 
 	if (rc)
 		return rc;
 	if (af_import_is_other(text, size, af_import_is_perf_text, say, sizeof say))
-		return af_fail_plain(err, -EBADMSG, "not what perf script prints: %s", say);
+		return af_fail_plain(err, -EBADMSG, "not the output of perf script: %s", say);
 	af_perf_tree(t, text, size, &o, &s);
 	if (s.bad_lines * 2 > s.lines)
 		return af_fail_plain(err, -EBADMSG,
-		                     "not what perf script prints: %" PRIu64 " of %" PRIu64
+		                     "not the output of perf script: %" PRIu64 " of %" PRIu64
 		                     " lines do not parse, the first: line %" PRIu64,
 		                     s.bad_lines, s.lines, s.first_bad);
 	if (s.bad_lines)
@@ -67,7 +67,7 @@ int af_perf_script(struct af_tree *t, const char *text, size_t size, const char 
 		        s.event, s.other, s.other_samples);
 	if (!s.samples)
 		return af_fail_plain(err, -ENODATA,
-		                     "no samples%s%s in what should be perf script's text",
+		                     "no samples%s%s found in the output of perf script",
 		                     event ? " of event " : "", event ? event : "");
 	return 0;
 }

@@ -252,7 +252,7 @@ static int ranks_choose(const struct ranks *all, const char *rank, const char **
 	if (!found) {
 		struct af_buf b = {0};
 		ranks_text(all, &b);
-		af_fail_plain(err, -ENOENT, "%s has no rank %s: there are %.300s", *dir, rank,
+		af_fail_plain(err, -ENOENT, "%s has no rank %s: the ranks are %.300s", *dir, rank,
 		              b.data);
 		af_buf_free(&b);
 		return -ENOENT;
@@ -283,7 +283,7 @@ static int folder_choose(const char **dir, int fd, const struct af_ranks_query *
 		                                  "--rank",
 		                                  *dir, all.nr);
 	} else if (query->rank)
-		rc = af_fail_plain(err, -EINVAL, "%s is no folder of ranks: --rank is for these",
+		rc = af_fail_plain(err, -EINVAL, "%s is not a folder of ranks, which --rank needs",
 		                   *dir);
 	free(all.items);
 	return rc;
@@ -297,7 +297,7 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 		return 0; /* the reader says what is wrong with it */
 	bool trace = fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
 	if (trace && query->rank)
-		return af_fail_plain(err, -EINVAL, "%s is no folder of ranks: --rank is for these",
-		                     *dir);
+		return af_fail_plain(err, -EINVAL,
+		                     "%s is not a folder of ranks, which --rank needs", *dir);
 	return trace ? 0 : folder_choose(dir, fd, query, err);
 }

@@ -42,7 +42,7 @@ static void slices_tell(const struct af_slices *all, const char *who, const char
 			fprintf(stderr, "aflame %s: %s: %llu\n", who, tables[i].name,
 			        (unsigned long long)tables[i].number);
 	if (!all->nr_slices && !all->nr_points)
-		fprintf(stderr, "aflame %s: there is nothing to show\n", who);
+		fprintf(stderr, "aflame %s: no data to show\n", who);
 }
 
 int af_slices_write(const struct af_slices_request *request, const char *dir, struct af_err *err)

@@ -59,8 +59,8 @@ int tui_screen_open(struct af_err *err)
 	screen = newterm(NULL, stdout, stdin);
 	if (!screen)
 		return af_fail_plain(err, -ENOTTY,
-		                     "terminals of the kind TERM=%s are not known here: try "
-		                     "TERM=xterm, or `aflame report`, which prints the same",
+		                     "TERM=%s is unknown on this machine: try TERM=xterm, or "
+		                     "`aflame report`, which prints the same",
 		                     term ? term : "");
 	set_term(screen);
 	cbreak();

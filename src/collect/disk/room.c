@@ -138,8 +138,8 @@ int af_room_check(int dir_fd, const char *shown, struct af_err *err)
 		    err, -EEXIST, "%s belongs to another user: choose another name with -o", shown);
 	if (rc > 0)
 		return af_fail_plain(err, -EEXIST,
-		                     "%s holds %s, which is no part of a trace: move it, or choose "
-		                     "another name with -o",
+		                     "%s contains %s, which is not part of a trace: move it, or "
+		                     "choose another name with -o",
 		                     shown, stray);
 	return rc ? af_room_taken(shown, rc, err) : 0;
 }

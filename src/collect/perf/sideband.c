@@ -81,7 +81,7 @@ int af_sideband_open(struct af_sideband *s, struct af_err *err)
 	af_sideband_ask(&attr);
 	*s = (struct af_sideband){0};
 	int rc = af_perf_rings_open(&s->rings, &attr, -1, RING_BYTES, &cpu);
-	return rc ? af_fail(err, rc, "cannot watch what processes do on CPU %d", cpu) : 0;
+	return rc ? af_fail(err, rc, "cannot watch processes on CPU %d", cpu) : 0;
 }
 
 void af_sideband_close(struct af_sideband *s)

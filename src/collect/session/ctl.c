@@ -26,7 +26,8 @@ static int fifo_open(int in_fd, const char *name, const char *path, bool *made, 
 	if (fstat(fd, &st) || !S_ISFIFO(st.st_mode)) {
 		close(fd);
 		return af_fail_plain(err, -EINVAL,
-		                     "--ctl: %s is no FIFO: remove it, or name another path", path);
+		                     "--ctl: %s is not a FIFO: remove it, or choose another path",
+		                     path);
 	}
 	if (st.st_uid != geteuid()) {
 		close(fd);

@@ -309,10 +309,10 @@ int af_session_find(struct af_recording *r, struct af_err *err)
 	struct stat was, is;
 
 	if (fstat(r->place.dir_fd, &was) || !was.st_nlink)
-		return af_fail_plain(err, -ENOENT,
-		                     "the trace directory %s was removed while it was recorded: "
-		                     "nothing of it is left",
-		                     r->place.dir);
+		return af_fail_plain(
+		    err, -ENOENT,
+		    "the trace directory %s was removed while recording: the trace is lost",
+		    r->place.dir);
 	if (!stat(r->place.dir, &is) && is.st_dev == was.st_dev && is.st_ino == was.st_ino)
 		return 0;
 	snprintf(link, sizeof link, "/proc/self/fd/%d", r->place.dir_fd);

@@ -194,7 +194,7 @@ static bool buffers_make(struct af_pc_device *d)
 static bool enabled_set_up(struct af_pc_device *d, char *words, size_t size)
 {
 	if (!d->nr_reasons && !af_pc_reasons_define(d)) {
-		snprintf(words, size, "CUPTI does not say which reasons to stall there are");
+		snprintf(words, size, "CUPTI does not list its stall reasons");
 		return false;
 	}
 	if (!buffers_make(d)) {

@@ -158,10 +158,10 @@ int af_py_layout_verify(const struct af_py_layout *l, const void *offsets, size_
 		                     "_Py_DebugOffsets are of version %llx, not of 3.%u",
 		                     (unsigned long long)word_at(offsets, 8), l->version & 0xffu);
 	if (word_at(offsets, 16))
-		return af_fail_plain(err, -ENOTSUP,
-		                     "Python 3.%u is a free-threaded build, whose frames cannot be "
-		                     "read yet",
-		                     l->version & 0xffu);
+		return af_fail_plain(
+		    err, -ENOTSUP,
+		    "Python 3.%u is a free-threaded build; aflame cannot read its frames yet",
+		    l->version & 0xffu);
 
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		const struct known_field *f = &fields[i];

@@ -255,7 +255,7 @@ void annotate_by_line(struct annotate_page *p)
 		af_buf_fmt(p->b, "  … and %u more lines with %.2f %%\n", nr_left_out,
 		           (double)left_out / 100);
 	if ((left_out = insns_without_line(p)))
-		af_buf_fmt(p->b, "  … and %.2f %% in instructions of which no line is known\n",
+		af_buf_fmt(p->b, "  … and %.2f %% in instructions without a known line\n",
 		           (double)left_out / 100);
 	if (p->lines->note)
 		af_buf_fmt(p->b, "  * %s\n", p->lines->note);

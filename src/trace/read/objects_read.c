@@ -33,7 +33,7 @@ static int object_open(struct af_file *f, int trace_dirfd, const char *name, str
 	if (!strcmp(hex, name))
 		return give_fd(fd);
 	af_file_unmap(f);
-	return af_fail_plain(err, -EBADMSG, "the trace's object %.16s… is not what its name says",
+	return af_fail_plain(err, -EBADMSG, "the trace's object %.16s… does not match its name",
 	                     name);
 }
 

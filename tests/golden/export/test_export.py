@@ -205,7 +205,7 @@ def _():
         equal(done.returncode, 2, "status")
         expect(text in done.stderr, done.stderr)
     reported = export("pprof", trace("analyse/mixed"), "--from", "1h")[1]
-    expect("has nothing of that in that time" in reported, reported)
+    expect("has no such data in that time" in reported, reported)
 
 
 @case("so they have with hostile names")
@@ -299,7 +299,7 @@ def _():
 @case("what cannot be is reported")
 def _():
     for words, *args in (("name the format", "export", trace("analyse/mixed")),
-                         ("is none", "export", "--format", "perfetto", hostile_folded()),
+                         ("needs a trace", "export", "--format", "perfetto", hostile_folded()),
                          ("takes one of", "export", "--format", "x", trace("analyse/mixed")),
                          ("No space left", "export", "--format", "pprof", "-o", "/dev/full",
                           trace("analyse/mixed"))):

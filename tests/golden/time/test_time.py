@@ -385,7 +385,7 @@ def _():
         "the only device",
     )
     reported = run("flamescope", "--thread", "7", trace("ranges"), status=1)
-    expect("has nothing for --view cpu of what is asked for" in reported, reported)
+    expect("has no data for --view cpu of what is asked for" in reported, reported)
 
 
 @case("intervals are a series, as lines and as files")
@@ -439,7 +439,7 @@ def _():
         reported = run(*words, *([] if "--folded" in words else [trace("idle")]), status=2)
         expect(text in reported, reported)
     reported = run("flame", "--view", "gpu", "--from", "1h", trace("idle"), status=1)
-    expect("has nothing for --view gpu in that time" in reported, reported)
+    expect("has no data for --view gpu in that time" in reported, reported)
 
 
 
@@ -458,7 +458,7 @@ def _():
                     sums[stack] = sums.get(stack, 0) + weight
                 want = {s: w for s, w in folded(name, *options).items() if w}
                 got = {s: w for s, w in sums.items() if w}
-                if "in order of time" in reported or "has times" in reported:
+                if "in order of time" in reported or "data with times" in reported:
                     untimed.add(name)  # no clock of the device: no times of its work
                     expect(all(w <= want[s] for s, w in got.items()), (got, want))
                 elif 2**64 - 1 not in want.values():

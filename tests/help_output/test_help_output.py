@@ -2,7 +2,7 @@
 """The tables of commands in their other forms: the man page, and completions, which are tried in
 real shells.
 
-    test_forms.py BUILD [WORDS]"""
+    test_help_output.py BUILD [WORDS]"""
 
 import os
 import re
