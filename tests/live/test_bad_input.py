@@ -275,7 +275,7 @@ MISTAKES = {
     "record": (["--rtae", "5", "--", "true"], r"no option --rtae: did you mean --rate"),
     "flame": (["--veiw", "cpu"], r"no option --veiw: did you mean --view"),
     "print": (["-k", "smaple"], r"no kind of event is called smaple: did you mean sample"),
-    "report": (["tpo", "nosuchdir"], r"no report tpo.*top"),
+    "report": (["tpo", "nosuchdir"], r"unknown report tpo.*top"),
 }
 
 VALUES = [
@@ -294,7 +294,7 @@ VALUES = [
     (["flame", "one", "two"], r"two"),
     (["report", "--limit", "x"], r"--limit.*x"),
     (["print", "--from", "yesterday"], r"--from.*yesterday"),
-    (["report", "callers"], r"callers of what\?.*FUNCTION"),
+    (["report", "callers"], r"callers needs a function.*FUNCTION"),
     (["report", "gaps", "--search", "x"], r"--search are for top, tree"),
     (["report", "top", "one", "two"], r"two"),
     (["print", "one", "two"], r"one trace directory"),
