@@ -128,7 +128,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
 
 /*
  * The jobs for samples of the process's @code, in the window whose works are touched. NULL when no
- * touched work ran the code. Valid until the next round.
+ * touched work ran the code. Valid until the next epoch.
  */
 struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
                                               uint32_t code);
@@ -137,7 +137,7 @@ struct attribution_choice *attribution_choose(struct af_attribution *a, const st
 struct attribution_choice attribution_among(const struct af_attribution *a, uint32_t first);
 
 /*
- * _round begins a round with nothing touched. _touch: @launch_group ran so long in the window and
+ * _epoch begins an epoch with nothing touched. _touch: @launch_group ran so long in the window and
  * near it.
  */
 void attribution_epoch(struct attribution_private *p);

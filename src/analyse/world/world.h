@@ -77,7 +77,7 @@ struct af_symbol {
 	uint64_t offset;
 	uint32_t nr_frames;
 	const uint32_t *frames; /* function string, file string, line; innermost first */
-	struct af_symbol *next; /* of the same address, another generation */
+	struct af_symbol *next; /* of the same address, another epoch */
 };
 
 struct af_py_code {
@@ -178,7 +178,7 @@ struct af_world {
 	uint32_t nr_stacks;
 	struct af_stack *py_stacks; /* pcs are PY_STACK frames */
 	uint32_t nr_py_stacks;
-	struct af_stack *kstacks; /* of the kernel: process and generation are 0 */
+	struct af_stack *kstacks; /* of the kernel: process and epoch are 0 */
 	uint32_t nr_kstacks;
 	struct af_path *paths;
 	uint32_t nr_paths;

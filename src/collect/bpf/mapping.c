@@ -89,7 +89,7 @@ void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mappi
 {
 	uint32_t before = image->epoch;
 
-	/* Where something was mapped before, what follows is of another generation. */
+	/* Where something was mapped before, what follows is of another epoch. */
 	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
 		for (uint32_t k = 0; k < i->nr_maps; k++) {
 			const struct bpf_mapping *old = &i->maps[k];

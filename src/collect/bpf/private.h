@@ -42,7 +42,7 @@
 enum { HOLD_NS = 200000000 };
 
 /*
- * Module epochs (generations) of mappings that the recorder saw lie above all that libaflame
+ * Module epochs of mappings that the recorder saw lie above all that libaflame
  * counts, so that libaflame's stacks are never looked up in the recorder's mappings, which may be
  * of another time.
  */
@@ -67,7 +67,7 @@ struct bpf_out {
 	struct af_stream stream;
 	uint32_t finish_as;             /* the ring's number for af_drain_finish() */
 	uint32_t tid;                   /* thread of the events that come now */
-	struct af_keys kstacks, stacks; /* frames, behind the user's their generation → id */
+	struct af_keys kstacks, stacks; /* frames, behind the user's their epoch → id */
 	uint32_t nr_kstacks, nr_stacks;
 	/* Epoch of struct af_session in which the ids were given */
 	uint32_t epoch;

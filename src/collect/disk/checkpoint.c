@@ -56,7 +56,7 @@ static const uint8_t keys[AF_KIND_MAX] = {
 };
 
 /*
- * Clock and device; start to generation; program, device and form; process to generation; process,
+ * Clock and device; start to epoch; program, device and form; process to epoch; process,
  * thread, and whose or cause.
  */
 static const uint8_t heads[AF_KIND_MAX] = {

@@ -1,7 +1,7 @@
 /*
  * The definitions of a stream file, which later events of the stream may need (checkpoint
  * definitions). Of several definitions of one id only the last is kept. When ids of stacks, call
- * paths and shapes begin again from 1 (a new epoch: struct af_session, round), the old ones end.
+ * paths and descriptors begin again from 1 (a new epoch of struct af_session), the old ones end.
  *
  *	af_checkpoint_read() → use → af_checkpoint_free()
  */

@@ -44,7 +44,7 @@ struct af_builder_addresses {
 
 void builder_addresses_free(struct af_builder_addresses *a); /* a zeroed one is fine */
 
-/* Add a mapping of a process. Mappings come in order of time, and generations never decrease. */
+/* Add a mapping of a process. Mappings come in order of time, and epochs never decrease. */
 void af_builder_mapping(struct af_builder *d, const struct af_builder_mapping *m);
 
 /*

@@ -315,7 +315,7 @@ static struct af_thread_context *thread_context(void)
 	return t;
 }
 
-/* A new round: everything is defined anew where it is used again. Not in the midst of an event. */
+/* A new epoch: everything is defined anew where it is used again. Not in the midst of an event. */
 static void thread_see_epoch(struct af_thread_context *t, const struct af_session *session)
 {
 	uint32_t epoch = atomic_load_explicit(&session->epoch, memory_order_relaxed);

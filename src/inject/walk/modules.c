@@ -23,7 +23,7 @@ enum {
 	MODULES_JIT = 512,    /* entries that may be code without a file */
 };
 
-/* An entry never changes once it is ready; `seen` is the last generation it was found in. */
+/* An entry never changes once it is ready; `seen` is the last epoch it was found in. */
 struct module_slot {
 	struct af_module module;
 	_Atomic uint32_t seen;
@@ -48,7 +48,7 @@ static struct {
 	_Atomic uint32_t nr_ready; /* all below are */
 	_Atomic uint32_t nr_jit;
 	_Atomic uint32_t epoch;
-	/* page number << 28 | generation << 12 | slot: one word, so never seen torn. */
+	/* page number << 28 | epoch << 12 | slot: one word, so never seen torn. */
 	_Atomic uint64_t pages[MODULES_PAGES];
 	void (*_Atomic met)(const struct af_module *m);
 	int (*find_object)(void *pc, struct modules_dl_object *result);

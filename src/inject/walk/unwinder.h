@@ -55,7 +55,7 @@ struct af_unwinder {
 	uint32_t pending; /* bytes of the record behind them that has no id yet, 0 for none */
 	uint32_t next_way;
 
-	_Alignas(64) _Atomic uint64_t rules[UNWIND_RULES];    /* tag 35 | generation 3 | rule 26 */
+	_Alignas(64) _Atomic uint64_t rules[UNWIND_RULES];    /* tag 35 | epoch 3 | rule 26 */
 	_Alignas(64) uint64_t ways[UNWIND_SETS][UNWIND_WAYS]; /* tag 32 | arena offset 32, from 1 */
 	_Alignas(64) uint8_t arena[UNWIND_ARENA];
 };

@@ -206,7 +206,7 @@ static int task_mapping_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* By process, then generation: those of one group see the same mappings. */
+/* By process, then epoch: those of one group see the same mappings. */
 static int task_group_order(const void *a, const void *b)
 {
 	const struct task_address *x = a, *y = b;
@@ -242,7 +242,7 @@ static uint32_t task_module_elsewhere(struct af_sym_task *task, uint32_t process
 	return task_module(task, &m, process ? 0 : sizeof kernel - 1);
 }
 
-/* Mappings of @process, from @first on, of generations @from to @to: of several the newest. */
+/* Mappings of @process, from @first on, of epochs @from to @to: of several the newest. */
 static void task_ranges(const struct af_sym_task *task, struct af_ranges *ranges, uint32_t process,
                         uint32_t first, uint32_t from, uint32_t to)
 {
@@ -297,7 +297,7 @@ static void task_address_seen(struct af_sym_task *task, struct task_address *add
 	af_ranges_free(&seen);
 }
 
-/* Which module each of @addresses[0..nr), all of one process and generation, lies in. */
+/* Which module each of @addresses[0..nr), all of one process and epoch, lies in. */
 static void task_address_group(struct af_sym_task *task, struct task_address *addresses, size_t nr,
                                uint32_t first_mapping)
 {

@@ -101,7 +101,7 @@ struct af_sym_task {
 	uint32_t nr_dumps, cap_dumps;
 	uint32_t *objects; /* of the trace: strings of keys */
 	uint32_t nr_objects, cap_objects;
-	struct af_keys seen; /* hash of (process, generation, address) */
+	struct af_keys seen; /* hash of (process, epoch, address) */
 	struct task_address *addresses;
 	size_t nr_addresses, cap_addresses;
 
