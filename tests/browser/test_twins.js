@@ -89,7 +89,7 @@ async function checkRanks(page, trace, view, say) {
   if (!rows?.length) return;
   const twin = JSON.parse(run('report', 'top', '--by', 'rank', '--json', '--view', view, trace));
   await say(`${view}: ranks have what report top --by rank says`, () => {
-    assert.deepEqual(byName(rows), byName(twin.tables[0].rows.map(({ owner, total }) => [owner, total])));
+    assert.deepEqual(byName(rows), byName(twin.tables[0].rows.map(({ track, total }) => [track, total])));
   });
 }
 

@@ -35,12 +35,12 @@ def tells_the_same(run):
     sums = ranks(run)
     rows = table(run, "rank_top", "top", "--by", "rank")
     wanted = {"rank " + rank if rank else "[no rank]": ns for rank, ns in sums.items() if ns}
-    equal({row["owner"]: row["total"] for row in rows}, wanted, "time by rank")
+    equal({row["track"]: row["total"] for row in rows}, wanted, "time by rank")
     stacks = collections.Counter()
     for frames, ns in parse_folded(must("flame", "--view", "cpu", "--group", "rank", run.path)):
         stacks[next((f[6:-1] for f in frames if f.startswith("[rank ")), "")] += ns
     equal(dict(stacks), {rank: ns for rank, ns in sums.items() if ns}, "stacks by rank")
-    named = [row["owner"] for row in table(run, "process_top", "top", "--by", "process")]
+    named = [row["track"] for row in table(run, "process_top", "top", "--by", "process")]
     equal(len(set(named)), len(named), "names of processes")
     return sums
 

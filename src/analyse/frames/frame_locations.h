@@ -1,6 +1,6 @@
 /*
- * The source locations of frames, by the world's knowledge, for trees that keep spots. Texts belong
- * to the world, or to the data of the caller.
+ * The source locations of frames, by the world's knowledge, for trees that keep locations. Texts
+ * belong to the world, or to the data of the caller.
  */
 #ifndef AF_ANALYSE_FRAMES_FRAME_LOCATIONS_H
 #define AF_ANALYSE_FRAMES_FRAME_LOCATIONS_H
@@ -8,21 +8,23 @@
 #include "analyse/tree/tree.h"
 #include "analyse/world/world.h"
 
-/* The spot of the address that @s names, in @process (0: the kernel), not of a function there. */
+/*
+ * The location of the address that @s names, in @process (0: the kernel), not of a function there.
+ */
 struct af_location af_location_address(const struct af_world *w, uint32_t process,
                                        const struct af_symbol *s);
 
-/* The spot of function @i of its frames, 0 being the innermost. */
+/* The location of function @i of its frames, 0 being the innermost. */
 struct af_location af_location_function(const struct af_world *w, uint32_t process,
                                         const struct af_symbol *s, uint32_t i);
 
-/* The spot of the byte at @offset of @code, an index of w->codes. */
+/* The location of the byte at @offset of @code, an index of w->codes. */
 struct af_location af_location_device(const struct af_world *w, uint32_t code, uint64_t offset);
 
-/* The spot of a process, by its ordinal. */
+/* The location of a process, by its ordinal. */
 struct af_location af_location_process(const struct af_world *w, uint32_t process);
 
-/* The child of @parent with this NUL-terminated text and spot. */
+/* The child of @parent with this NUL-terminated text and location. */
 uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
                       const struct af_location *location);
 

@@ -44,8 +44,8 @@ static uint32_t process_above(const struct af_tree *t, uint32_t node)
 	return node;
 }
 
-/* The owner whose frame is @node: another frame of the same name may be a rank's, too. */
-static struct track_sum *owner_of(struct track_sums *o, const struct af_tree *t, uint32_t node,
+/* The track whose frame is @node: another frame of the same name may be a rank's, too. */
+static struct track_sum *track_of(struct track_sums *o, const struct af_tree *t, uint32_t node,
                                   bool named)
 {
 	bool fresh = true;
@@ -68,9 +68,9 @@ static void track_sums_find(struct track_sums *o, const struct af_tree *t, uint3
 	for (uint32_t n = 1; n < t->nr; n++) {
 		if (af_tree_location(t, t->nodes[n].name)->what != what || !t->total[weight][n])
 			continue;
-		struct track_sum *owner = owner_of(o, t, n, what == AF_LOCATION_RANK);
-		owner->total += t->total[weight][n];
-		owner->processes++;
+		struct track_sum *track = track_of(o, t, n, what == AF_LOCATION_RANK);
+		track->total += t->total[weight][n];
+		track->processes++;
 		rest -= t->total[weight][n];
 	}
 	if (!rest)
@@ -105,7 +105,7 @@ static const char *process_text(struct af_tables *f, const struct af_tree *t, ui
 }
 
 #define TRACK_COLUMNS(C, title, unit)                                                              \
-	C(owner, title, AF_CELL_TEXT)                                                              \
+	C(track, title, AF_CELL_TEXT)                                                              \
 	C(total, "Total", unit)                                                                    \
 	C(total_share, "Total share", AF_CELL_PERCENT)                                             \
 	C(process, "Of process", AF_CELL_TEXT, AF_SHOW_USED)
@@ -119,7 +119,7 @@ static void track_row(struct af_tables *f, struct af_table *table, const struct 
 	struct track_row *c = af_table_row(f, table);
 	bool is_process = o->node == o->process;
 
-	c->owner.text = !o->node     ? af_tables_text(f, "[no %s]", word)
+	c->track.text = !o->node     ? af_tables_text(f, "[no %s]", word)
 	                : is_process ? process_text(f, t, o->node)
 	                             : node_text(f, t, o->node);
 	c->total.value = o->total;

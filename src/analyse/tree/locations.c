@@ -1,4 +1,4 @@
-/* Where the frames of a tree are: each spot once, its texts interned. */
+/* Where the frames of a tree are: each location once, its texts interned. */
 #include <stdlib.h>
 #include <string.h>
 

@@ -12,7 +12,7 @@ struct tree_name {
 	const char *text;
 	uint32_t len;
 	uint32_t frame : 8;     /* enum af_frame */
-	uint32_t location : 24; /* of the spots, 0: none */
+	uint32_t location : 24; /* of the locations, 0: none */
 	uint32_t module;        /* of the modules, 0: none, MODULES: several */
 	uint32_t key;           /* of the keys: module_key.h; 0: none */
 	const char *reported;   /* text pointer of the last call with this name */
@@ -30,7 +30,7 @@ struct tree_node_slot {
 	uint32_t node; /* 0: free */
 };
 
-struct tree_locations; /* spots.c */
+struct tree_locations; /* locations.c */
 
 /* keys.c: keys of the latest files, by the addresses of their texts in the world. */
 enum { KEYS_LAST = 256 };
@@ -69,7 +69,7 @@ struct af_tree_private {
 /* Append a node below @parent, in neither a child list nor the table; weights zeroed. */
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
 
-/* af_tree_name() for a frame with the spot and the key of these numbers. */
+/* af_tree_name() for a frame with the location and the key of these numbers. */
 uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       uint32_t location, uint32_t key, int borrowed);
 

@@ -99,8 +99,8 @@ enum af_frame af_tree_frame(const struct af_tree *t, uint32_t name);
 
 /*
  * Facts about a frame besides its text, for formats that have a place for them. Only trees with
- * af_tree_keep_locations() keep spots. In those, frames with equal texts at different locations are
- * different names; readers merge them again by their texts.
+ * af_tree_keep_locations() keep locations. In those, frames with equal texts at different locations
+ * are different names; readers merge them again by their texts.
  */
 enum af_location_what {
 	AF_LOCATION_CODE, /* of a host or device; everything without another word */
@@ -149,7 +149,7 @@ uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum a
 uint32_t af_tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                          const char *key);
 
-/* The name of @src in @t, with its module, and its spot where @t keeps them. */
+/* The name of @src in @t, with its module, and its location where @t keeps them. */
 uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_t name,
                            int borrowed);
 
@@ -177,12 +177,12 @@ const char *af_tree_label(const struct af_tree *t, uint32_t name, size_t *len);
 bool af_tree_is_qualified(const struct af_tree *t, uint32_t name);
 
 /*
- * The file of machine code of frames with this name, from af_tree_name_at(), whether or not spots
- * are kept: "" when there are several, NULL when it was never given.
+ * The file of machine code of frames with this name, from af_tree_name_at(), whether or not
+ * locations are kept: "" when there are several, NULL when it was never given.
  */
 const char *af_tree_module(const struct af_tree *t, uint32_t name);
 
-/* The spot of the frame: zeroes when it is not known. Valid until the next name. */
+/* The location of the frame: zeroes when it is not known. Valid until the next name. */
 const struct af_location *af_tree_location(const struct af_tree *t, uint32_t name);
 
 /* The greatest common divisor of self weights, 1 where there are none. */

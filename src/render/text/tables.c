@@ -347,7 +347,7 @@ void af_tables_json(struct af_buf *b, const struct af_document *d, const struct 
 	if (d->weight)
 		af_buf_fmt(b, ",\"all\":%llu,\"total\":%llu", (unsigned long long)d->all,
 		           (unsigned long long)d->total);
-	json_member(b, "asked", d->query);
+	json_member(b, "query", d->query);
 	if (d->query)
 		af_buf_fmt(b, ",\"self\":%llu", (unsigned long long)d->self);
 	af_buf_str(b, ",\"tables\":[");

@@ -91,7 +91,7 @@ static uint32_t text_iid(struct perfetto_samples *p, struct af_strtab *texts, ui
 	return iid;
 }
 
-/* Two digits a byte, as build-ids are in a spot. */
+/* Two digits a byte, as build-ids are in a location. */
 static void put_hex(struct af_buf *b, uint32_t field, const char *hex)
 {
 	uint8_t bytes[64];
