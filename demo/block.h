@@ -58,7 +58,7 @@ BLOCK_API int block_forward(struct block *b, const float *x, float *y);
 /* The mean square of the last result, read through a mapped buffer. */
 BLOCK_API int block_mean_square(struct block *b, double *out);
 
-/* What block_forward should give, computed on the host in plain C; *@y as there. */
+/* The expected result of block_forward, computed on the host in plain C; *@y as there. */
 BLOCK_API int block_reference(const struct block *b, const float *x, float *y);
 
 /* Waits for the device and releases everything; @b may be NULL. */

@@ -1,4 +1,4 @@
-/* What a block holds; shared by block.c (device), state.c (life) and reference.c (host). */
+/* The content of a block; shared by block.c (device), state.c (life) and reference.c (host). */
 #ifndef DEMO_BLOCK_STATE_H
 #define DEMO_BLOCK_STATE_H
 

@@ -1,5 +1,5 @@
 /*
- * What the libelf.a and libdw.a of elfutils 0.192 (Debian 13) ask for and have not: the search
+ * Functions that libelf.a and libdw.a of elfutils 0.192 (Debian 13) need and lack: the search
  * trees of elfutils' lib/eu-search.h, tsearch(3) with a lock that packagers leave off. The archives
  * give the tree its room; of it only the first word, the root, is used here. One thread at a time
  * uses an Elf or a Dwarf here, and each has trees of its own.

@@ -29,7 +29,7 @@ static uint64_t tsc(void)
 	return __rdtscp(&core);
 }
 
-/* What af_thread_callpath() does when there is nothing to replay. */
+/* The work of af_thread_callpath() when there is nothing to replay. */
 static void walk_callpath(struct af_thread_context *t, const struct af_regs *regs)
 {
 	struct af_capture *c = &t->hook;

@@ -1,4 +1,6 @@
-/* What a command costs: `cost COMMAND…` runs it and adds "CPU_SECONDS PEAK_KIB" to descriptor 3. */
+/*
+ * The cost of a command: `cost COMMAND…` runs it and adds "CPU_SECONDS PEAK_KIB" to descriptor 3.
+ */
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/wait.h>

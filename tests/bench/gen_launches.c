@@ -105,7 +105,7 @@ static void define_samples(void)
 	}
 }
 
-/* What ran in the last WINDOW launches, written as they end. */
+/* Work that ran in the last WINDOW launches, written as it ends. */
 static void put_samples(uint64_t n)
 {
 	uint64_t now = 2000 + n * step_ns;
@@ -179,7 +179,7 @@ static int open_streams(int dir)
 	return 0;
 }
 
-/* What work is done by; its clock began just before the first launch. */
+/* The device that works; its clock began just before the first launch. */
 static void define_device(struct af_stream *s, bool of_cuda)
 {
 	struct af_ev_device device = {

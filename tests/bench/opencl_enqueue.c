@@ -1,6 +1,6 @@
 /*
- * What one clEnqueueNDRangeKernel costs its caller: `enqueue ROUNDS BATCH` enqueues BATCH empty
- * kernels, waits, and does so ROUNDS times. Prints one line: the median over rounds of CPU
+ * The cost of one clEnqueueNDRangeKernel for its caller: `enqueue ROUNDS BATCH` enqueues BATCH
+ * empty kernels, waits, and does so ROUNDS times. Prints one line: the median over rounds of CPU
  * nanoseconds of this thread for each enqueue (the waits apart), then for each wait divided by
  * BATCH, then wall nanoseconds for each kernel from end to end.
  */

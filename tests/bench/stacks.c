@@ -1,5 +1,5 @@
 /*
- * What a stack costs, by ways of getting it, in one run: 40 native frames without frame pointers.
+ * The cost of a stack, by ways of getting it, in one run: 40 native frames without frame pointers.
  * All ways must agree frame by frame, or the program fails. Medians and 95th percentiles of single
  * captures, by the time stamp counter.
  */

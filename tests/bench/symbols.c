@@ -194,7 +194,7 @@ static int print_times(const char *path, const uint64_t *pcs, size_t nr)
 	return 0;
 }
 
-/* What a trace would say of @file, mapped at its place in a process; every address in a stack. */
+/* The events of a trace about @file, mapped at its place in a process; every address in a stack. */
 static void task_add(struct af_sym_task *task, uint32_t nr, uint32_t place, const char *file)
 {
 	struct code code;

@@ -34,7 +34,7 @@ static void row(const char *what, uint64_t events, uint64_t ns)
 	       (double)events * 1e3 / (double)ns);
 }
 
-/* What a launch puts: the smallest and the most frequent events. */
+/* The events of a launch: the smallest and the most frequent events. */
 static void put_pair(struct af_stream *s, uint64_t n, uint64_t time_ns)
 {
 	af_stream_put(s, launch, time_ns, 7, n);

@@ -59,7 +59,7 @@ int main(int argc, char **argv)
 	picture.differential = !strcmp(what, "difference") || !strcmp(what, "compared");
 	if (af_format_html.begin(&r, &err))
 		return 1;
-	/* What slices refer to must be there at the end, so these end the page themselves. */
+	/* Definitions of slices must be there at the end, so these end the page themselves. */
 	if (!strcmp(what, "timed"))
 		return make_timed(&r, &af_format_html, &err) != 0;
 	if (!strcmp(what, "job"))

@@ -1,4 +1,4 @@
-/* What report_maker's pages are of; main() begins and ends them. */
+/* The content of report_maker's pages; main() begins and ends them. */
 #ifndef REPORT_MAKER_H
 #define REPORT_MAKER_H
 

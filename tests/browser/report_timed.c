@@ -149,7 +149,7 @@ static int trees_done(struct timed *t, struct af_err *err)
 
 static int timed_trees(struct timed *t, struct af_err *err)
 {
-	/* Of 4 s: 14 times leaf, 13 times sys_read with 100 ms, 4 times decode with 300 ms. */
+	/* In 4 s: 14 times leaf, 13 times sys_read with 100 ms, 4 times decode with 300 ms. */
 	trees_add(&t->cpu, LEAF, 1400ull * MS, 140);
 	trees_add(&t->cpu, READ, 1300ull * MS, 130);
 	trees_add(&t->cpu, DECODE, 1200ull * MS, 120);
@@ -254,7 +254,7 @@ static void hot_name(char *text, size_t size, unsigned path)
 	snprintf(text, size, MAIN "n:phase_%u;n:function_%u", path % 7, path);
 }
 
-/* What the trees have is what the slices will have: the same numbers are drawn twice. */
+/* The trees have what the slices will have: the same numbers are drawn twice. */
 static int slices_pass(struct timed *t, uint64_t nr, const uint32_t *threads,
                        const uint32_t *streams, const uint32_t *runs)
 {

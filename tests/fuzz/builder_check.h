@@ -1,5 +1,5 @@
 /*
- * What a builder writes must be a trace without a fault, whatever was imported: written to a folder
+ * A builder must write a trace without a fault, whatever was imported: written to a folder
  * of the memory's, read back, gone.
  */
 #ifndef AF_FUZZ_BUILDER_CHECK_H
@@ -115,7 +115,10 @@ static inline void fuzz_check_builder(struct af_builder *d)
 	af_builder_close(d);
 }
 
-/* What @import takes of the bytes into @d, which is open, must be a trace without a fault. */
+/*
+ * The data that @import takes from the bytes into @d, which is open, must be a trace without a
+ * fault.
+ */
 static inline void fuzz_import(struct af_builder *d, const uint8_t *data, size_t size,
                                void (*import)(struct af_builder *d,
                                               const struct af_import_source *in, uint32_t number,

@@ -148,7 +148,7 @@ static const struct af_pass_ops check_pass = {
     .finish = check_finish,
 };
 
-/* What is asked: a part of the run, of all, of a thread or of a device. */
+/* The query: a part of the run, of all, of a thread or of a device. */
 static struct af_query query_of(struct input *in)
 {
 	struct af_query query = AF_QUERY_ALL;
@@ -223,7 +223,7 @@ static void analyse(const char *dir, const struct af_query *query)
 	af_results_close(&r);
 }
 
-/* Of each track the latest slice's start: they never go back. */
+/* For each track the latest slice's start: they never go back. */
 struct tracks {
 	uint64_t *starts_ns;
 	uint32_t nr;

@@ -19,7 +19,7 @@ static bool known(void *arg, uint64_t of, uint64_t *value)
 	return of % 5;
 }
 
-/* What fits into a packed rule must come out of it as it went in. */
+/* A rule that fits into a packed one must come out of it as it went in. */
 static void check_packed(const struct af_rule *rule)
 {
 	uint32_t packed = af_rule_pack(rule);

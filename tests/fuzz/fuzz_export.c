@@ -1,5 +1,5 @@
 /*
- * What is exported, of trees and slices with hostile names, places and weights: all formats of
+ * Exports of trees and slices with hostile names, places and weights: all formats of
  * aflame export that render/ has. Checked: none fails, none writes nothing, and pprof's file is a
  * whole gzip stream.
  */

@@ -1,5 +1,5 @@
 /*
- * What a disassembler printed, of hostile bytes; the first says which. Its lines are read again,
+ * Output of a disassembler, with hostile bytes; the first says which. Its lines are read again,
  * and so are the bytes themselves, as if they were in the cache. And they are decoded as
  * instructions, of an architecture that the second byte says.
  */
@@ -13,7 +13,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* What is written is read: as many lines as there are. */
+/* A written listing is read back: as many lines as there are. */
 static void check_lines(const char *lines, size_t size, bool ours)
 {
 	struct af_listing_line line;

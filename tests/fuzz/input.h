@@ -1,4 +1,4 @@
-/* What a fuzzer was given, taken from its front: zeros when there is no more. */
+/* The input of a fuzzer, taken from its front: zeros when there is no more. */
 #ifndef AF_FUZZ_INPUT_H
 #define AF_FUZZ_INPUT_H
 

@@ -262,7 +262,7 @@ CUDA_API uint32_t cuptiActivityRegisterTimestampCallback(uint64_t (*clock)(void)
 	if (!clock)
 		return CUPTI_INVALID_PARAMETER;
 	pthread_mutex_lock(&activity_lock);
-	/* What it holds loses its stamps (13.0, H200). */
+	/* Records that it holds lose their stamps (13.0, H200). */
 	for (struct mock_record *r = activity_pending; r; r = r->next)
 		if (r->end_ns <= mock_now())
 			cupti_record_unstamp(r);

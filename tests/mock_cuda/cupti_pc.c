@@ -329,7 +329,7 @@ void cupti_pc_unload(struct CUctx_st *context, const struct mock_module_data *m,
 	pthread_mutex_unlock(&pc_mutex);
 }
 
-/* What goes with a context is torn down when the tool knows. */
+/* Data of a context is torn down when the tool knows. */
 void cupti_pc_context_ends(struct CUctx_st *context)
 {
 	struct pc_context *c;

@@ -1,5 +1,5 @@
 /*
- * What tells a device from others: its UUID, 16 bytes that say MOCK_CUDA_GPU (0) and which device
+ * The identity of a device: its UUID, 16 bytes that say MOCK_CUDA_GPU (0) and which device
  * of this one it is, so that processes that are given the same number share their devices; and how
  * much memory it has.
  */

@@ -156,8 +156,8 @@ struct mock_graph_data {
 };
 
 /*
- * What a tracing tool does. All in the thread that called the API, without mock_lock, but work(),
- * which holds it and must not call back.
+ * The functions of a tracing tool. All in the thread that called the API, without mock_lock, but
+ * work(), which holds it and must not call back.
  */
 struct mock_tool {
 	void (*enter)(struct mock_call *call);

@@ -1,4 +1,4 @@
-/* What the mocks of the driver and of CUPTI share: the environment, and the clock. */
+/* Shared by the mocks of the driver and of CUPTI: the environment, and the clock. */
 #include "mock_cuda.h"
 
 #include <stdlib.h>

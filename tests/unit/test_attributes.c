@@ -199,7 +199,7 @@ static void other_encodings_become_utf8(void **state)
 	               "\xff\xfe"
 	               "a\0\n\0\xac\x20",
 	               8, "a\n€");
-	/* What is no character costs itself, not what follows. */
+	/* An invalid byte costs itself, not the bytes after it. */
 	assert_recoded("UTF-16LE",
 	               "a\0\0\xd8"
 	               "b\0c",

@@ -194,7 +194,7 @@ static void one_path_is_exact_and_two_share(void **state)
 	rig_work(r, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
 	rig_work(r, OTHER, 2, 2 * SECOND + 100, 2 * SECOND + 200);
 	rig_work(r, KERNEL, 1, 2 * SECOND + 300, 2 * SECOND + 600);
-	/* Of this a third is within the window. */
+	/* A third of this is within the window. */
 	rig_work(r, KERNEL, 3, 2 * SECOND + 900, 2 * SECOND + 1200);
 	rig_window(r, 2 * SECOND, 2 * SECOND + 1000, 0);
 	rig_sample(r, OTHER, 16, 0, 7);
@@ -299,7 +299,7 @@ static void many_mixtures_add_up(void **state)
 /* Beyond what is held, windows are joined sooner, and what then finds nothing is given up. */
 enum { OFFSETS = 64, PIECES = 7 };
 
-/* What each instruction of both kernels has. */
+/* The samples of each instruction of both kernels. */
 struct table {
 	uint64_t parts[2][OFFSETS], samples[2][OFFSETS];
 	uint64_t edge;

@@ -1,5 +1,5 @@
 /*
- * What another profiler wrote, as a trace: waits and calls by the stacks that they were in, memory.
+ * Data of another profiler as a trace: waits and calls by the stacks that they were in, memory.
  */
 #include <setjmp.h>
 #include <stdarg.h>
@@ -180,7 +180,7 @@ static void test_waits_cut_nothing(void **state)
 	slice(r, AF_BUILDER_BACK, 2000, 10, "", 0);
 	written(r);
 	off(r, 1500, 700, "cudaFree");
-	/* Of one moment what was open has ended. */
+	/* At one moment, open slices have ended. */
 	assert_true(next(r, AF_KIND_CALL, &ev));
 	assert_true(af_event_decode(&ev, &call, sizeof call, NULL));
 	assert_int_equal(ev.time_ns, 2000);

@@ -320,7 +320,7 @@ static void functions_of_one_name_are_reported_apart_by_their_module(void **stat
 	af_tree_close(&t);
 }
 
-/* What a file is called in another build of it, or elsewhere. */
+/* Names of a file in another build of it, or elsewhere. */
 static void a_module_is_one_word_in_every_run(void **state)
 {
 	static const struct {

@@ -64,8 +64,10 @@ static bool saved_agrees(Dwarf_Frame *frame, int reg, unsigned how, int64_t offs
 	size_t nr;
 
 	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &nr), 0);
-	/* What a table does not mention is the same to us; elfutils asks the ABI, and leaves rbx
-	 * out. */
+	/*
+	 * A register that a table does not mention keeps its value for us; elfutils asks the ABI,
+	 * and leaves rbx out.
+	 */
 	if (!nr && reg == AF_DWARF_RBX)
 		return how == AF_SAVED_LOST || how == AF_SAVED_SAME;
 	if (!nr)

@@ -1,5 +1,5 @@
 /*
- * What of a file that gives way is carried on into the next: definitions, and counts of the rest.
+ * Data of a file that gives way and goes into the next: definitions, and counts of the rest.
  */
 #include <setjmp.h>
 #include <stdarg.h>

@@ -96,7 +96,7 @@ static void what_is_asked_is_answered_by_closing(void **state)
 	assert_int_equal(query.process, 7);
 	assert_int_equal(query.ask, AF_ASK_EXEC_BEGINS);
 
-	/* Of a program that this process runs no more. */
+	/* From a program that this process no longer runs. */
 	registration.process = 6;
 	assert_true(is_answered(&clients, dir, &registration));
 	assert_int_equal(query.nr, 1);

@@ -195,7 +195,7 @@ static void lines_are_nvdisasms(void **state)
 	assert_int_equal(nr, 16);
 }
 
-/* What `command` prints. */
+/* The output of `command`. */
 static void command_text(struct af_buf *b, const char *command)
 {
 	FILE *f = popen(command, "r");
@@ -369,7 +369,10 @@ static unsigned names_check(struct cubin *c, uint32_t i, uint64_t at, unsigned *
 		if (frames[k].file == AF_CODE_PTX)
 			return 0;
 		assert_non_null(frames[k].function);
-		/* What the compiler itself calls, for a division, has the line of the call. */
+		/*
+		 * A function that the compiler itself calls, for a division, has the line of the
+		 * call.
+		 */
 		if (!strncmp(frames[k].function, "__cuda", 6))
 			continue;
 		source_function(name, sizeof name, last_part(frames[k].file), frames[k].line);
@@ -402,7 +405,7 @@ static void functions_are_those_that_lines_are_in(void **state)
 					deepest = depth > deepest ? depth : deepest;
 				}
 			assert_true(nr > 20);
-			/* Of ptxas: there .debug_info has three calls begin later than the lines
+			/* From ptxas: there .debug_info has three calls begin later than the lines
 			 * do. */
 			assert_int_equal(nr_wrong, strcmp(cubins[i], "13.0-sm_100-debug") ? 0 : 3);
 			if (cubin_is(&c, "lineinfo") || cubin_is(&c, "debug"))
@@ -527,7 +530,7 @@ static void fewer_frames_than_there_are(void **state)
 	cubin_close(&c);
 }
 
-/* What the number of a thread is read by, in SASS and in the PTX it was made of. */
+/* The instructions that read the number of a thread, in SASS and in the PTX it was made of. */
 static void lines_of_ptx(void **state)
 {
 	struct af_code_frame frame;

@@ -100,7 +100,7 @@ static unsigned insns_compare(struct zebin *z, const char *theirs, size_t size)
 			continue;
 		}
 		assert_true(i >= 0);
-		/* What is behind the function is no instruction of it. */
+		/* Bytes behind the function are no instructions of it. */
 		if (at >= af_code_function(z->code, (uint32_t)i)->size)
 			continue;
 		insn_text(&ours, z, (uint32_t)i, at);

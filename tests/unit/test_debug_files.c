@@ -309,7 +309,7 @@ static void compressed_sections_are_unpacked(void **state)
 static void names_that_dwz_moved_to_another_file_are_found(void **state)
 {
 	need("dwz");
-	/* What both files have goes to the third; the compiler's own names are the same in both. */
+	/* Entries of both files go to the third; the compiler's own names are the same in both. */
 	assert_true(
 	    run("sed 's/visible/another/' source.c >other.c && "
 	        "cc -g -O1 -shared -fPIC -gdwarf-4 -Wl,--build-id=sha1 -o other other.c && "

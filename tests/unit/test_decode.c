@@ -141,7 +141,7 @@ static void unknown_kind_does_not_decode(void **state)
 	assert_null(af_kind_info(65535));
 }
 
-/* What af_payload_split, the metadata and the struct definitions rest on. */
+/* The facts that af_payload_split, the metadata and the struct definitions rest on. */
 static void table_is_sound(void **state)
 {
 	const struct af_kind_info *info, *other;

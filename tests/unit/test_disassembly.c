@@ -189,7 +189,7 @@ static void it_is_asked_once(void **state)
 		assert_string_equal(af_listing_reason(l), "");
 		assert_string_equal(af_listing_source(l), "nvdisasm");
 		assert_string_equal(af_listing_text(l, (uint32_t)i, 0x50), "LDG.E R2, [R2.64]");
-		/* What it says nothing of. */
+		/* Bytes that it does not mention. */
 		assert_string_equal(af_listing_text(l, (uint32_t)i, 0x60), "FMUL");
 		af_listing_close(l);
 	}

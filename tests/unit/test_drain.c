@@ -1,4 +1,4 @@
-/* What the recorder does with rings that are not whole. */
+/* How the recorder treats rings that are not whole. */
 #include <fcntl.h>
 #include <sys/stat.h>
 

@@ -72,7 +72,7 @@ static void make_file(uint8_t file[SIZE])
 /* The start that is found for @vaddr, 0 for none. */
 static uint64_t found(const uint8_t *file, size_t size, uint64_t vaddr)
 {
-	/* Of exactly this size, so that a read past the end is seen. */
+	/* Exactly this size, so that a read past the end is seen. */
 	uint8_t *copy = malloc(size);
 	struct af_cfi t;
 	struct af_elf e;
@@ -213,7 +213,7 @@ static void a_part_belongs_to_the_function_it_jumps_back_into(void **state)
 		assert_int_equal(whole_of(file, sizeof file, PART), 0);
 		at = put_jump(file, at, is_je, WHOLE + 8);
 		assert_int_equal(whole_of(file, sizeof file, PART), WHOLE);
-		/* What looks like a jump is outvoted, but only when it is. */
+		/* A false jump is outvoted, but only when it is. */
 		at = put_jump(file, at, is_je, OTHER + 4);
 		assert_int_equal(whole_of(file, sizeof file, PART), 0);
 		put_jump(file, at, is_je, WHOLE + 9);

@@ -63,7 +63,7 @@ static bool all_are(const uint8_t *data, size_t size, char what)
 	return true;
 }
 
-/* What a child that has @handler and runs @work ends with: its status, or -signal. */
+/* The end of a child that has @handler and runs @work: its status, or -signal. */
 static int status_of(void (*handler)(int), void (*work)(void))
 {
 	int status;
@@ -221,7 +221,7 @@ static void nothing_but_a_regular_file_is_opened(void **state)
 	rmdir(dir);
 }
 
-/* What is absolute or goes up is meant from that directory. */
+/* An absolute path, or one that goes up, starts from that directory. */
 static void no_link_leads_out_of_a_root(void **state)
 {
 	char dir[] = "/tmp/aflame-test-roots-XXXXXX", name[64];

@@ -83,7 +83,7 @@ static size_t unpack(const struct af_buf *blob, unsigned char *plain, size_t roo
 	return room - z.avail_out;
 }
 
-/* Of every length, with every byte at every place in seven bits, and at the end. */
+/* Every length, with every byte at every place in seven bits, and at the end. */
 static void text_stands_for_any_bytes(void **state)
 {
 	unsigned char data[600], back[700];

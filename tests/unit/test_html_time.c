@@ -25,7 +25,7 @@ static uint64_t next_random(void)
 	return random_state ^= random_state << 17;
 }
 
-/* What the columns hold, read as the page reads them. */
+/* The content of the columns, read as the page reads them. */
 static uint32_t read_columns(const struct html_columns *c, struct html_slice *out)
 {
 	struct af_cursor at[COLUMN_END];

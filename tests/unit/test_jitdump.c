@@ -152,7 +152,7 @@ static void lines_belong_to_the_code_loaded_next(void **state)
 	assert_line(&d, 0x1020, "new.js", 51);
 	assert_line(&d, 0x107f, "new.js", 52);
 	assert_line(&d, 0x2000, NULL, 0);
-	/* What is no text is no file; V8 has it in the name of the function too. */
+	/* Bytes that are no text name no file; V8 has it in the name of the function too. */
 	assert_line(&d, 0x3000, NULL, 0);
 	assert_line(&d, 0x5000, "/app/main.js", 7);
 	assert_line(&d, 0x6000, NULL, 0);
@@ -222,7 +222,7 @@ static void a_dump_of_others_is_not_believed(void **state)
 	af_buf_free(&b);
 }
 
-/* What was written while we read, and what is damaged, costs its own record and what is behind. */
+/* A record written while we read, or damaged, costs itself and all behind it. */
 static void a_dump_that_is_cut_has_what_was_before(void **state)
 {
 	struct af_buf b = {0};

@@ -158,7 +158,7 @@ static void depth_has_a_limit(void **state)
 	free(got);
 }
 
-/* Of any length a string is cut at the limit, at a whole character, and reading goes on. */
+/* A string of any length is cut at the limit, at a whole character, and reading goes on. */
 static void a_long_string_is_cut(void **state)
 {
 	size_t len = 3 * AF_JSON_BUFFER;

@@ -56,7 +56,7 @@ static void keys_of_one_hash_are_reported_apart(void **state)
 	af_strtab_free(&strings);
 }
 
-/* Of every length, so that each way to read a tail counts all of its bytes. */
+/* Every length, so that each way to read a tail counts all of its bytes. */
 static void every_byte_counts(void **state)
 {
 	struct af_keys keys = {0};
@@ -83,7 +83,7 @@ static void every_byte_counts(void **state)
 	af_keys_free(&keys);
 }
 
-/* What the next process has, as it says itself. */
+/* The secret of the next process, as it prints it. */
 static void seed_of_another(char text[64])
 {
 	FILE *f = popen("exec /proc/$PPID/exe seed", "r");

@@ -1,4 +1,4 @@
-/* Whose samples of a thread count. */
+/* Which samples of a thread count? */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

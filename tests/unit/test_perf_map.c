@@ -1,4 +1,4 @@
-/* What run-time compilers write about a process as text: /tmp/perf-PID.map. */
+/* The text that run-time compilers write about a process: /tmp/perf-PID.map. */
 #include <fcntl.h>
 #include <setjmp.h>
 #include <stdarg.h>

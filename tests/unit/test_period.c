@@ -1,4 +1,4 @@
-/* What repeats itself is found, and what does not is not. */
+/* Periods are found, and only periods. */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

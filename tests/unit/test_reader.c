@@ -8,7 +8,7 @@
 
 #include "trace_maker.h"
 
-/* What a reading of one or more streams gave. */
+/* The result of reading one or more streams. */
 struct seen {
 	uint64_t events, last_ns, weights[4096];
 	bool disordered;

@@ -92,7 +92,7 @@ static bool combined(uint8_t code, uint64_t a, uint64_t b, uint64_t *to)
 	return false;
 }
 
-/* What elfutils' operations come to; @load: they say where it is. */
+/* The result of elfutils' operations; @load: they say where it is. */
 static uint64_t theirs(const Dwarf_Op *ops, size_t nr_ops, uint64_t cfa, bool load)
 {
 	uint64_t values[VALUES + 1] = {0}, value;
@@ -296,7 +296,7 @@ static void every_row_of_a_go_program(void **state)
 
 static void every_row_of_frames_that_are_realigned(void **state)
 {
-	/* What comes on the stack is found by the caller's frame. */
+	/* Values on the stack are found by the caller's frame. */
 	static const char source[] =
 	    "__attribute__((noinline)) void use(void *p) {\n"
 	    "	__asm__ volatile(\"\" : : \"r\"(p) : \"memory\", \"r12\", \"r13\", \"rbx\"); }\n"

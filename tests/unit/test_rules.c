@@ -201,7 +201,7 @@ static void calls_of_every_form_are_known(void **state)
 	}
 }
 
-/* What is proven readable is really there, and stays so for words at its edges. */
+/* Memory that was proved readable is really there, and stays so for words at its edges. */
 static void readable_ranges_end_at_the_mapping(void **state)
 {
 	static struct af_unwinder u;

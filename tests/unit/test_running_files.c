@@ -398,7 +398,7 @@ static void processes_are_known_by_when_they_began(void **state)
 	assert_int_equal(self->pid, getpid());
 	assert_int_equal(self->uid, geteuid());
 	assert_false(self->elsewhere);
-	/* Who was seen before we were there was somebody else. */
+	/* A process seen before we began was another one. */
 	assert_null(af_running_find(&l, getpid(), self->start_ns - 2000000000, NULL));
 	assert_null(af_running_find(&l, getpid(), now, "/bin/another"));
 	assert_true(af_running_open_path(&l, self, "relative") < 0);

@@ -114,7 +114,7 @@ static void reasons_have_columns_by_weight(void **state)
 	af_sampled_tables(&s, NULL, &f);
 	const struct af_table *stalls = f.first, *reasons = stalls->next;
 	assert_string_equal(stalls->name, "stalls");
-	/* What is no stall is not what it stalls for most. */
+	/* A reason that is no stall is never the main stall reason. */
 	assert_string_equal(cell(stalls, 0, "top_reason")->text, "fixed latency");
 	assert_int_equal(cell(stalls, 0, "stall_issued")->value, 6000);
 	assert_int_equal(cell(stalls, 0, "stall_odd_one")->value, 1000);

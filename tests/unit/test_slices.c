@@ -72,7 +72,7 @@ static void put(struct bench *b, uint64_t start_ns, uint64_t end_ns)
 	af_rows_put(&b->rows, b->row, &s);
 }
 
-/* What slices.h promises of each track. */
+/* The promises of slices.h for each track. */
 static void check(const struct taken *t)
 {
 	uint64_t ends[TRACKS + 1][AF_ROWS_DEPTH + 1];

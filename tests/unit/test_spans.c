@@ -10,7 +10,7 @@
 
 #define NR(array) ((uint32_t)(sizeof(array) / sizeof *(array)))
 
-/* What a walk reported, added up by what the spans are called. */
+/* The report of a walk, added up by the names of spans. */
 struct reported {
 	uint64_t first_ns[8], second_ns[8];
 	uint32_t nr;

@@ -77,7 +77,7 @@ static void unknown_names_are_shown_shorter(void **state)
 	assert_int_equal(strlen(name_of(name)), AF_STALL_NAME - 2);
 }
 
-/* Of one maker: its reasons are in the same bar. */
+/* From one vendor: its reasons are in the same bar. */
 static void letters_tell_reasons_apart(void **state)
 {
 	bool seen[256] = {false};

@@ -164,7 +164,7 @@ static void packet_is_valid_after_every_event(void **state)
 	}
 }
 
-/* What is begun and not ended does not exist. */
+/* An event that was begun and not ended does not exist. */
 static void event_exists_once_it_is_ended(void **state)
 {
 	struct rig *r = *state;

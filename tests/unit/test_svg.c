@@ -233,7 +233,7 @@ static void noise_is_grey_and_changes_are_by_self_or_all(void **state)
 	text = "r 10 10\nr;up 100 400\n";
 	assert_int_equal(look_color(text, "r", false, AF_NORMALIZE_NONE) >> 16, 0xff);
 	assert_int_equal(look_color(text, "r", true, AF_NORMALIZE_NONE), 0xeeeeee);
-	/* Of shares half is less, where the other half is not. */
+	/* By shares half is less, where the other half is not. */
 	text = "a 1000 1000\nb 1000 3000\n";
 	assert_int_equal(look_color(text, "a", false, AF_NORMALIZE_NONE), 0xeeeeee);
 	assert_int_equal(look_color(text, "a", false, AF_NORMALIZE_TOTAL) & 0xff, 0xff);

@@ -134,7 +134,7 @@ static void bench_symbolize(struct bench *b)
 		fail_msg("%s", err.msg);
 }
 
-/* What the trace says about an address: the last SYMBOL of at most @epoch. */
+/* The trace's name of an address: the last SYMBOL of at most @epoch. */
 struct reported {
 	uint32_t nr; /* SYMBOL events of the address */
 	struct af_ev_symbol ev;
@@ -323,7 +323,7 @@ static void symbolizing_again_replaces_the_names(void **state)
 	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
 	assert_int_equal(bench_read(b, pc, 0).nr, 1);
 
-	/* What cannot be written is reported, and the old names stay. */
+	/* A failed write is reported, and the old names stay. */
 	snprintf(builder, sizeof builder, "%s/.symbols.tmp", b->dir);
 	assert_int_not_equal(access(builder, F_OK), 0);
 	assert_int_equal(mkdir(builder, 0700), 0);
@@ -343,7 +343,7 @@ static void a_trace_without_stacks_needs_no_names(void **state)
 	assert_int_not_equal(access(path, F_OK), 0);
 }
 
-/* What one SYMBOL or NOTE of the job's stream reported. */
+/* The content of the task's stream: SYMBOL and NOTE. */
 struct task_reported {
 	uint32_t sources[8], nr, nr_notes;
 	char modules[8][64], functions[8][64], note[256];

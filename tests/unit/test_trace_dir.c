@@ -240,7 +240,7 @@ static void what_no_trace_holds_is_found_and_kept(void **state)
 		assert_int_equal(faccessat(dir, object, F_OK, 0), 0);
 		assert_int_equal(unlinkat(dir, strays[i], 0), 0);
 	}
-	/* What has the name of a part and is none. */
+	/* Files with the name of a part that are none. */
 	assert_int_equal(symlinkat("/", dir, "s7"), 0);
 	assert_int_equal(af_trace_stray(dir, stray), 1);
 	assert_int_equal(unlinkat(dir, "s7", 0), 0);

@@ -58,7 +58,7 @@ static void walks_agree_with_glibc(void **state)
 		assert_int_equal(taken.pcs[taken.nr - (unsigned)(nr - i)] + 1, (uint64_t)pcs[i]);
 }
 
-/* Of a stack that is deeper than the array both ends are as they were, and the rest is counted. */
+/* If a stack is deeper than the array, both ends are kept, and the rest is counted. */
 static void the_ends_of_deep_stacks_are_kept(void **state)
 {
 	enum { FIRST = AF_STACK_MAX / 2, LAST = AF_STACK_MAX - FIRST - 1 };

@@ -31,7 +31,7 @@
 
 enum { TRAP_FLAG = 0x100, FRAMES = 64, MODULES = 64, STEPS = 1 << 15, STEPS_BYTES = 1 << 28 };
 
-/* What is mapped into this process. */
+/* The mappings of this process. */
 static struct module {
 	struct af_file file;
 	struct af_elf elf;
@@ -125,7 +125,7 @@ static void walk_from(const ucontext_t *uc, uint64_t most, struct walk *w)
 	walk_copy(&copy, w);
 }
 
-/* What was copied at each instruction; unwound afterwards, as that takes memory. */
+/* The copies at each instruction; unwound afterwards, as that takes memory. */
 static struct {
 	struct af_stack_copy copies[STEPS];
 	uint8_t *bytes;

@@ -174,7 +174,7 @@ static struct af_stream *stream_of(uint64_t n)
 	return &mk.streams[n];
 }
 
-/* Whose the next packet is; another owner ends the one in hand. */
+/* The stream of the next packet; another owner ends the one in hand. */
 static void stream_set_owner(struct af_stream *s, uint64_t process, uint64_t pid, uint64_t tid)
 {
 	if (s->process != process || s->pid != pid || s->tid != tid)

@@ -1,5 +1,5 @@
 /*
- * What the CUDA programs of known truth share: call path functions, kernels that last as long as
+ * Shared by the CUDA programs of known truth: call path functions, kernels that last as long as
  * they are reported, and the truth, which a program prints as its last line: `truth {JSON}`.
  *
  *   launches   path function → kernel → how many

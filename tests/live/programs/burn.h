@@ -1,5 +1,5 @@
 /*
- * What the programs of known behaviour share: a loop that costs the same wherever it stands, and
+ * Shared by the programs of known behaviour: a loop that costs the same wherever it stands, and
  * the clock that says what it cost.
  *
  * Every program prints its truth as lines "truth KEY VALUE", so that a checker needs one parser.
@@ -36,7 +36,7 @@
 		}                                                                                  \
 	} while (0)
 
-/* What the loops compute goes here, so that none of them can be left out. */
+/* The results of the loops go here, so that none of them can be left out. */
 extern volatile uint64_t burn_sink;
 #define BURN_SINK volatile uint64_t burn_sink
 

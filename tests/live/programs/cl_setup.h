@@ -1,5 +1,5 @@
 /*
- * What the OpenCL programs of known behaviour share: one device, one context, one program, and the
+ * Shared by the OpenCL programs of known behaviour: one device, one context, one program, and the
  * rule that an unexpected error ends the program with status 2 and a line on standard error.
  *
  * CL_PROGRAMS_DEVICE in the environment picks the device by index over all platforms (0),

@@ -383,7 +383,7 @@ static int seccomp_refuses(int number)
 	return after();
 }
 
-/* What a shell's child, which prints it, finds ignored: SIGTRAP, SIGPROF, SIGUSR1. */
+/* Signals that a shell's child finds ignored, and prints: SIGTRAP, SIGPROF, SIGUSR1. */
 static int ignores_in_shells(void)
 {
 	char path[512] = "", command[600], line[64];
@@ -399,7 +399,7 @@ static int ignores_in_shells(void)
 	return f ? pclose(f) : 3;
 }
 
-/* What is ignored stays so over exec; the next image prints it. */
+/* An ignored signal stays ignored over exec; the next image prints it. */
 static int ignores(int number)
 {
 	static const int signals[] = {SIGTRAP, SIGPROF, SIGSEGV, SIGBUS, SIGUSR1};
@@ -477,7 +477,9 @@ static int nothing(int number)
 	return 0;
 }
 
-/* What getrusage says was used, in the file that FAULTS_USED names, as witness.c writes it. */
+/*
+ * The CPU time that getrusage reports, in the file that FAULTS_USED names, as witness.c writes it.
+ */
 static int say_used(void)
 {
 	const char *path = getenv("FAULTS_USED");

@@ -48,7 +48,7 @@ APART static void work(volatile unsigned char *low)
 	BURN(x, BURN_A, (unsigned long)(200000 * scale * BURN_PER_US));
 	for (at = low; at < here && *at == PAINT; at++)
 		;
-	/* What is below the red zone is the kernel's to take. */
+	/* The kernel may take memory below the red zone. */
 	taken = (long)(here - at) + OWN - RED_ZONE;
 	burn_sink = x;
 }

@@ -1,6 +1,6 @@
 /*
- * What few programs do and every program may: stress WORD [NUMBER]. Exit status 0 when the program
- * saw what it would see unrecorded; 77 when this machine cannot do it. One function a word.
+ * Things that few programs do and every program may: stress WORD [NUMBER]. Exit status 0 when the
+ * program saw what it would see unrecorded; 77 when this machine cannot do it. One function a word.
  */
 #include <dirent.h>
 #include <errno.h>

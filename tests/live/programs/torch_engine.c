@@ -1,5 +1,5 @@
 /*
- * What tests/live/programs/faketorch calls "PyTorch": operations that launch kernels, and an engine
+ * The "PyTorch" of tests/live/programs/faketorch: operations that launch kernels, and an engine
  * that runs backward functions on a thread of its own, saying of both what PyTorch's emit_nvtx()
  * says of them.
  *
@@ -24,7 +24,7 @@ API void torch_wait(void);
 static struct cuda cuda;
 static int emits;
 
-/* What the engine's thread is to do. */
+/* The task of the engine's thread. */
 struct pass {
 	const char *name;
 	const long *sequences;

@@ -106,7 +106,7 @@ int main(void)
 	memcpy(memory + 4096, code, sizeof code);
 	say_move(memory + 2048, memory + 4096, 3);
 	run(memory + 4096, 200000000);
-	/* What comes to lie there later did not run. */
+	/* Code that comes to lie there later did not run. */
 	say_load(memory, "jit_wrong", 4);
 	say_load(memory + 4096, "jit_wrong", 5);
 	return 0;

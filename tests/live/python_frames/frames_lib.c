@@ -23,7 +23,7 @@
 
 #define EXPORT __attribute__((visibility("default")))
 
-/* What ctypes calls; declared here because nothing else includes them. */
+/* Called by ctypes; declared here because nothing else includes them. */
 EXPORT int aft_start(void);
 EXPORT int aft_forget(void);
 EXPORT const char *aft_status(void);

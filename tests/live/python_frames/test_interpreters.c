@@ -76,7 +76,7 @@ _Static_assert(offsetof(struct fake_code, code) == 208, "3.14");
 _Static_assert(offsetof(struct fake_frame, instr) == 56, "3.14");
 _Static_assert(offsetof(struct fake_frame, owner) == 74, "3.14");
 
-/* What the library looks up. */
+/* The symbols that the library looks up. */
 EXPORT extern unsigned long Py_Version;
 EXPORT extern uint64_t _PyRuntime[128];
 EXPORT extern const struct fake_type PyCode_Type, PyUnicode_Type, PyBytes_Type;
