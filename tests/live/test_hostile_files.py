@@ -341,7 +341,7 @@ def _():
         recorded(folder, "proj", "-o", "proj")
         kept = put(os.path.join(trace, stray))
         named = stray if stray.count("/") < 2 and not stray.startswith("s9-9") else stray[:stray.rindex("/")]
-        words = r"proj holds %s, which is no part of a trace" % re.escape(named)
+        words = r"proj contains %s, which is not part of a trace" % re.escape(named)
         for force in ([], ["--force"]):
             done = aflame("record", "-q", "--strict", "--sample", "none", "-o", "proj", *force, "--", "true", cwd=folder)
             expect(done.returncode and re.search(words, done.stderr), "record: %s" % done.stderr)
@@ -365,7 +365,7 @@ def _():
         for number in (2, 3):
             os.rename(os.path.join(folder, "aflame.data-2"), os.path.join(folder, "first")) if number == 3 else None
             reported = recorded(folder, "aflame.data-2")
-            expect(re.fullmatch(r"aflame: aflame\.data holds thesis, which is no part of a trace.*aflame\.data-2\n", reported), reported)
+            expect(re.fullmatch(r"aflame: aflame\.data contains thesis, which is not part of a trace.*aflame\.data-2\n", reported), reported)
         equal(content(kept), PRECIOUS, "the file")
 
 
