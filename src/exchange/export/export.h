@@ -33,7 +33,7 @@ struct af_export_count {
 /* The part of a trace that is written, and the file to write to. */
 struct af_export_request {
 	const char *dir;
-	uint64_t from_ns, to_ns; /* since the trace began, as within.h cuts; to 0: to its end */
+	uint64_t from_ns, to_ns; /* since the trace began, as time_range.h cuts; to 0: to its end */
 	int fd;
 };
 

@@ -28,7 +28,7 @@ struct export_trace {
 	uint64_t epoch_ns; /* to be added to times for those since 1970 */
 };
 
-/* now.within tells which part of the trace is inside the time range. */
+/* now.time_range tells which part of the trace is inside the time range. */
 int export_trace_open(struct export_trace *t, const struct af_export_request *launch_group,
                       uint64_t wanted, struct af_err *err);
 bool export_trace_next(struct export_trace *t, struct af_event *ev);

@@ -2,7 +2,7 @@
  * The symbolization job of one trace: collects addresses and files, resolves them, writes the names
  * as events. Knows nothing of trace directories.
  *
- *	af_sym_job_open → { process, mapping, stack }* → run → write → close
+ *	af_sym_task_open → { process, mapping, stack }* → run → write → close
  */
 #ifndef AF_SYM_RESOLVE_TASK_H
 #define AF_SYM_RESOLVE_TASK_H
@@ -20,7 +20,7 @@ struct af_err;
 struct af_stream;
 struct af_sym_task;
 
-/* An empty job; af_sym_job_close(NULL) is fine. Out of memory ends the program. */
+/* An empty task; af_sym_task_close(NULL) is fine. Out of memory ends the program. */
 struct af_sym_task *af_sym_task_open(void);
 void af_sym_task_close(struct af_sym_task *task);
 
@@ -94,7 +94,7 @@ struct af_search_paths {
 };
 
 /* Resolve everything, on all processors. @progress (may be NULL) is called from this thread. */
-void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *addresses,
+void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *search_paths,
                      void (*progress)(void *arg, const struct af_sym_progress *p), void *arg);
 
 /*
@@ -104,7 +104,7 @@ void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *add
  */
 void af_sym_task_packages(struct af_sym_task *task, const char *root);
 
-/* Number of SYMBOL events that af_sym_job_write() will write. */
+/* Number of SYMBOL events that af_sym_task_write() will write. */
 uint64_t af_sym_task_nr(const struct af_sym_task *task);
 
 /*

@@ -1,6 +1,6 @@
 /*
- * The inside of struct af_sym_job, for job.c (input and output), resolve.c (the threads' work) and
- * answer*.c (the lookups).
+ * The inside of struct af_sym_task, for task.c (input and output), resolve.c (the threads' work)
+ * and answer*.c (the lookups).
  */
 #ifndef AF_SYM_RESOLVE_TASK_WORK_H
 #define AF_SYM_RESOLVE_TASK_WORK_H
@@ -156,7 +156,7 @@ void af_sym_task_code_free(struct task_module *m);
 
 /*
  * Write the PROGRAM and CODE events of all device code, and number its functions for
- * af_sym_job_write_code_address().
+ * af_sym_task_write_code_address().
  */
 void af_sym_task_write_codes(struct af_sym_task *task, struct af_stream *s, uint64_t time_ns);
 
