@@ -186,7 +186,7 @@ class Times {
         });
     }
     spread.forEach((got, w) => {
-      const owner = this.owners(whole, label, tracks);
+      const owner = this.executed(whole, label, tracks);
       spreadOver(owner, whole.self[w], whole.self[w], got, fresh(own, w));
       if (s >= 0 && s !== w) spreadOver(owner, whole.self[w], whole.self[s], got, fresh(own, s));
     });
@@ -215,8 +215,8 @@ class Times {
     return sure.some(Boolean) ? rangedTree(whole, sure) : null;
   }
 
-  /* By node: the nearest one above, or itself, that executions are of, or -1. */
-  owners(tree, label, tracks) {
+  /* By node: the node itself or its nearest ancestor that executions name; -1 for none. */
+  executed(tree, label, tracks) {
     if (!this.views.has(label)) {
       const owner = new Int32Array(tree.n).fill(-1);
       for (const track of tracks)
@@ -255,11 +255,12 @@ function placesIn(whole, tree) {
 }
 
 /*
- * What executions took in a range goes to the nodes below theirs as in the whole run: of an
- * instruction only its share of a kernel is known. Add to @out of @column the part of it that @got
- * is of the @base of its owner, in whole numbers that add up.
+ * Spread the time of executions in a range over the nodes below theirs, in the proportions of the
+ * whole run: an instruction is known only as a share of its kernel. Of each node's @column, @out
+ * gets the fraction that @got is of the kernel's @base, rounded so that the sums are exact.
+ * @root: by node, the node that the executions name, or -1.
  */
-function spreadOver(owner, base, column, got, out) {
+function spreadOver(root, base, column, got, out) {
   const mass = new Float64Array(owner.length);
   const share = new Float64Array(owner.length);
   const given = new Float64Array(owner.length);

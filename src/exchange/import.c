@@ -270,7 +270,7 @@ int af_import_file(struct af_builder *d, const char *path, uint32_t number,
 		d->damaged++;
 	}
 	if (af_builder_nr(d) == before)
-		return af_fail_plain(err, -EBADMSG, "nothing in %s is of use here%s%s (%s)", path,
+		return af_fail_plain(err, -EBADMSG, "%s: nothing to import%s%s (%s)", path,
 		                     *complaint ? ": " : "", complaint, kind->has);
 	af_builder_note(d, "import.file", "%s", path);
 	return 0;

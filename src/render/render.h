@@ -1,9 +1,9 @@
 /*
  * Formats. Each is one const struct af_format, listed in formats.c; the extension of the file's
- * name selects it (`-o out.svg`). A format never computes: it gets finished shapes. Calls in order:
- * begin, any number of facts and tree, then track, slice and point as they come, end; begin and end
- * may be NULL. Formats are for trees (af_formats) or for slices (af_slices_formats). html is for
- * both, and a page without slices has no timeline.
+ * name selects it (`-o out.svg`). A format never computes: it gets finished results. Calls in
+ * order: begin, any number of facts and tree, then track, slice and point as they come, end; begin
+ * and end may be NULL. Formats are for trees (af_formats) or for slices (af_slices_formats). html
+ * is for both, and a page without slices has no timeline.
  */
 #ifndef AF_RENDER_RENDER_H
 #define AF_RENDER_RENDER_H

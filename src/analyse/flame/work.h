@@ -21,14 +21,14 @@ struct flame_work {
 	    cap_launch_groups;
 	struct af_map by_site, by_doing, by_node, by_launch_group;
 	struct af_keys by_label;
-	uint32_t *label_of; /* by shape: index of its label plus 1; 0 not known yet */
+	uint32_t *label_of; /* by work descriptor: index of its label plus 1; 0 not known yet */
 	uint32_t nr_labels;
 	uint32_t last_site; /* most works have the call of the one before */
 };
 
 /*
  * Add up @work, which launches.h hands over: busy time, and outside of `out_of_range` count and
- * bytes. Failed work and work of unknown shape are left out.
+ * bytes. Failed work and work whose descriptor is unknown are left out.
  */
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
 
@@ -55,7 +55,7 @@ uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const stru
                           const struct af_launch_group_key *is, bool matched,
                           const struct af_query *query);
 
-/* The job that @work belongs to; its shape is known. */
+/* The launch group that @work belongs to; its descriptor is known. */
 struct af_launch_group_key flame_key(const struct af_world *w, const struct af_work *work);
 
 /* The frames of a process: its own, and its rank where that is requested. */

@@ -60,7 +60,7 @@ struct af_launch_group_key {
 	uint32_t process, device;
 	uint32_t path, function, doing; /* of the call: see struct af_work */
 	uint32_t node;
-	uint32_t op, kernel, queue; /* of the shape, as the process numbers them */
+	uint32_t op, kernel, queue; /* of the descriptor, as the process numbers them */
 };
 
 struct af_launch_group {

@@ -49,7 +49,7 @@ struct af_launches {
 	uint64_t unlaunched; /* works without a call */
 	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
 	uint64_t unstamped;  /* works without times */
-	uint64_t unknown;    /* works whose shape the trace does not have */
+	uint64_t unknown;    /* works whose descriptor the trace does not have */
 	uint64_t seen_alone; /* calls that only the kernel saw, and that have a correlation id */
 
 	/* private */

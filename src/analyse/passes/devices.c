@@ -39,7 +39,7 @@ struct devices {
 	uint32_t nr_rows, cap_rows;
 	struct device_busy *busy;
 	uint32_t nr_busy, cap_busy;
-	/* By shape of the world: where its work is added up. */
+	/* By work descriptor of the world: where its work is added up. */
 	struct devices_place {
 		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
 	} * stack_locations;

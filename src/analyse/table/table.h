@@ -1,7 +1,6 @@
 /*
- * The table shape, in its smallest form: named facts and titled tables of text and numbers, for the
- * terminal summary, report.html and --json alike. A pass fills it; a format prints it; neither
- * knows the other.
+ * The table, a result: named facts and titled tables of text and numbers, for the terminal summary,
+ * report.html and --json alike. A pass fills it; a format prints it; neither knows the other.
  */
 #ifndef AF_ANALYSE_TABLE_TABLE_H
 #define AF_ANALYSE_TABLE_TABLE_H

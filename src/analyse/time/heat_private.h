@@ -61,7 +61,7 @@ struct heat {
 
 	/* Intervals. */
 	struct af_stack_locations stack_locations;
-	struct af_map by_what; /* interval and place, or shape → ns; or code → samples */
+	struct af_map by_what; /* interval and place, or descriptor → ns; or code → samples */
 	struct heat_interval {
 		uint64_t count, ns;
 	} * intervals;
@@ -69,8 +69,8 @@ struct heat {
 };
 
 /*
- * A sample at a stack location or, with NULL, work of a shape. Its moment is its end, for work its
- * start.
+ * A sample at a stack location or, with NULL, work of a descriptor. Its moment is its end, for work
+ * its start.
  */
 struct heat_piece {
 	const struct af_stack_location *at;

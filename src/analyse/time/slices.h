@@ -1,5 +1,5 @@
 /*
- * The slices shape: intervals on tracks, instants, counters and the arrows between them, as a
+ * The slices, a result: intervals on tracks, instants, counters and the arrows between them, as a
  * timeline shows them. There may be very many, so nobody holds them all: the pass that finds them
  * hands them to a sink, and the sink writes them out.
  *
@@ -111,7 +111,7 @@ struct af_point {
 	uint64_t time_ns, value;
 };
 
-/* Receives the shape. Each function returns 0, or -errno to stop. */
+/* Receives the slices. Each function returns 0, or -errno to stop. */
 struct af_slices_sink {
 	void *arg;
 	int (*track)(void *arg, const struct af_track *t);
@@ -141,7 +141,7 @@ struct af_slices {
 	uint64_t crossing;   /* left out for want of a lane */
 	uint64_t unstamped;  /* work without times */
 	uint64_t unplaced;   /* work whose clock the trace does not have */
-	uint64_t unknown;    /* work of unknown shape */
+	uint64_t unknown;    /* work of an unknown descriptor */
 	uint64_t failed;     /* work with an error: it has no times */
 	uint64_t unlaunched; /* work without a call: it has no arrow */
 	const char *damage;  /* of the trace, "" for none */

@@ -1,6 +1,6 @@
 /*
- * The tree shape: weighted stacks. A node is a frame under its parent; it carries self weights in
- * one or more columns (time, samples, count, bytes). Totals, child order and depth exist after
+ * The tree, a result: weighted stacks. A node is a frame under its parent; it carries self weights
+ * in one or more columns (time, samples, count, bytes). Totals, child order and depth exist after
  * af_tree_finish(). Everything that draws or lists a flame graph reads this and nothing else.
  *
  *	af_tree_open → { af_tree_name, af_tree_child, af_tree_add }* → af_tree_finish → read

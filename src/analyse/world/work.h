@@ -70,9 +70,9 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 
 /*
  * Convert the stamps of @work to times of the trace; end stays exactly as long after start as the
- * device had it. Needs w->clocks, and the shape and the queue in @w. False, and nothing is changed,
- * when the trace does not have the clock. *@uncertainty_ns (may be NULL) is the possible error.
- * Once for each copy of a work.
+ * device had it. Needs w->clocks, and the descriptor and the queue in @w. False, and nothing is
+ * changed, when the trace does not have the clock. *@uncertainty_ns (may be NULL) is the possible
+ * error. Once for each copy of a work.
  */
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns);
 

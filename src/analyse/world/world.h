@@ -3,8 +3,8 @@
  * before the passes see it; passes look things up here. All memory is the world's and lives until
  * af_world_close().
  *
- * Ids of a stream become global here: a call path, a stack, a shape has one dense index in the
- * world, from 1; 0 means not known.
+ * Ids of a stream become global here: a call path, a stack, a work descriptor has one dense index
+ * in the world, from 1; 0 means not known.
  */
 #ifndef AF_ANALYSE_WORLD_WORLD_H
 #define AF_ANALYSE_WORLD_WORLD_H

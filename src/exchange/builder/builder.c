@@ -222,7 +222,7 @@ void af_builder_work(struct af_builder *d, const struct af_builder_work *w,
 
 	if (!af_builder_times(d, w->start_ns, w->busy_ns))
 		return;
-	/* The rare shapes with the same hash come one after the other. */
+	/* The rare descriptors with the same hash come one after the other. */
 	uint64_t *slot = af_map_at(&d->by_descriptor, hash, &fresh);
 	while (!fresh && memcmp(&d->descriptors[*slot], descriptor, sizeof *descriptor))
 		slot = af_map_at(&d->by_descriptor, ++hash, &fresh);

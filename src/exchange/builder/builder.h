@@ -116,7 +116,7 @@ struct af_builder_link {
 
 struct af_builder_work {
 	uint64_t start_ns, busy_ns;
-	uint32_t descriptor; /* index in shapes */
+	uint32_t descriptor; /* index in descriptors */
 	uint32_t correlation;
 	uint32_t space; /* of ids; once written: index of its process */
 	/* Correlation of the operator that it belongs to, where its call is not known; 0: none */

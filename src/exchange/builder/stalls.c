@@ -127,7 +127,7 @@ static void write_launch(struct builder_writer *w, uint32_t launch, uint32_t cor
 	if (l->node)
 		builder_define_stack(w, code->process, l->node, window->end_ns);
 	af_stream_put(out, call_long, end_ns, .callpath = l->node, .correlation = correlation);
-	/* A shape's id is of this stream: the code's is as good as any. */
+	/* A descriptor's id is of this stream: the code's is as good as any. */
 	if (!w->code_written[l->code])
 		af_stream_put(
 		    out, descriptor, end_ns, .descriptor = l->code + 1, .op = AF_OP_KERNEL,

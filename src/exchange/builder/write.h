@@ -45,7 +45,7 @@ struct builder_writer {
 	struct builder_queue *queue_list; /* the uses of queues are indexes in it */
 	uint32_t nr_queues, cap_queues;
 	struct af_keys by_queue;
-	uint32_t *descriptor_defined; /* by shape: in which stream */
+	uint32_t *descriptor_defined; /* by descriptor: in which stream */
 	bool *code_written;
 	char listing[AF_SHA256_HEX]; /* object with the listing of all known code */
 	uint64_t listing_size;

@@ -202,7 +202,7 @@ bool import_stacks_finish(struct import_stacks *s, struct af_builder *d, uint32_
 	}
 	if (gap_ns)
 		af_builder_note(d, "import.weights",
-		                "a sample is %llu ns, as far as two of a thread mostly are apart",
+		                "a sample is %llu ns, the median distance of a thread's samples",
 		                (unsigned long long)gap_ns);
 	af_strtab_free(&s->ids);
 	af_map_free(&s->by_id);

@@ -164,25 +164,25 @@ static void event_write(struct export_events *x, const struct af_event *ev)
 	}
 }
 
-int af_export_events(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_events(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err)
 {
 	struct export_events x = {.count = count};
 	struct af_event ev;
 	int error = 0;
 
-	int rc = export_trace_open(&x.trace, launch_group, EXPORT_WORKS, err);
+	int rc = export_trace_open(&x.trace, request, EXPORT_WORKS, err);
 	af_buf_str(&x.out, "{\n  \"traceEvents\": [");
 	while (!rc && !error && export_trace_next(&x.trace, &ev)) {
 		event_write(&x, &ev);
 		if (x.out.len >= EXPORT_FLUSH_BYTES)
-			error = af_buf_flush(&x.out, launch_group->fd);
+			error = af_buf_flush(&x.out, request->fd);
 	}
 	af_buf_str(&x.out, "\n  ],\n  \"displayTimeUnit\": \"ms\",\n  \"metadata\": {\n"
 	                   "    \"tool\": \"aflame " AFLAME_VERSION "\",\n"
 	                   "    \"format\": \"Chrome Trace Format\"\n  }\n}\n");
 	if (!rc && !error)
-		error = af_buf_flush(&x.out, launch_group->fd);
+		error = af_buf_flush(&x.out, request->fd);
 	if (error)
 		rc = af_fail(err, error, "cannot write the events");
 	export_trace_close(&x.trace);

@@ -42,7 +42,7 @@ struct af_export_format {
 	const char *unit;     /* "CPU samples" */
 	const char *left_out; /* "pieces of device work that are fills or have no times" */
 	/* 0 or -errno with a message. */
-	int (*write)(const struct af_export_request *launch_group, struct af_export_count *count,
+	int (*write)(const struct af_export_request *request, struct af_export_count *count,
 	             struct af_err *err);
 };
 
@@ -54,15 +54,15 @@ extern const struct af_export_format af_export_formats[]; /* ended by a NULL nam
  * The writers of the table above, each in a file of its own. All read request->dir and write to
  * request->fd. 0, or -errno with a message.
  */
-int af_export_samples(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_samples(const struct af_export_request *request, struct af_export_count *count,
                       struct af_err *err);
-int af_export_events(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_events(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err);
-int af_export_merged(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_merged(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err);
-int af_export_iaprof(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_iaprof(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err);
-int af_export_iaprof_folded(const struct af_export_request *launch_group,
-                            struct af_export_count *count, struct af_err *err);
+int af_export_iaprof_folded(const struct af_export_request *request, struct af_export_count *count,
+                            struct af_err *err);
 
 #endif

@@ -281,7 +281,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	af_tree_close(&x->scratch);
 }
 
-static int iaprof_export(struct export_iaprof *x, const struct af_export_request *launch_group,
+static int iaprof_export(struct export_iaprof *x, const struct af_export_request *request,
                          struct af_err *err)
 {
 	static const struct af_pass_ops pass = {
@@ -297,11 +297,11 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_request
 	static const struct af_pass_ops *const passes[] = {&pass, NULL};
 	const struct af_query query = {.answers = AF_ANSWER_OWN,
 	                               .own = x,
-	                               .from_ns = launch_group->from_ns,
-	                               .to_ns = launch_group->to_ns};
+	                               .from_ns = request->from_ns,
+	                               .to_ns = request->to_ns};
 	struct af_results r;
 
-	int rc = af_analyse(launch_group->dir, passes, &query, &r, NULL, NULL, err);
+	int rc = af_analyse(request->dir, passes, &query, &r, NULL, NULL, err);
 	if (!rc && x->error)
 		rc = af_fail(err, x->error, "cannot write the samples");
 	af_results_close(&r);
@@ -313,18 +313,18 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_request
 	return rc;
 }
 
-int af_export_iaprof(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_iaprof(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err)
 {
-	struct export_iaprof x = {.fd = launch_group->fd, .count = count};
+	struct export_iaprof x = {.fd = request->fd, .count = count};
 
-	return iaprof_export(&x, launch_group, err);
+	return iaprof_export(&x, request, err);
 }
 
-int af_export_iaprof_folded(const struct af_export_request *launch_group,
-                            struct af_export_count *count, struct af_err *err)
+int af_export_iaprof_folded(const struct af_export_request *request, struct af_export_count *count,
+                            struct af_err *err)
 {
-	struct export_iaprof x = {.folded = true, .fd = launch_group->fd, .count = count};
+	struct export_iaprof x = {.folded = true, .fd = request->fd, .count = count};
 
-	return iaprof_export(&x, launch_group, err);
+	return iaprof_export(&x, request, err);
 }

@@ -55,20 +55,20 @@ static int merged_write(const struct af_tree *t, int fd, struct af_export_count 
 	return rc;
 }
 
-int af_export_merged(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_merged(const struct af_export_request *request, struct af_export_count *count,
                      struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, NULL};
 	const struct af_query query = {.answers = 1 << AF_VIEW_GPU,
 	                               .weights = 1 << AF_WEIGHT_TIME,
 	                               .depth = AF_DEPTH_KERNEL,
-	                               .from_ns = launch_group->from_ns,
-	                               .to_ns = launch_group->to_ns};
+	                               .from_ns = request->from_ns,
+	                               .to_ns = request->to_ns};
 	struct af_results r;
 
-	int rc = af_analyse(launch_group->dir, passes, &query, &r, NULL, NULL, err);
+	int rc = af_analyse(request->dir, passes, &query, &r, NULL, NULL, err);
 	if (!rc) {
-		int error = merged_write(&r.trees[AF_VIEW_GPU], launch_group->fd, count);
+		int error = merged_write(&r.trees[AF_VIEW_GPU], request->fd, count);
 		if (error)
 			rc = af_fail(err, error, "cannot write the stacks");
 	}

@@ -148,15 +148,15 @@ static uint32_t event_cpu(const struct af_event *ev)
 	return k.cpu;
 }
 
-int af_export_samples(const struct af_export_request *launch_group, struct af_export_count *count,
+int af_export_samples(const struct af_export_request *request, struct af_export_count *count,
                       struct af_err *err)
 {
 	static const struct af_tree_weight weight = {"time", "ns", 1};
-	struct export_samples x = {.fd = launch_group->fd, .count = count};
+	struct export_samples x = {.fd = request->fd, .count = count};
 	struct af_event ev;
 	struct af_call call;
 
-	int rc = export_trace_open(&x.trace, launch_group, AF_SAMPLES_WANTS | EXPORT_LAUNCHES, err);
+	int rc = export_trace_open(&x.trace, request, AF_SAMPLES_WANTS | EXPORT_LAUNCHES, err);
 	af_tree_open(&x.tree, &weight, 1);
 	x.samples.take = sample_take;
 	x.samples.arg = &x;
@@ -170,7 +170,7 @@ int af_export_samples(const struct af_export_request *launch_group, struct af_ex
 	x.cpu = 0;
 	af_samples_end(&x.samples);
 	if (!rc && !x.error)
-		x.error = af_buf_flush(&x.out, launch_group->fd);
+		x.error = af_buf_flush(&x.out, request->fd);
 	if (!rc && x.error)
 		rc = af_fail(err, x.error, "cannot write the samples");
 	export_trace_close(&x.trace);

@@ -48,7 +48,10 @@ static const char *function_name(const struct af_world *w, uint32_t function)
 	return name ? name : "";
 }
 
-/* One with a number was recorded as a call too. */
+/*
+ * A launch that only the kernel saw. One with a correlation id was recorded as a CALL as well, and
+ * is exported from there.
+ */
 static bool launch_seen(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
 	return af_call_seen_read(w, ev, call) && !call->correlation &&
@@ -65,18 +68,17 @@ bool export_launch_read(const struct export_trace *t, const struct af_event *ev,
 	       (call->path || !af_map_get(&t->launches_seen, call->process));
 }
 
-int export_trace_open(struct export_trace *t, const struct af_export_request *launch_group,
+int export_trace_open(struct export_trace *t, const struct af_export_request *request,
                       uint64_t wanted, struct af_err *err)
 {
-	const struct af_query query = {.from_ns = launch_group->from_ns,
-	                               .to_ns = launch_group->to_ns};
+	const struct af_query query = {.from_ns = request->from_ns, .to_ns = request->to_ns};
 	struct af_event ev;
 	struct af_call call;
 
 	*t = (struct export_trace){.wanted = wanted | AF_WORLD_WANTS | EXPORT_LEARNS};
-	int rc = af_clocks_read(&t->now.clocks, launch_group->dir, err);
+	int rc = af_clocks_read(&t->now.clocks, request->dir, err);
 	if (!rc)
-		rc = af_trace_open(&t->trace, launch_group->dir, t->wanted, err);
+		rc = af_trace_open(&t->trace, request->dir, t->wanted, err);
 	if (rc)
 		return rc;
 	while (af_trace_next(t->trace, &ev)) {
@@ -94,7 +96,7 @@ int export_trace_open(struct export_trace *t, const struct af_export_request *la
 	t->now.time_range.query = NULL; /* it does not live as long */
 	af_trace_close(t->trace);
 	t->trace = NULL;
-	return af_trace_open(&t->trace, launch_group->dir, t->wanted, err);
+	return af_trace_open(&t->trace, request->dir, t->wanted, err);
 }
 
 bool export_trace_next(struct export_trace *t, struct af_event *ev)

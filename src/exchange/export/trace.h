@@ -29,7 +29,7 @@ struct export_trace {
 };
 
 /* now.time_range tells which part of the trace is inside the time range. */
-int export_trace_open(struct export_trace *t, const struct af_export_request *launch_group,
+int export_trace_open(struct export_trace *t, const struct af_export_request *request,
                       uint64_t wanted, struct af_err *err);
 bool export_trace_next(struct export_trace *t, struct af_event *ev);
 void export_trace_close(struct export_trace *t); /* a zeroed one is fine */

@@ -60,7 +60,7 @@ static bool thread_begins(const char *name)
 	return false;
 }
 
-/* A stack that goes to where its thread begins is none that is broken, though it is called so. */
+/* Nsight marks some stacks as broken that do reach the function where their thread begins. */
 static bool stack_whole(const struct af_builder *d, uint32_t stack, uint32_t name)
 {
 	const struct af_builder_node *outermost = &d->nodes[stack];

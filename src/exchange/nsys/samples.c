@@ -102,8 +102,8 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 	if (weight_ns)
 		af_builder_note(
 		    d, "import.weights", "a sample is %llu ns, %s", (unsigned long long)weight_ns,
-		    weight_ns == s->period_ns ? "the period that the file tells"
-					      : "as far as two of a thread mostly are apart");
+		    weight_ns == s->period_ns ? "the period that the file gives"
+					      : "the median distance of a thread's samples");
 }
 
 void nsys_samples(struct import_nsys *in)

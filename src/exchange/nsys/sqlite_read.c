@@ -89,7 +89,10 @@ static bool library_open(struct sqlite_db *db)
 
 static bool data_open(struct sqlite_db *db, uint8_t *data, size_t size)
 {
-	/* A database with a log beside it: what is here of it is whole without. */
+	/*
+	 * Bytes 18 and 19 are 2 for a database in WAL mode, which SQLite opens only with a log
+	 * file. What is in this file is complete without the log, so mark it as one without.
+	 */
 	if (size > 20 && data[18] == 2)
 		data[18] = data[19] = 1;
 	if (db->open_v2(":memory:", &db->db, API_OPEN_READWRITE | API_OPEN_MEMORY, NULL) ||

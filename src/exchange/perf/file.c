@@ -151,9 +151,11 @@ static bool header_read(struct perf_file *f)
 	if (!attrs_read(f, attrs, entry))
 		return false;
 	if (f->nr_attrs > 1 && !f->by_id.nr)
-		return file_fail(f, "what tells its events apart cannot be read");
+		return file_fail(f,
+		                 "could not read the ids that say which event a sample belongs to");
 	if (!file_go(f, data.at))
-		return file_fail(f, "the file ends before its data, or is no file to seek in");
+		return file_fail(
+		    f, "the file ends before its data, or cannot be read out of order (a pipe)");
 	f->unfinished = !data.size;
 	f->data_end =
 	    data.size && data.at + data.size >= data.at ? data.at + data.size : UINT64_MAX;
@@ -320,7 +322,7 @@ static bool features_read(struct perf_file *f)
 static bool file_end(struct perf_file *f)
 {
 	if (!f->over && !f->pipe && f->data_end != UINT64_MAX && !features_read(f))
-		file_fail(f, "the file ends before what its header tells of");
+		file_fail(f, "the file ends before a section that its header lists");
 	f->over = true;
 	return false;
 }

@@ -122,7 +122,10 @@ void perf_images_fork(struct perf_images *im, uint32_t pid, uint32_t from, uint3
 
 static void image_add(struct perf_images *im, struct perf_image *image, struct perf_mapping m)
 {
-	/* The newest that lies there is what was there: another one makes a new epoch. */
+	/*
+	 * The newest mapping at these addresses is the one that @m replaces; that begins a new
+	 * epoch.
+	 */
 	for (uint32_t i = image->nr_maps; i--;) {
 		const struct perf_mapping *old = &image->maps[i];
 		if (old->start >= m.end || m.start >= old->end)

@@ -30,12 +30,12 @@ static int reported_order(const void *a, const void *b)
 	return (x->number > y->number) - (x->number < y->number);
 }
 
-/* Whether @name is what was asked for, which may leave modifiers out: cycles for cycles:u. */
-static bool is_asked(const char *name, const char *asked)
+/* Whether @name is the event @wanted, which may lack modifiers: cycles also means cycles:u. */
+static bool is_wanted(const char *name, const char *wanted)
 {
-	size_t len = strlen(asked);
+	size_t len = strlen(wanted);
 
-	return !strncmp(name, asked, len) && (!name[len] || name[len] == ':');
+	return !strncmp(name, wanted, len) && (!name[len] || name[len] == ':');
 }
 
 /* The requested event; else the first with call chains, else the first with samples. */
@@ -47,7 +47,7 @@ static uint32_t event_choose(const struct perf_data *p)
 	for (uint32_t i = 0; i < p->file.nr_attrs; i++) {
 		const struct perf_sums *s = &p->sums[i];
 		perf_attr_name(&p->file, i, name, sizeof name);
-		if (p->builder->event && s->samples && is_asked(name, p->builder->event))
+		if (p->builder->event && s->samples && is_wanted(name, p->builder->event))
 			return i;
 		if (!p->builder->event && s->samples &&
 		    (best == UINT32_MAX || (s->chains && !p->sums[best].chains)))

@@ -106,7 +106,7 @@ uint32_t af_thread_callpath(struct af_thread_context *t, const struct af_regs *r
 /* The sampling handler's whole work: walk from the interrupted @regs and write a SAMPLE. */
 void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t flags);
 
-/* The stream's memo of shapes: af_work_descriptor_id(). */
+/* The stream's memo of work descriptors: af_work_descriptor_id(). */
 static inline struct af_work_descriptor_memo *af_thread_descriptors(struct af_thread_context *t)
 {
 	return &t->descriptors;

@@ -136,7 +136,7 @@ struct af_opencl_call {
 };
 
 /*
- * Before the driver's call: writes the LAUNCH. The wrapper fills shape.op and so on and passes
+ * Before the driver's call: writes the LAUNCH. The wrapper fills descriptor.op and so on and passes
  * &call.event to the driver; when call.queue is NULL it passes the program's own pointer.
  */
 void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue);

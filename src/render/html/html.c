@@ -12,7 +12,7 @@
  *
  * Blobs are described in pack.h. Nothing that comes from a profile is markup: blobs have no
  * `<`, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
- * of script and style sheet lets nothing else run or load. The same shapes give the same bytes.
+ * of script and style sheet lets nothing else run or load. The same results give the same bytes.
  *
  * Facts named `verdict`, `findings`, `run` and `lost` are also shown in the strip at the top: the
  * first column is the label, the rest of the row the value. What tables warn of stands before them.

@@ -105,8 +105,8 @@ static int firefox_track(struct af_render *r, const struct af_track *t)
 	return 0;
 }
 
-/* The track that has the name: what stands under a thread is the thread's. */
-static const struct af_track *track_owner(const struct firefox *f, const struct af_track *t)
+/* The track whose name is shown: for a row under a thread, the thread. */
+static const struct af_track *named_track(const struct firefox *f, const struct af_track *t)
 {
 	while (t->kind == AF_TRACK_ROW && t->parent &&
 	       f->tracks[t->parent].is.kind == AF_TRACK_THREAD)
@@ -124,7 +124,7 @@ static const char *process_name(const struct firefox *f, const struct af_track *
 static uint32_t row_thread(struct firefox *f, const struct af_slices *all,
                            const struct af_track *row)
 {
-	const struct af_track *t = track_owner(f, row);
+	const struct af_track *t = named_track(f, row);
 	uint64_t key = (uint64_t)t->parent << 32 | af_strtab_id_z(&f->rows, t->name);
 	bool fresh, own = t->kind != AF_TRACK_THREAD;
 

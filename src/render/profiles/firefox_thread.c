@@ -306,7 +306,7 @@ static void write_table(struct af_out *out, const char *name, struct firefox_tab
 	af_buf_char(b, '}');
 }
 
-/* In the order of their times, which nobody else promises. */
+/* Sorts the samples by time first: passes hand them over in any order. */
 static void write_samples(struct firefox_thread *t, struct af_out *out, const char *weight_type,
                           uint64_t scale)
 {

@@ -34,8 +34,8 @@ bool perfetto_gpu_info(struct perfetto_gpu *p, const struct af_slices *all, stru
 void perfetto_gpu_track(struct perfetto_gpu *p, const struct af_track *t);
 
 /*
- * Write to @message the GpuRenderStageEvent of a WORK with a shape, and to @interned the entries
- * that it needs and that are new; @name is the iid of its name as an event.
+ * Write to @message the GpuRenderStageEvent of a WORK with a descriptor, and to @interned the
+ * entries that it needs and that are new; @name is the iid of its name as an event.
  */
 void perfetto_gpu_stage(struct perfetto_gpu *p, const struct af_slices *all,
                         const struct af_slice *s, uint32_t name, struct af_buf *interned,

@@ -67,11 +67,11 @@ const struct af_running_process *af_sym_task_running(struct af_sym_task *task, u
 		return NULL;
 	pthread_mutex_lock(&task->lock);
 	if (!task->running_open)
-		af_running_open(&task->live, task->where->proc);
+		af_running_open(&task->running, task->where->proc);
 	task->running_open = true;
 	pthread_mutex_unlock(&task->lock);
-	return af_running_find(&task->live, (pid_t)p->pid, p->start_ns + task->where->boottime_ns,
-	                       p->exe);
+	return af_running_find(&task->running, (pid_t)p->pid,
+	                       p->start_ns + task->where->boottime_ns, p->exe);
 }
 
 /*
@@ -87,19 +87,19 @@ struct task_search {
 
 static int task_try(const struct task_search *s, const struct af_running_process *p)
 {
-	const struct af_running *live = &s->task->live;
+	const struct af_running *running = &s->task->running;
 	const struct task_mapping *mapping = &s->task->mappings[s->mapping];
 	/* A build-id says more than a name. */
 	const char *path = s->module->build_id_len ? NULL : s->module->path;
 
 	switch (s->way) {
 	case 0:
-		return af_live_open_mapped(live, p, mapping->start, path);
+		return af_running_open_mapped(running, p, mapping->start, path);
 	case 1:
-		return mapping->main ? af_live_open_exe(live, p, path) : -ENOENT;
+		return mapping->main ? af_running_open_exe(running, p, path) : -ENOENT;
 	default:
 		return s->module->replaced ? -ENOENT
-		                           : af_running_open_path(live, p, s->module->path);
+		                           : af_running_open_path(running, p, s->module->path);
 	}
 }
 
@@ -141,7 +141,7 @@ static int task_further(void *arg, uint32_t nth)
 static struct af_sym_module *task_open_file(struct af_sym_task *task, const struct task_module *m)
 {
 	struct task_search search = {.task = task, .module = m};
-	const struct af_running_process *live = NULL;
+	const struct af_running_process *process = NULL;
 	struct af_finder finder = {.root = task->where->root,
 	                           .kept = task->where->kept,
 	                           .fetch = task->fetch,
@@ -150,8 +150,8 @@ static struct af_sym_module *task_open_file(struct af_sym_task *task, const stru
 
 	/* Without a build-id the same path elsewhere would do as well. */
 	if (!m->build_id_len)
-		live = af_sym_task_running(task, m->process);
-	finder.further_first = live && live->elsewhere;
+		process = af_sym_task_running(task, m->process);
+	finder.further_first = process && process->elsewhere;
 	return af_sym_module_find(m->path, !m->replaced, m->build_id, m->build_id_len, &finder);
 }
 

@@ -21,7 +21,7 @@ enum {
 struct jit_process {
 	struct af_sym_task *task;
 	uint32_t ordinal, pid;
-	const struct af_running_process *live;
+	const struct af_running_process *running;
 	struct af_jit_trust trust;
 	struct af_jit map;
 	struct af_jitdump dumps[JIT_DUMPS];
@@ -49,8 +49,8 @@ static int jit_open_path(const struct jit_process *p, const char *path)
 {
 	int fd = -ENOENT;
 
-	if (p->live && *path == '/')
-		fd = af_running_open_path(&p->task->live, p->live, path);
+	if (p->running && *path == '/')
+		fd = af_running_open_path(&p->task->running, p->running, path);
 	if (fd < 0)
 		fd = af_jit_open_path(path);
 	return fd;
@@ -97,8 +97,8 @@ static void jit_open_dumps(struct jit_process *p)
 	const struct af_sym_task *task = p->task;
 	char *mapped;
 
-	for (uint32_t nth = 0; p->live && (mapped = af_live_jitdump(&task->live, p->live, nth));
-	     nth++) {
+	for (uint32_t nth = 0;
+	     p->running && (mapped = af_running_jitdump(&task->running, p->running, nth)); nth++) {
 		jit_open_dump(p, mapped);
 		free(mapped);
 	}
@@ -130,14 +130,14 @@ static void jit_open(struct jit_process *p, struct af_sym_task *task, uint32_t o
 	if (!known || !known->pid)
 		return;
 	p->pid = known->pid;
-	p->live = af_sym_task_running(task, ordinal);
-	p->trust.growing = p->live != NULL;
+	p->running = af_sym_task_running(task, ordinal);
+	p->trust.growing = p->running != NULL;
 	if (task->where->epoch_ns)
 		p->trust.not_before_ns = known->start_ns + task->where->epoch_ns - JIT_SLACK_NS;
 	/* Root may write about everybody, and everybody about himself. */
-	if (p->live || known->user_known) {
+	if (p->running || known->user_known) {
 		p->trust.owners[0] = 0;
-		p->trust.owners[1] = p->live ? p->live->uid : known->user;
+		p->trust.owners[1] = p->running ? p->running->uid : known->user;
 		p->trust.nr_owners = 2;
 	}
 	jit_open_map(p);
@@ -150,8 +150,8 @@ static void jit_close(struct jit_process *p)
 		struct af_jitdump *d = &p->dumps[--p->nr_dumps];
 		if (d->nr_given_up)
 			af_sym_task_note(p->task, "symbols.jit",
-			                 "%llu addresses of process %u have no name: too much code "
-			                 "lay over one another there",
+			                 "%llu addresses of process %u have no name: too many "
+			                 "pieces of JIT code overlap there",
 			                 (unsigned long long)d->nr_given_up, p->pid);
 		af_jitdump_close(d);
 	}

@@ -167,8 +167,8 @@ static bool running_map_line(char *line, uint64_t *start, uint64_t *end, char **
 	return true;
 }
 
-int af_live_open_mapped(const struct af_running *l, const struct af_running_process *p,
-                        uint64_t address, const char *path)
+int af_running_open_mapped(const struct af_running *l, const struct af_running_process *p,
+                           uint64_t address, const char *path)
 {
 	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
@@ -191,8 +191,8 @@ int af_live_open_mapped(const struct af_running *l, const struct af_running_proc
 	return -ENOENT;
 }
 
-int af_live_open_exe(const struct af_running *l, const struct af_running_process *p,
-                     const char *path)
+int af_running_open_exe(const struct af_running *l, const struct af_running_process *p,
+                        const char *path)
 {
 	char link[RUNNING_PATH + 64], file[4096];
 
@@ -217,7 +217,8 @@ int af_running_open_path(const struct af_running *l, const struct af_running_pro
 	return af_open_regular_in(dirfd, path);
 }
 
-char *af_live_jitdump(const struct af_running *l, const struct af_running_process *p, uint32_t nth)
+char *af_running_jitdump(const struct af_running *l, const struct af_running_process *p,
+                         uint32_t nth)
 {
 	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;

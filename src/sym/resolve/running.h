@@ -3,7 +3,7 @@
  * their files as they do, also files that were deleted or that lie in another mount namespace.
  * Processes are found by their id in their own PID namespace, which is the id in a trace.
  *
- *	af_live_open → { af_live_find → … }* → af_live_close
+ *	af_running_open → { af_running_find → … }* → af_running_close
  */
 #ifndef AF_SYM_RESOLVE_RUNNING_H
 #define AF_SYM_RESOLVE_RUNNING_H
@@ -41,10 +41,10 @@ const struct af_running_process *af_running_find(const struct af_running *l, pid
  * executable; both only when that is or was @path (NULL: any). _path: the file at the absolute
  * @path as the process sees it, not itself a symbolic link, never outside of its root.
  */
-int af_live_open_mapped(const struct af_running *l, const struct af_running_process *p,
-                        uint64_t address, const char *path);
-int af_live_open_exe(const struct af_running *l, const struct af_running_process *p,
-                     const char *path);
+int af_running_open_mapped(const struct af_running *l, const struct af_running_process *p,
+                           uint64_t address, const char *path);
+int af_running_open_exe(const struct af_running *l, const struct af_running_process *p,
+                        const char *path);
 int af_running_open_path(const struct af_running *l, const struct af_running_process *p,
                          const char *path);
 
@@ -52,6 +52,7 @@ int af_running_open_path(const struct af_running *l, const struct af_running_pro
  * Path, in the process's eyes, of its next mapped file called jit-<pid>.dump, malloc'd; NULL when
  * there are no more than @nth.
  */
-char *af_live_jitdump(const struct af_running *l, const struct af_running_process *p, uint32_t nth);
+char *af_running_jitdump(const struct af_running *l, const struct af_running_process *p,
+                         uint32_t nth);
 
 #endif

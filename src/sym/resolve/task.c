@@ -43,7 +43,7 @@ void af_sym_task_close(struct af_sym_task *task)
 	af_strtab_free(&task->keys);
 	af_strtab_free(&task->note_texts);
 	pthread_mutex_destroy(&task->lock);
-	af_running_close(&task->live);
+	af_running_close(&task->running);
 	free(task);
 }
 

@@ -116,7 +116,7 @@ struct af_sym_task {
 	struct af_cache cache;
 	pthread_mutex_t lock; /* of the members that follow */
 	bool running_open;
-	struct af_running live;
+	struct af_running running;
 	struct af_strtab note_texts;
 	struct task_note notes[TASK_NOTES];
 	uint32_t nr_notes;

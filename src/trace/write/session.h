@@ -102,8 +102,8 @@ struct af_session {
 	_Atomic uint32_t filtered[AF_FILTERED_SLOTS];
 	/*
 	 * With --ring: raised now and then. A stream that sees a new value forgets which stacks,
-	 * call paths and shapes it has defined and gives ids from 1 again, so that old definitions
-	 * can be dropped.
+	 * call paths and work descriptors it has defined and gives ids from 1 again, so that old
+	 * definitions can be dropped.
 	 */
 	_Atomic uint32_t epoch;
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
