@@ -1,4 +1,4 @@
-/* A builder's samples, and what was added up of those that have no moment. */
+/* A builder's samples, and the sums of samples that have no time of their own. */
 #include <stdlib.h>
 #include <string.h>
 

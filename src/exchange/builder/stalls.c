@@ -103,7 +103,7 @@ static int stall_order(const void *a, const void *b)
 	return 0;
 }
 
-/* Where neither a process nor a stack is known there was no call to speak of: no correlation. */
+/* If neither the process nor the stack is known, there is no call to define: no correlation. */
 static bool is_launch(const struct af_builder *d, uint32_t launch)
 {
 	if (!launch)
@@ -113,8 +113,8 @@ static bool is_launch(const struct af_builder *d, uint32_t launch)
 }
 
 /*
- * That a kernel was seen in a window is a call, which has the stack, and work of no length, both as
- * the window ended: no more is known of when it ran.
+ * A kernel that was seen in a window becomes a call, which has the stack, and work of length 0,
+ * both at the window's end: the file does not say when the kernel ran.
  */
 static void write_launch(struct builder_writer *w, uint32_t launch, uint32_t correlation,
                          const struct af_builder_window *window)
@@ -162,7 +162,7 @@ static void write_insn(struct builder_writer *w, const struct af_builder_stall *
 	}
 }
 
-/* Launches have numbers in their order, from @correlation + 1 on; returns the last. */
+/* Launches are numbered in their order, from @correlation + 1 on; returns the last number. */
 static uint32_t write_launches(struct builder_writer *w, const struct af_builder_stall *s,
                                uint64_t nr, uint32_t correlation)
 {
@@ -190,7 +190,7 @@ static void write_samples(struct builder_writer *w, const struct af_builder_stal
 	}
 }
 
-/* All of one process and window, @nr from @s on. Returns the last correlation. */
+/* The samples of one process and window, @nr from @s on. Returns the last correlation. */
 static uint32_t write_window(struct builder_writer *w, const struct af_builder_stall *s,
                              uint64_t nr, uint32_t correlation)
 {
@@ -294,7 +294,7 @@ static void listing_make(struct builder_writer *w, struct af_buf *b)
 	}
 }
 
-/* One listing has all codes, each with a number: that is their symbol. */
+/* One listing has all functions of device code, each with a number, which serves as its symbol. */
 void builder_write_listing(struct builder_writer *w, uint32_t process)
 {
 	struct af_ev_program fixed = {.program = 1, .device = 1, .form = AF_OBJECT_LISTING};

@@ -1,4 +1,6 @@
-/* The host's side: slices nest in time on their thread, and so say where each call came from. */
+/*
+ * The host's side: slices on a thread nest in time, and the open ones are the stack of each call.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -80,7 +82,7 @@ static void write_edge(struct sweep *s, const struct af_builder_slice *slice)
 	            af_strtab_get(names, slice->correlation), af_strtab_get(names, slice->name));
 }
 
-/* The open call made the node; a clone has the stack of its original. */
+/* The open call made the node; a clone has the stack of the node that it is a clone of. */
 static void write_node(struct sweep *s, const struct af_builder_slice *slice)
 {
 	const struct af_builder_graph_node *n = &s->w->builder->graph_nodes[slice->correlation];
@@ -93,7 +95,7 @@ static void write_node(struct sweep *s, const struct af_builder_slice *slice)
 	              .callpath = node);
 }
 
-/* The stack of what is inside of the slice that is open; a call is a frame of that. */
+/* The stack inside the open slice; a call adds a frame to it. */
 static uint32_t node_inside(struct sweep *s)
 {
 	const struct open_slice *outer = s->nr ? &s->open[s->nr - 1] : NULL;
@@ -131,7 +133,7 @@ static void write_call(struct sweep *s, const struct open_slice *o)
 		              .duration_ns = duration_ns);
 }
 
-/* Work for an operator whose call is not in the file: the operator stands for the call. */
+/* Work of an operator whose call is not in the file: the operator takes the call's place. */
 static void write_orphans(struct sweep *s, const struct open_slice *o)
 {
 	struct builder_writer *w = s->w;
@@ -139,7 +141,7 @@ static void write_orphans(struct sweep *s, const struct open_slice *o)
 	struct builder_orphan *at = builder_orphans(w, space, o->slice->external);
 	const struct builder_orphan *end = w->orphans + w->nr_orphans;
 
-	/* Another operator with the same id comes too late. */
+	/* The first of several operators with the same id counts. */
 	for (; at && at < end && at->space == space && at->external == o->slice->external &&
 	       at->process == s->process;
 	     at++) {
@@ -185,7 +187,7 @@ static void sweep_to(struct sweep *s, uint64_t time_ns)
 	}
 }
 
-/* When the range ends that one of @domain is in. */
+/* When the range of @domain that contains this one ends. */
 static uint64_t range_outer(const struct sweep *s, const char *domain)
 {
 	for (uint32_t i = s->nr_ranges; i-- > 0;)
@@ -220,7 +222,7 @@ static void range_open(struct sweep *s, const struct af_builder_slice *slice)
 	            af_strtab_get(&d->names, slice->name));
 }
 
-/* A runtime's call to the driver on behalf of the one that is open already. */
+/* A driver call that a runtime makes for the call that is open already. */
 static bool call_is_same(const struct sweep *s, const struct af_builder_slice *slice)
 {
 	for (uint32_t i = s->nr; slice->correlation && i-- > 0;)
@@ -231,8 +233,8 @@ static bool call_is_same(const struct sweep *s, const struct af_builder_slice *s
 }
 
 /*
- * An operator is a frame on what it is in. Where autograd's own threads run it backwards there is
- * no Python around it, and what it is in is the forward operator that it was made by.
+ * An operator is a frame inside what is open. A backward operator on autograd's own threads has no
+ * Python around it; it gets the stack of the forward operator that made it.
  */
 static void open_operator(struct sweep *s, struct open_slice *o)
 {
@@ -352,7 +354,7 @@ static uint64_t sweep_thread(struct sweep *s, uint64_t i)
 	return i;
 }
 
-/* The stacks of the operators that others run backwards for. */
+/* The stacks of forward operators, for the backward operators that refer to them. */
 static void find_forward(struct sweep *s)
 {
 	struct af_builder *d = s->w->builder;

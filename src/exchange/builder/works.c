@@ -1,4 +1,6 @@
-/* The devices' side: work joined to its call by correlation, for the process it belongs to. */
+/*
+ * The device's side: joins work to its call by correlation, and assigns it to that call's process.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -83,7 +85,7 @@ struct builder_orphan *builder_orphans(const struct builder_writer *w, uint32_t 
 	return &w->orphans[from];
 }
 
-/* Which process has the operators that orphans are for. */
+/* The processes of the operators that orphans refer to. */
 static void orphans_find_process(struct builder_writer *w)
 {
 	struct af_builder *d = w->builder;

@@ -1,8 +1,8 @@
 /*
- * A builder's data as a trace directory. Streams are written one after the other, since times in a
- * stream must not go back and a thread's events lie anywhere in the files; a reader merges them by
- * time. Definitions come last and carry the time of the beginning: only then is known what is in
- * use.
+ * Writes a builder's data as a trace directory. It writes the streams one after the other, because
+ * times in a stream must not go back and a thread's events may be anywhere in the files; a reader
+ * merges the streams by time. Definitions come last, since only then their use is known, and carry
+ * the time of the beginning.
  */
 #include "exchange/builder/write.h"
 
@@ -95,8 +95,8 @@ static uint32_t address_outermost(const struct af_builder *d, uint32_t node)
 }
 
 /*
- * Python frames lie in the Python stack, each behind a border of its own, and the native stack has
- * a call of the eval loop for each: so a reader puts them back exactly where they were.
+ * Python frames are in the Python stack, each after a boundary of its own, and the native stack has
+ * a call of the eval loop for each, so that a reader puts them back exactly where they were.
  */
 void builder_define_stack(struct builder_writer *w, uint32_t process, uint32_t node,
                           uint64_t time_ns)
@@ -349,7 +349,10 @@ static void write_frame(struct builder_writer *w, uint8_t *done, uint32_t proces
 	                           : imported);
 }
 
-/* Not in a stream called `symbols`: naming the trace anew would replace it. */
+/*
+ * The file must not be called `symbols`: `aflame` replaces that stream when it symbolizes the trace
+ * again.
+ */
 static void write_names(struct builder_writer *w)
 {
 	struct af_builder *d = w->builder;

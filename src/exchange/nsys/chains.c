@@ -16,7 +16,10 @@ static uint32_t text_name(struct import_nsys *in, const char *text)
 	return af_builder_name(in->builder, text, strlen(text));
 }
 
-/* Frames without a name are named by their file: by addresses, each would be a function. */
+/*
+ * A frame without a name gets the name of its file. Named by its address, each would be a function
+ * of its own.
+ */
 static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 {
 	const char *path = af_strtab_get(&in->builder->names, module), *slash = strrchr(path, '/');
@@ -29,7 +32,7 @@ static uint32_t frame_unnamed(struct import_nsys *in, uint32_t module)
 	return text_name(in, text);
 }
 
-/* Where the unwinding stopped, the outermost frame says so. */
+/* The outermost frame says where the unwinding stopped. */
 static uint32_t frame_name(struct import_nsys *in, uint32_t symbol)
 {
 	const char *text = af_strtab_get(&in->builder->names, symbol),
@@ -83,7 +86,7 @@ void nsys_chain_add(struct import_nsys *in, struct af_map *stacks, const struct 
 	uint64_t *stack = af_map_at(stacks, (uint64_t)id, &fresh);
 	if (stack_whole(in->builder, (uint32_t)*stack, frame.name))
 		*stack = 0;
-	/* The only one, and not unwound from. */
+	/* The stack is this one frame: nothing was unwound from it. */
 	if (fresh && !sqlite_int(rows, 5, -1) && !sqlite_int(rows, 6, -1))
 		*stack = af_builder_node(in->builder, 0, text_name(in, "[truncated: not unwound]"),
 		                         AF_BUILDER_NATIVE);

@@ -37,10 +37,7 @@ static uint32_t function_name(struct import_nsys *in, uint32_t name)
 	return without < len ? af_builder_name(in->builder, text, without) : name;
 }
 
-/*
- * A call whose stack was unwound has two rows: around the one of the call itself another that has
- * the stack.
- */
+/* A call whose stack was unwound has two rows: its own, and one around it that has the stack. */
 struct call_key {
 	uint64_t space;
 	int64_t correlation;
@@ -70,8 +67,8 @@ static void take_unwound(struct import_nsys *in, const struct sqlite_rows *rows)
 }
 
 /*
- * Files of 2023.4 number stacks from 1 where their calls have them from 0: each call would have the
- * stack of the one before, of whichever thread. What there is of both tells.
+ * Files of 2023.4 number stacks from 1 while their calls number them from 0, so each call would get
+ * the stack of the call before, even of another thread. The numbers in use on both sides show it.
  */
 static uint64_t chains_ahead(const struct import_nsys *in)
 {
@@ -146,7 +143,7 @@ static void work_add(struct import_nsys *in, const struct sqlite_rows *rows,
 	descriptor->context = number_of(rows, WORK_CONTEXT);
 	descriptor->stream = number_of(rows, WORK_STREAM);
 	work.correlation = correlation_of(in, rows, WORK_CORRELATION);
-	/* Exports of old have no process here: then there was one. */
+	/* Old exports name no process here: then the file has only one. */
 	if (sqlite_has(rows, WORK_PID) || !work.space) {
 		int64_t global = sqlite_int(rows, WORK_PID, 0);
 		work.space = nsys_space(in, global);

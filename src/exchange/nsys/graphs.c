@@ -1,6 +1,6 @@
 /*
- * Nsight Systems' export: graphs of device work. A node is numbered by its graph, in the upper half
- * of its id; when it was made on which thread leads to the call that made it.
+ * Nsight Systems' export: graphs of device work. The upper half of a node's id is its graph's
+ * number. The thread and the time at which a node was made lead to the call that made it.
  */
 #include "base/arena.h"
 #include "exchange/nsys/nsys.h"
@@ -32,7 +32,9 @@ int64_t nsys_graph_whole(const struct sqlite_rows *rows, int column)
 	return graph > 0 && graph <= INT32_MAX ? graph << GRAPH_SHIFT : 0;
 }
 
-/* Each mention of a node is a definition of its own: first the clone's, then its owner's. */
+/*
+ * Each mention of a node is a row of its own: first the clone, then the node that it is a clone of.
+ */
 static void take_node(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_builder_slice s = {.thread = UINT32_MAX};
@@ -59,7 +61,7 @@ void nsys_graphs(struct import_nsys *in)
 	static const char *const columns[] = {
 	    "start", "globalTid", "graphNodeId", "originalGraphNodeId", "graphId", NULL};
 
-	/* Until 2024 the one table had what the other has now. */
+	/* Before 2024, one table had the columns of both. */
 	nsys_table(in, "CUDA_GRAPH_EVENTS", NULL, columns, take_node);
 	nsys_table(in, "CUDA_GRAPH_NODE_EVENTS", NULL, columns, take_node);
 }

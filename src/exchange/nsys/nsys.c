@@ -1,7 +1,7 @@
 /*
- * Nsight Systems' SQLite export (`nsys export --type sqlite`). Device work and calls share a
- * correlation id, which means something in its process. Tables are made as they are needed and
- * columns came and went over the years: what a file does not have is passed over.
+ * Nsight Systems' SQLite export (`nsys export --type sqlite`). A call and its device work share a
+ * correlation id, which is unique within its process. Nsight makes a table only if it has rows, and
+ * columns came and went over the years; the reader skips what a file does not have.
  */
 #include "exchange/nsys/nsys.h"
 
@@ -125,7 +125,7 @@ static void take_epoch(struct import_nsys *in, const struct sqlite_rows *rows)
 		in->epoch_ns = (uint64_t)ns;
 }
 
-/* Names are of threads and processes that are there. */
+/* Only threads and processes that the file mentions get their names. */
 static void take_process(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	int64_t global = sqlite_int(rows, 0, 0);
@@ -160,7 +160,7 @@ static void take_thread_name(struct import_nsys *in, const struct sqlite_rows *r
 		d->processes[*process].exe = name;
 }
 
-/* Tables of events that nothing was made of. */
+/* Tables of events that the import did not use. */
 static void take_unused(void *arg, const char *table, uint64_t nr_rows)
 {
 	static const char *const used[] = {"CUPTI_ACTIVITY_KIND_KERNEL",

@@ -43,7 +43,7 @@ static void edge_add(struct import_nsys *in, enum af_builder_slice_kind kind,
 		af_builder_slice(in->builder, kind, &edge);
 }
 
-/* One that was started is its process's: any thread may end it, and none needs to be in it. */
+/* A range that was started, not pushed, belongs to its process: any thread may end it. */
 static void take_started(struct import_nsys *in, const struct sqlite_rows *rows,
                          struct af_builder_slice *s)
 {

@@ -1,9 +1,10 @@
 /*
- * Nsight Systems' export: samples of threads. A sample weighs the period that newer files tell
- * where it is of a software event, which are of time: on a busy machine two samples of a thread are
- * further apart. Else it is of time or of cycles, and is taken where it is about as much as lies
- * between two of a thread in most cases; that counts where no period does. Stacks are unwound for
- * one sample in some; the others have their innermost frame.
+ * Nsight Systems' export: samples of threads. The weight of a sample is the period that newer files
+ * give, if its event is a software event, which counts time: on a busy machine the samples of a
+ * thread are further apart than that. The period of another event may be time or cycles; it is
+ * taken as time if it is about the median distance between two samples of a thread. Without a
+ * period, that median is the weight. Nsight unwinds the stack of one sample in several; the others
+ * have their innermost frame only.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -140,7 +140,10 @@ const char *sqlite_error(const struct sqlite_db *db)
 	return db->db ? db->errmsg(db->db) : "cannot be opened";
 }
 
-/* Tables that are ones, and no views or what extensions make of rows. False: not all of them. */
+/*
+ * Gives the names of ordinary tables, and of no views or virtual tables, whose rows an extension
+ * makes. False: not of all.
+ */
 static bool tables_list(struct sqlite_db *db, void (*take)(void *arg, const char *table), void *arg)
 {
 	static const char sql[] = "SELECT type, name, rootpage FROM sqlite_master";

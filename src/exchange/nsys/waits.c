@@ -26,7 +26,7 @@ static void take_call(struct import_nsys *in, const struct sqlite_rows *rows)
 	struct af_builder_slice s = {.thread = UINT32_MAX};
 	const uint64_t *chain;
 
-	/* Without: processes that fork and end. */
+	/* Rows without a nesting level come from processes that fork and end. */
 	if (!sqlite_has(rows, CALL_NESTING))
 		return;
 	s.name = nsys_string(in, rows, CALL_NAME);
@@ -58,7 +58,10 @@ static uint32_t state_of(int64_t state)
 	}
 }
 
-/* Rows come by time. What is before a thread's first and after its last is not known. */
+/*
+ * Rows come in order of time. Before a thread's first row and after its last, its state is not
+ * known.
+ */
 static void take_switch(struct import_nsys *in, const struct sqlite_rows *rows)
 {
 	struct af_builder_slice s = {.thread = UINT32_MAX};

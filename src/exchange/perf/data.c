@@ -1,7 +1,8 @@
 /*
- * perf.data (file.h) to a builder. Records lie in the file by CPU and only roughly by time, and
- * what they mean depends on what was before; names of events and build-ids come last. So all is
- * kept, call chains once each, and handed over when it is complete: 40 bytes a sample.
+ * perf.data (file.h) to a builder. Records are stored by CPU and only roughly in order of time, the
+ * meaning of one depends on those before it, and names of events and build-ids come last. So
+ * everything is kept (40 bytes a sample, each call chain once) and handed over when the file is
+ * complete.
  */
 #include "exchange/perf/data.h"
 
@@ -50,7 +51,10 @@ static uint32_t copy_of(struct perf_data *p, const struct perf_sample *s)
 
 	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack))
 		return 0;
-	/* They wait until all mappings are known, and a compressed file may have any number. */
+	/*
+	 * Samples wait until all mappings are known, and a compressed file may have any number of
+	 * them.
+	 */
 	if (p->nr_copies == INT32_MAX || p->copied.len + c.stack.size > PERF_COPIES_BYTES) {
 		p->nr_beyond++;
 		return 0;
@@ -101,7 +105,7 @@ static void take_reported(struct perf_data *p, const struct perf_record *r)
 	                                 .size = (uint32_t)r->size,
 	                                 .number = (uint32_t)p->nr_reported};
 
-	/* Times that cannot be are as good as none. */
+	/* An impossible time counts as no time. */
 	if (perf_record_time(&p->file, r, &reported.time_ns) && reported.time_ns >> 63)
 		reported.time_ns = p->last_ns;
 	af_buf_add(&p->reported_bytes, r->body, r->size);

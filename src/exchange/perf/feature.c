@@ -48,7 +48,7 @@ void perf_feature_build_id(struct perf_file *f, const uint8_t *body, size_t size
 	f->build_ids[f->nr_build_ids++] = b;
 }
 
-/* Records, header and all, one behind the other. */
+/* Records with their headers, one after the other. */
 static void build_ids_read(struct perf_file *f, struct af_cursor c)
 {
 	enum { RECORD_HEADER = 8 };

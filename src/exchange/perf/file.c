@@ -195,7 +195,10 @@ void perf_file_close(struct perf_file *f)
 	*f = (struct perf_file){0};
 }
 
-/* One stream goes through all compressed records, whose borders are nothing to what is in it. */
+/*
+ * One stream of compressed data runs through all compressed records, and records may begin anywhere
+ * in it.
+ */
 static bool plain_add(struct perf_file *f, const uint8_t *data, size_t size)
 {
 	ZSTD_inBuffer from = {data, size, 0};
@@ -224,7 +227,7 @@ static bool plain_add(struct perf_file *f, const uint8_t *data, size_t size)
 	}
 }
 
-/* Bytes that belong to a record and are not in its size. */
+/* Bytes that belong to a record but are not counted in its size. */
 static uint64_t record_behind(const struct perf_record *r)
 {
 	if (r->type == PERF_TRACING_DATA && r->size >= 4)
@@ -277,7 +280,7 @@ static size_t record_see(struct perf_record *r, const uint8_t *at)
 	return size;
 }
 
-/* The next record of what was decompressed. False: not all of one is there. */
+/* The next decompressed record. False: it is not complete yet. */
 static bool plain_next(struct perf_file *f, struct perf_record *r)
 {
 	size_t there = f->plain_end - f->plain_at;
@@ -294,7 +297,7 @@ static bool plain_next(struct perf_file *f, struct perf_record *r)
 	return true;
 }
 
-/* Behind the data, a section for each bit. */
+/* Behind the data lies one section for each bit. */
 static bool features_read(struct perf_file *f)
 {
 	struct perf_section s[NR_FEATURES];
@@ -356,7 +359,7 @@ bool perf_file_next(struct perf_file *f, struct perf_record *r)
 		bool inner = plain_next(f, r);
 		if (!inner && (f->over || !outer_next(f, r)))
 			return false;
-		/* Compressed in compressed is nothing that perf writes. */
+		/* perf never writes compressed records inside compressed ones. */
 		bool nested = inner && (r->type == PERF_COMPRESSED || r->type == PERF_COMPRESSED2);
 		if (!nested && !record_own(f, r))
 			return true;
@@ -368,7 +371,7 @@ bool perf_file_more(struct perf_file *f)
 {
 	if (!f->in->next || !f->in->next(f->in->arg))
 		return false;
-	/* Each has a stream of its own, if it is compressed. */
+	/* Each file has its own compressed stream, if it is compressed. */
 	ZSTD_freeDCtx(f->zstd);
 	f->zstd = NULL;
 	f->at = f->end = f->plain_at = f->plain_end = 0;

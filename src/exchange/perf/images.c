@@ -63,7 +63,7 @@ void perf_images_free(struct perf_images *im)
 	*im = (struct perf_images){0};
 }
 
-/* The image of @pid from here on. Valid until the next one. */
+/* The image that @pid has from here on. Valid until the next call. */
 static struct perf_image *image_new(struct perf_images *im, uint32_t pid)
 {
 	AF_GROW(im->all, im->nr, im->cap);
@@ -84,7 +84,7 @@ void perf_images_comm(struct perf_images *im, const struct perf_comm *c)
 	uint32_t name = af_builder_text(im->builder, c->name, c->len);
 
 	*af_map_at(&im->comms, thread_key(c->pid, c->tid), NULL) = name;
-	/* A process that nothing is known of yet is the one that the record names. */
+	/* The first record that names an unknown process defines it. */
 	if (c->exec && image_of(im, c->pid)->nr_maps)
 		image_new(im, c->pid);
 }
@@ -131,7 +131,8 @@ static void image_add(struct perf_images *im, struct perf_image *image, struct p
 		if (old->start >= m.end || m.start >= old->end)
 			continue;
 		/*
-		 * Run-time compilers protect and unprotect the same pages, with a record each time.
+		 * JIT compilers protect and unprotect the same pages again and again, with a record
+		 * each time.
 		 */
 		if (old->start == m.start && old->end == m.end && old->path == m.path &&
 		    old->offset == m.offset)
@@ -170,8 +171,8 @@ static bool is_called(const struct perf_images *im, uint32_t path, uint32_t comm
 }
 
 /*
- * The executable is the first file that is mapped; in a process that ran before, where it lies
- * below the others. Where something else does, the one that the process is called by.
+ * The executable is the first file that is mapped; of a process that already ran, it is the one
+ * below the others. If the lowest is something else, it is the file that has the process's name.
  */
 static void image_exe(struct perf_images *im, struct perf_image *image, uint32_t path)
 {
@@ -188,7 +189,7 @@ static void image_exe(struct perf_images *im, struct perf_image *image, uint32_t
 		im->builder->processes[image->process].exe = path;
 }
 
-/* "[kernel.kallsyms]_text": the symbol stands behind, its address where an offset would. */
+/* "[kernel.kallsyms]_text": the symbol is part of the name, and the offset is its address. */
 static void kernel_map(struct perf_images *im, const struct perf_mmap *m, const char *path,
                        uint32_t id)
 {

@@ -30,7 +30,10 @@ static void words_skip(struct af_cursor *w, uint64_t nr)
 	af_cursor_bytes(w, nr > UINT64_MAX / 8 ? UINT64_MAX : nr * 8);
 }
 
-/* Which event a sample is of. perf sees to it that all have the id at the same place. */
+/*
+ * Finds the event of a sample. perf ensures that the id is at the same place in the samples of all
+ * events.
+ */
 static int sample_attr(const struct perf_file *f, const struct perf_record *r)
 {
 	uint64_t type = f->nr_attrs ? f->attrs[0].sample_type : 0;
@@ -134,7 +137,7 @@ bool perf_sample_parse(const struct perf_file *f, const struct perf_record *r,
 		s->chain = w.at;
 		words_skip(&w, s->nr);
 	}
-	/* The fields that follow are optional: the sample counts without them. */
+	/* Errors in the following fields are ignored: the sample counts without them. */
 	bool good = !w.bad;
 	sample_skip_more(&w, &f->attrs[attr]);
 	sample_stack(&w, &f->attrs[attr], s);

@@ -1,6 +1,6 @@
 /*
- * Hands over what was kept of a perf.data, in order of time: processes as they come to be, samples
- * in them.
+ * Hands over, in order of time, what was kept of a perf.data: processes as they appear, and their
+ * samples.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static uint32_t event_choose(const struct perf_data *p)
 	return best;
 }
 
-/* Which event is used, and which are not. */
+/* Notes which event is used, and which are not. */
 static void event_say(const struct perf_data *p, const char *how)
 {
 	char name[NAME_MAX_BYTES], others[512] = "";
@@ -77,8 +77,8 @@ static void event_say(const struct perf_data *p, const char *how)
 }
 
 /*
- * A clock's periods are CPU time, and those of any other event how often it happened: cycles are no
- * nanoseconds. Says which.
+ * Sets the weight: the period of a clock is CPU time, that of any other event a count. Notes which
+ * it is.
  */
 static const char *weights_say(struct perf_data *p)
 {
@@ -93,7 +93,7 @@ static const char *weights_say(struct perf_data *p)
 	return "which weigh how often that happened: no CPU time";
 }
 
-/* A chain in two, the kernel's part and the process's; return addresses are less one. */
+/* Splits a chain into the kernel's part and the process's, and makes return addresses one less. */
 struct parts {
 	uint64_t kernel[AF_BUILDER_DEPTH], user[AF_BUILDER_DEPTH];
 	uint32_t nr_kernel, nr_user;
@@ -149,7 +149,7 @@ static uint32_t user_stop(const struct perf_attr *a, const struct parts *parts)
 	return nr >= most ? AF_STOP_TOO_DEEP : AF_STOP_FRAME_POINTERS;
 }
 
-/* The stacks of @chain in @epoch: the kernel's above, the process's below. */
+/* The stacks of @chain in @epoch: the kernel's first, then the process's. */
 static uint64_t stacks_of(struct perf_data *p, uint32_t chain, uint32_t epoch)
 {
 	const struct perf_attr *a = &p->file.attrs[p->used];
@@ -172,7 +172,7 @@ static uint64_t stacks_of(struct perf_data *p, uint32_t chain, uint32_t epoch)
 	return *slot = both;
 }
 
-/* The process's stack, unwound now that it is known what is mapped; 0: it cannot be. */
+/* The process's stack, unwound now that all mappings are known; 0: it cannot be unwound. */
 static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t epoch)
 {
 	uint64_t pcs[AF_BUILDER_DEPTH];

@@ -42,13 +42,13 @@ static void bad_line(struct perf_text *p)
 	bad_at(p, p->line);
 }
 
-/* The line whose functions come now. */
+/* The line whose frames are handed over now. */
 struct line_taken {
 	struct perf_text *text;
 	const struct perf_text_frame *line;
 };
 
-/* The rest of a stored line, outermost first as they come. */
+/* The remaining frames of a stored line, outermost first. */
 static void frame_take(void *arg, const char *text, size_t len, enum perf_text_kind kind)
 {
 	const struct line_taken *of = arg;
@@ -61,14 +61,14 @@ static void frame_take(void *arg, const char *text, size_t len, enum perf_text_k
 
 static void frames_push(struct perf_text *p, uint32_t first, uint32_t nr)
 {
-	/* Within a line the outermost comes first, in a stack the leaf. */
+	/* A line has its outermost frame first, a stack its leaf. */
 	while (nr-- && p->sample.nr < FRAMES_MAX) {
 		AF_GROW(p->frames, p->sample.nr, p->cap_frames);
 		p->frames[p->sample.nr++] = p->stored[first + nr];
 	}
 }
 
-/* Frames of the line, which is @key in the map of lines; false: it is none. */
+/* The frames of the line with @key in the map of lines; false: it is not a frame's line. */
 static bool frame_new(struct perf_text *p, const char *line, size_t len, const char *place,
                       size_t place_len, const char *key, size_t key_len)
 {
@@ -109,7 +109,7 @@ static bool frame_line(struct perf_text *p, const char *line, size_t len, const 
 	return true;
 }
 
-/* A frame that waited for its place in the source and gets none. */
+/* A frame that waited for its source line and gets none. */
 static void place_none(struct perf_text *p)
 {
 	if (p->waiting && !frame_line(p, p->place.data, p->place.len, NULL, 0))
@@ -131,7 +131,7 @@ static void sample_end(struct perf_text *p)
 	p->in_sample = p->skip = false;
 }
 
-/* The event's name up to its modifiers is enough where one was asked for. */
+/* A requested event is found by its name without modifiers too. */
 static bool is_event(struct perf_text *p, const struct perf_text_event *e)
 {
 	size_t n = strlen(p->event);
@@ -155,7 +155,7 @@ static void header_take(struct perf_text *p, const struct perf_text_event *e)
 		s->comm = "[no comm]";
 		s->comm_len = strlen(s->comm);
 	}
-	/* The line is gone when the frames are there. */
+	/* The line's bytes are gone by the time its frames are handed over. */
 	s->comm_len = s->comm_len < sizeof p->comm ? s->comm_len : sizeof p->comm;
 	memcpy(p->comm, s->comm, s->comm_len);
 	s->comm = p->comm;
@@ -165,12 +165,15 @@ static void header_take(struct perf_text *p, const struct perf_text_event *e)
 	if (p->skip && !p->others++)
 		snprintf(p->other, sizeof p->other, "%.*s", (int)(e->len < 127 ? e->len : 127),
 		         e->name ? e->name : "");
-	/* Without call chains the only frame stands here; of tracepoints, their fields. */
+	/*
+	 * Without call chains, the rest of the header is the only frame; of a tracepoint it is its
+	 * fields.
+	 */
 	if (e->rest_len && frame_line(p, e->rest, e->rest_len, NULL, 0))
 		sample_end(p);
 }
 
-/* file.c:12, and not what perf prints where there is no such line: module[address]. */
+/* Is it file.c:12? Without a line perf prints module[address] instead. */
 static bool is_place(const char *line, size_t len)
 {
 	size_t n = len;
@@ -180,7 +183,7 @@ static bool is_place(const char *line, size_t len)
 	return n < len && n && line[n - 1] == ':';
 }
 
-/* A line of a stack; false: it is none. */
+/* A line of a stack; false: it is not one. */
 static bool stack_line(struct perf_text *p, const char *line, size_t len)
 {
 	struct perf_text_frame f;
@@ -268,7 +271,9 @@ static void sample_none(void *arg, const struct perf_text_sample *s)
 {
 }
 
-/* It has samples, and most lines are of some. Of the last line only a part may be in sight. */
+/*
+ * True if the text has samples and most of its lines belong to them. The last line may be cut off.
+ */
 bool perf_text_is(const char *text, size_t len)
 {
 	const struct perf_text_options options = {0};

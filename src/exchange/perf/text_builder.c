@@ -54,7 +54,7 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 	                     : kind == PERF_TEXT_JIT   ? "_[j]"
 	                                               : "");
 	AF_GROW(t->frames, t->nr_frames, t->cap_frames);
-	/* Code inlined in a line of its own is in a module that another line has. */
+	/* Inlined code has no module on its own line; a line of the function around it has it. */
 	bool in_file = module_len && *module == '/' && kind != PERF_TEXT_KERNEL &&
 	               kind != PERF_TEXT_JIT && module_len < AF_JSON_TEXT_MAX;
 	t->frames[t->nr_frames] =
@@ -64,7 +64,7 @@ static uint32_t frame_add(void *arg, const char *text, size_t len, enum perf_tex
 	return t->nr_frames++;
 }
 
-/* The kernel is not left before the leaf. */
+/* The kernel's frames reach down to the leaf. */
 static uint64_t nodes_of(struct text_builder *t, const struct perf_text_sample *s)
 {
 	uint32_t node = 0, kernel = 0;
@@ -93,9 +93,9 @@ static uint64_t nodes_of(struct text_builder *t, const struct perf_text_sample *
 }
 
 /*
- * The process that the sample is of. Text does not tell of exec, but a main thread that is called
- * something else runs something else: from there on it is another process image, or the one that
- * was called so before. Other threads belong to what their process is then.
+ * The process of the sample. The text has no exec, but a main thread with a new name runs a new
+ * program: from then on it is another process image, or the earlier one of that name. Other threads
+ * belong to the image that their process has then.
  */
 static uint32_t process_of(struct text_builder *t, const struct perf_text_sample *s, uint32_t comm)
 {
@@ -153,7 +153,7 @@ static void line_take(void *arg, char *line, size_t len, bool cut)
 	perf_text_line(&t->text, line, len);
 }
 
-/* Periods are times where the event is a clock; else they are how often it happened. */
+/* The period is time if the event is a clock, else a count. */
 static void event_say(const struct text_builder *t)
 {
 	const struct perf_text *p = &t->text;

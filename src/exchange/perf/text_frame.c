@@ -28,7 +28,7 @@ static uint64_t digits(const char **p, const char *end)
 	return v;
 }
 
-/* Seconds with a fraction and a colon behind: where it ends, or NULL. */
+/* A number of seconds with a fraction, and a colon after it: its end, or NULL. */
 static const char *time_parse(const char *p, const char *end, uint64_t *ns)
 {
 	const char *first = p;
@@ -130,7 +130,10 @@ static uint32_t time_find(const struct words *w, struct perf_text_sample *s)
 	return w->nr;
 }
 
-/* Behind the time, with a period between them or not; without a time behind a number. */
+/*
+ * The event's word: after the time, perhaps with a period between them; without a time, after the
+ * ids or the CPU, else the first word that looks like an event.
+ */
 static uint32_t event_find(const struct words *w, uint32_t time, struct perf_text_sample *s)
 {
 	uint64_t number;
@@ -156,9 +159,9 @@ static uint32_t event_find(const struct words *w, uint32_t time, struct perf_tex
 }
 
 /*
- * The first @nr words: a name, which may have blanks and numbers, the ids, the CPU. The ids are the
- * last word of their form that is not the first; the first one where there is no name. Whether
- * there are any.
+ * The first @nr words: a name, which may contain blanks and numbers, the ids, the CPU. The ids are
+ * the last word that looks like ids and is not the first word; the first word if there is no name.
+ * False: no word looks like ids.
  */
 static bool front_parse(const struct words *w, uint32_t nr, struct perf_text_sample *s)
 {
@@ -198,7 +201,7 @@ bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
 		w.nr++;
 	uint32_t time = time_find(&w, s), event = event_find(&w, time, s);
 	uint32_t front = time < event ? time : event, last = event < w.nr ? event : time;
-	/* comm 12 1000 cycles: has the period where a time would be. */
+	/* In "comm 12 1000 cycles:" the period is where a time would be. */
 	if (time == w.nr && event < w.nr && front > 2 && is_number(&w.all[front - 1], &number) &&
 	    is_ids(&w, front - 2, s)) {
 		s->period = number;
@@ -220,7 +223,10 @@ bool perf_text_header(const char *line, size_t len, struct perf_text_sample *s,
 	return ids && s->comm_len && time < w.nr && event < w.nr;
 }
 
-/* Without a module it is one where perf would print it: a tab, then the address in 16 columns. */
+/*
+ * A line without a module is a frame if it begins as perf prints one: a tab, then the address in 16
+ * columns.
+ */
 static bool frame_plain(const char *line, const char *p, const char *end, struct perf_text_frame *f)
 {
 	if (*line != '\t' || p - line <= ADDRESS_COLUMNS)

@@ -16,7 +16,7 @@ void html_columns_free(struct html_columns *c)
 	*c = (struct html_columns){0};
 }
 
-/* Those that have ended at @start_ns do not lie around what begins then; returns how many did. */
+/* Drop the open slices that ended by @start_ns; returns their number. */
 static uint32_t ends_pop(struct html_columns *c, uint64_t start_ns)
 {
 	uint32_t before = c->nr_ends;
@@ -37,8 +37,8 @@ static void ends_push(struct html_columns *c, const struct html_slice *s)
 }
 
 /*
- * A column that begins when the first slice needs it: those before get what its absence says, their
- * lengths, or @usual.
+ * A column begins with the first slice that needs it. Slices before that get the value that stands
+ * for its absence: their lengths, or @usual.
  */
 static void column_put(struct html_columns *c, int column, uint64_t value, uint64_t usual)
 {

@@ -79,8 +79,8 @@ static uint64_t *column_new(const struct walk *k, uint32_t w, uint64_t scale)
 }
 
 /*
- * The value that another column predicts for this one: as much for each of its units as of late.
- * The page computes the same doubles, so it needs the difference alone.
+ * The value that another column predicts: its value times the recent ratio of the two. The page
+ * computes the same doubles, so only the difference is stored.
  */
 struct ratio {
 	double of, by; /* sums in which what was a while ago fades */
@@ -104,7 +104,7 @@ static uint64_t bits_of(uint64_t value)
 	return value ? 64 - (uint64_t)__builtin_clzll(value) : 0;
 }
 
-/* About how many bits @of takes, by itself or as differences; all there are where it cannot be. */
+/* About how many bits @of takes, by itself or as differences; all bits where it cannot be known. */
 static uint64_t column_bits(const uint64_t *of, const uint64_t *by, uint32_t nr)
 {
 	static const double most = 1ull << 52;
@@ -125,7 +125,7 @@ static uint64_t column_bits(const uint64_t *of, const uint64_t *by, uint32_t nr)
 	return bits;
 }
 
-/* The column from which @w takes the fewest bits; -1: it takes as few by itself. */
+/* The column from which @w takes the fewest bits; -1: it takes no more by itself. */
 static int best_by(const struct html_tree *h, uint64_t *const *columns, uint32_t w)
 {
 	uint64_t least = column_bits(columns[w], NULL, h->nr_nodes);
@@ -155,7 +155,10 @@ static void column_put(struct af_buf *b, const uint64_t *of, const uint64_t *by,
 	}
 }
 
-/* A column that another one is packed by is packed by itself: the page needs no order. */
+/*
+ * A column from which others are predicted is stored by itself, so the page can decode in any
+ * order.
+ */
 static void pack_columns(struct html_tree *h, const struct walk *k)
 {
 	uint64_t *columns[AF_TREE_WEIGHTS] = {0};
@@ -217,8 +220,8 @@ struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, co
 }
 
 /*
- * Ids of names: first those of first children, then those of the others, as the way on from the
- * child before, which is short as children are in order of names.
+ * Ids of names: those of first children first, then those of the others as the distance from the
+ * child before; it is short because children are in order of names.
  */
 static void names_column(const struct html_pack *p, const struct html_tree *t, struct af_buf *b)
 {

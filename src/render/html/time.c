@@ -55,7 +55,7 @@ void html_time_free(struct html_time *t)
 	*t = (struct html_time){0};
 }
 
-/* A process is known by its rank, which is not its own alone: children have it too. */
+/* A process is identified by its rank and more: its children have the same rank. */
 static char *track_name(const struct af_track *track)
 {
 	char *name;
@@ -95,7 +95,7 @@ static bool time_empty(const struct html_time *t)
 
 /* slices */
 
-/* A sample is called as its innermost frame, and is of the same kind. */
+/* A sample has the name and kind of its innermost frame. */
 static enum af_frame slice_frame(const struct af_slices *all, const struct af_slice *s)
 {
 	if (s->kind == AF_SLICE_RUN && s->stack)
@@ -170,7 +170,7 @@ static uint64_t slice_flow(struct html_time *t, const struct af_slice *s)
 	return (*slot << 32 | (uint32_t)s->flow) + 1;
 }
 
-/* Joins more and more until no more are left than a page is to have. */
+/* Merges slices with longer and longer steps until the page has room for all. */
 static void time_coarsen(struct html_time *t)
 {
 	uint64_t most = t->most ? t->most : HTML_TIME_SLICES;
@@ -313,7 +313,7 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 	af_buf_char(b, '}');
 }
 
-/* When the trace began, as the machine's clock had it. */
+/* When the trace began, by the machine's clock. */
 static uint64_t real_ns(const struct af_slices *all)
 {
 	const struct af_clock_pair *real = &all->realtime;

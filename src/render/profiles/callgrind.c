@@ -28,7 +28,7 @@ struct callgrind_function {
 struct callgrind_cost {
 	uint32_t function, line;
 	uint32_t callee; /* plus 1; 0: its own */
-	uint32_t number; /* in the order in which they were met: where its values are */
+	uint32_t number; /* in order of their first use: where its values are */
 };
 
 struct callgrind {

@@ -66,7 +66,7 @@ static struct firefox_thread *thread_add(struct firefox *f, const struct af_tree
 	return t;
 }
 
-/* A sum of stacks has no times: a millisecond each. */
+/* A sum of stacks has no times: each gets a millisecond. */
 static int firefox_tree(struct af_render *r, const struct af_tree *tree, struct af_err *err)
 {
 	struct firefox *f = r->state;

@@ -81,9 +81,7 @@ static void write_meta(const struct af_slices *all, struct af_buf *b)
 	write_schemas(b);
 }
 
-/*
- * Its GUID's bytes in the order in which Windows has them, and an age of 0: that is Breakpad's id.
- */
+/* Breakpad's id: the bytes of a GUID in the order of Windows, and an age of 0. */
 static void write_breakpad(struct af_buf *b, const char *build_id)
 {
 	static const uint8_t order[16] = {3, 2, 1, 0, 5, 4, 7, 6, 8, 9, 10, 11, 12, 13, 14, 15};

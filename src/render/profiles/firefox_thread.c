@@ -143,7 +143,7 @@ uint32_t firefox_string(struct firefox_thread *t, const char *text, size_t len)
 	return id;
 }
 
-/* Where functions of a file of machine code are from; -1 for none. */
+/* The resource (a file of machine code) that functions come from; -1 for none. */
 static int64_t thread_resource(struct firefox_thread *t, const struct af_location *location)
 {
 	struct af_buf key = {0};
@@ -198,7 +198,7 @@ static uint32_t thread_function(struct firefox_thread *t, uint32_t name)
 	return (uint32_t)*slot;
 }
 
-/* How many frames below @node in the stack are of its address. */
+/* The number of frames below @node in the stack that have its address. */
 static uint32_t inline_depth(const struct af_tree *tree, uint32_t node)
 {
 	uint32_t depth = 0;

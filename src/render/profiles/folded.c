@@ -108,7 +108,7 @@ static int folded_tree(struct af_render *r, const struct af_tree *t, struct af_e
 	if (weight < 0)
 		return weight;
 	struct af_tree plain = {0}, reversed = {0};
-	/* A line has no place for a module: what differs by that only is one stack. */
+	/* A line cannot carry a module: stacks that differ only in modules are one. */
 	if (af_tree_plain(&plain, t))
 		t = &plain;
 	if (r->picture->reverse) {

@@ -158,7 +158,7 @@ static uint32_t folded_shared_frames(const struct folded_reader *r, const char *
 
 	for (; d > 0; d--) {
 		uint32_t end = r->frames[d - 1].end;
-		/* Whether a `-` is part of a name the frame behind it says. */
+		/* True if the frame after a `-` shows that the `-` is part of a name. */
 		if (end <= shared && (end == len || (end < len && line[end] == ';')) &&
 		    !(end && line[end - 1] == '-'))
 			break;
@@ -187,7 +187,10 @@ static const char *folded_stack(struct folded_reader *r, const char *line, uint3
 	return NULL;
 }
 
-/* Where this line's weight goes: a chart keeps time, so behind the children that came before. */
+/*
+ * The node that gets this line's weight. A chart keeps the order of time: it comes after the
+ * children before it.
+ */
 static uint32_t folded_target(const struct folded_reader *r)
 {
 	uint32_t node = r->frames[r->depth - 1].node;
@@ -197,7 +200,7 @@ static uint32_t folded_target(const struct folded_reader *r)
 	return node;
 }
 
-/* An instruction with its stalls, each with a count: a stack for each. */
+/* An instruction with counts of its stalls: one stack for each reason. */
 static const char *folded_stalls(struct folded_reader *r, const char *line, const char *stalls,
                                  const char *end, uint32_t shared)
 {
@@ -215,7 +218,7 @@ static const char *folded_stalls(struct folded_reader *r, const char *line, cons
 	r->prev = line;
 	r->prev_len = len;
 	uint32_t above = r->depth ? r->frames[r->depth - 1].node : 0;
-	/* It is an instruction, whatever it looks like. */
+	/* The frame is an instruction, whatever its text looks like. */
 	uint32_t node = af_tree_child(
 	    t, above, af_tree_name(t, insn, (uint32_t)(stalls - 1 - insn), AF_FRAME_GPU_INSN, 1));
 	while (af_folded_stall_next(&stalls, end, &s)) {

@@ -184,7 +184,7 @@ static const char *pprof_unit(const char *unit)
 	return !strcmp(unit, "ns") ? "nanoseconds" : !strcmp(unit, "bytes") ? "bytes" : "count";
 }
 
-/* Fractions of folded text are whole numbers of a smaller unit. */
+/* Fractions in folded text become whole numbers of a smaller unit. */
 static void pprof_types(struct pprof *p, struct af_buf *b)
 {
 	for (uint32_t c = 0; c < p->profile.nr_columns; c++) {

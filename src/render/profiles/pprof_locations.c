@@ -102,7 +102,7 @@ static void location_fill(struct pprof *p, uint32_t node)
 	}
 }
 
-/* Equal ones are one, of whichever tree. */
+/* Equal locations are one, even of different trees. */
 static uint32_t pprof_location(struct pprof *p, uint32_t node)
 {
 	uint32_t before = p->known.nr;

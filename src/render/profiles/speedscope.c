@@ -43,7 +43,10 @@ static int speedscope_tree(struct af_render *r, const struct af_tree *t, struct 
 	return 0;
 }
 
-/* A line only where the frame's name has it too, or a function would be as many as it has lines. */
+/*
+ * Write a line only where the frame's name has it too; otherwise a function would become as many as
+ * it has lines.
+ */
 static void frame_text(struct af_buf *b, const struct af_tree *t, uint32_t name)
 {
 	const struct af_location *location = af_tree_location(t, name);

@@ -175,7 +175,7 @@ const struct af_code_function *af_code_function(struct af_code *c, uint32_t i)
 {
 	struct af_code_function *f = i < c->nr ? &c->functions[i].known : NULL;
 
-	/* Names of templates are long and many, and few are asked for. */
+	/* Names of templates are long and many, and few are requested. */
 	if (f && !f->shown)
 		f->shown = code_shown(c, f->name);
 	return f;

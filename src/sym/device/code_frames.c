@@ -5,7 +5,10 @@
 #include "sym/device/code_object.h"
 #include "sym/lines/source_path.h"
 
-/* .nv_debug_ptx_txt: each line with a NUL behind it. Of several texts lines do not say which. */
+/*
+ * .nv_debug_ptx_txt: lines that each end in a NUL. Where an object has several texts, lines do not
+ * say which text they mean.
+ */
 static void code_read_texts(struct af_code *c)
 {
 	struct code_lines *l = &c->lines;
@@ -74,7 +77,7 @@ static const char *code_row_path(struct af_code *c, uint32_t i)
 	return c->lines.paths[i];
 }
 
-/* The same of a file as libdw has it: it has one string for each. */
+/* The same for a file of libdw, which keeps one string for each file. */
 static const char *code_full_path(struct af_code *c, const struct af_lines_frame *f)
 {
 	if (!f->file || !*f->file)
@@ -96,7 +99,7 @@ static struct af_code_frame code_row_frame(struct af_code *c, const struct af_li
 	return frame;
 }
 
-/* The chain of rows that @row was inlined by; the last is in no inlined function. */
+/* The chain of rows through which @row was inlined; the last row belongs to no inlined function. */
 static uint32_t code_chain(struct af_code *c, const struct af_line_row *row,
                            struct af_code_frame *frames, uint32_t most)
 {

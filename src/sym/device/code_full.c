@@ -1,7 +1,7 @@
 /*
- * .debug_info of an object for libdw. In a cubin or zebin every function is at 0 of its section,
- * and relocations say of which: a copy of it has them applied, as if the sections lay behind each
- * other.
+ * .debug_info of an object for libdw. In a cubin or zebin every function is at address 0 of its
+ * section, and relocations say which section is meant: a copy of .debug_info has them applied, as
+ * if the sections lay one after the other.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +22,9 @@ static uint64_t full_size(const struct af_code *c, uint32_t type)
 	return type < 1 || type > 2 ? 0 : wide ? 8 : 4;
 }
 
-/* Where each section of code is in the copy; returns the only one, 0 when there are more. */
+/*
+ * The address of each section of code in the copy; returns the only one, 0 when there are several.
+ */
 static uint32_t full_lay_out(struct af_code *c)
 {
 	uint32_t nr = 0, only = 0;
@@ -62,7 +64,10 @@ static void full_relocate(void *arg, const struct af_elf_relocation *r)
 	if (r->in_place)
 		memcpy(&addend, t->bytes + r->offset, size);
 	uint64_t value = r->value + addend;
-	/* Intel's compiler says of addresses in .debug_info that they are of .debug_info. */
+	/*
+	 * Relocations of Intel's compiler name .debug_info as the section of addresses in
+	 * .debug_info.
+	 */
 	if (c->elf.machine == EM_INTELGT && size == 8 && t->only)
 		section = t->only;
 	if (af_elf_section(&c->elf, section, &s) && s.sh_addr && value >= s.sh_addr)

@@ -31,7 +31,7 @@ static unsigned listing_fields(char *line, char *fields[LISTING_FIELDS])
 	return nr;
 }
 
-/* A number that is nothing but one, and has 32 bits. */
+/* A whole word that is a number of at most 32 bits. */
 static bool listing_number(const char *text, int base, uint32_t *number)
 {
 	char *end;
@@ -49,7 +49,7 @@ static void listing_function(struct af_code *c, char *const fields[LISTING_FIELD
 
 	if (!*f.name || !listing_number(fields[1], 10, &f.symbol))
 		return;
-	/* Each as if it had a section of its own: none holds another. */
+	/* Each function counts as a section of its own: none contains another. */
 	uint32_t nr = c->nr;
 	code_add(c, nr, &f);
 	if (c->nr == nr)
@@ -67,7 +67,7 @@ static void listing_insn(struct af_code *c, char *const fields[LISTING_FIELDS], 
 	if (nr < 4 || !listing_number(fields[3], 10, &line))
 		line = 0;
 	struct code_function *f = &c->functions[c->nr - 1];
-	/* Looked up by bisection: what comes in no order is left out. */
+	/* Entries are looked up by bisection, so those out of order are left out. */
 	if (f->nr_insns && c->insns[c->nr_insns - 1].offset >= offset)
 		return;
 	AF_GROW(c->insns, c->nr_insns, c->cap_insns);

@@ -66,11 +66,11 @@ static void zebin_symbol(struct af_code *c, const Elf64_Sym *s, uint32_t number,
 	uint64_t start = s->st_value;
 	Elf64_Shdr text;
 
-	/* "_entry" is where a kernel begins that has its arguments already: no function. */
+	/* "_entry" is the start of a kernel whose arguments are loaded already: not a function. */
 	if (ELF64_ST_TYPE(s->st_info) != STT_FUNC || !name || !*name || !strcmp(name, "_entry") ||
 	    !code_section(c, s->st_shndx, &text))
 		return;
-	/* A binary from the driver has the addresses where it put the sections. */
+	/* In a binary from the driver, sections have the addresses at which it put them. */
 	if (text.sh_addr && start >= text.sh_addr)
 		start -= text.sh_addr;
 	if (start >= text.sh_size)

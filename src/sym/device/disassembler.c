@@ -23,14 +23,14 @@ enum {
 	DISASSEMBLER_OUTPUT = 256 << 20,
 };
 
-/* Those that were found so far, without those that are the same file. */
+/* The files found so far, each once even if it has several names. */
 struct found {
 	struct af_disassembler *d;
 	unsigned nth, nr;
 	struct stat seen[16];
 };
 
-/* True when this is the one that is asked for. */
+/* True when this is the requested one. */
 static bool found_one(struct found *f, const char *path, const char *from)
 {
 	struct stat st;
@@ -81,7 +81,7 @@ static bool found_below(struct found *f, const char *variable, const char *rest)
 	return found_pattern(f, path, from);
 }
 
-/* Packages that bring one, in the folder of packages @site. */
+/* The Python packages in the folder @site that contain one. */
 static const char *const packages[] = {
     "triton/backends/nvidia/bin/nvdisasm",
     "nvidia/*/bin/nvdisasm",
@@ -105,7 +105,7 @@ static bool found_packages(struct found *f, const char *top)
 	return false;
 }
 
-/* Packages of the Python that would be run, and of environments that are active. */
+/* The packages of the Python that would be run, and of active environments. */
 static bool found_python(struct found *f)
 {
 	static const char *const variables[] = {"VIRTUAL_ENV", "CONDA_PREFIX"};
@@ -182,7 +182,7 @@ void af_disassembler_identity(const struct af_disassembler *d, char *text, size_
 	         (long long)st.st_mtim.tv_sec, st.st_mtim.tv_nsec);
 }
 
-/* The @size bytes at @bytes as a file that no other program can open by a name. */
+/* A file with the @size bytes at @bytes, which no other program can open by a name. */
 static int disassembler_input(const uint8_t *bytes, size_t size, struct af_err *err)
 {
 	scope_close int fd = memfd_create("aflame code", MFD_CLOEXEC);
@@ -209,7 +209,7 @@ static const char *disassembler_platform(const struct af_code *code)
 	return af_code_arch(code);
 }
 
-/* Arguments that say which part of the object, and of what kind it is; returns how many. */
+/* Adds the arguments for the kind of object and the part that is wanted; returns their number. */
 static int disassembler_arguments(const struct af_disassembler *d, const struct af_code *code,
                                   const struct af_code_function *fn, const char **argv,
                                   char text[2][40])

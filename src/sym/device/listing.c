@@ -23,8 +23,9 @@
 
 enum {
 	/*
-	 * An object of up to so many bytes is taken as a whole at once, a larger one when more than
-	 * so many of its functions were asked for, and of a huge one only so many functions.
+	 * A small object is disassembled as a whole; a larger one as a whole once more than so many
+	 * of its functions were requested; of a huge one, at most so many functions are
+	 * disassembled.
 	 */
 	LISTING_AT_ONCE = 1 << 20,
 	LISTING_FUNCTIONS = 4,
@@ -76,7 +77,7 @@ static int64_t listing_section(const struct af_listing *l, const char *name, siz
 	return i < 0 ? -1 : (int64_t)af_code_function(l->code, (uint32_t)i)->holder;
 }
 
-/* Take in lines as listing_parse.h has them; false when there is no instruction among them. */
+/* Take lines in the form of listing_parse.h; false when they contain no instruction. */
 static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 {
 	uint32_t nr_functions = af_code_nr_functions(l->code);
@@ -107,7 +108,7 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 	return any;
 }
 
-/* A name of a file in the cache that stands for the object, the function and the program. */
+/* The name of a cache file, which stands for the object, the function and the program. */
 static void listing_name(const struct af_listing *l, const struct af_disassembler *d, int index,
                          char name[AF_SHA256_HEX + 8])
 {
@@ -144,7 +145,7 @@ static bool listing_cached(struct af_listing *l, const char *name)
 	return good;
 }
 
-/* A failure is no matter: the next time is as slow as this one. */
+/* A failure only means that the next time takes as long as this one. */
 static void listing_keep(const char *name, const struct af_buf *lines)
 {
 	struct af_cache cache;
@@ -180,7 +181,7 @@ static void listing_parse(struct af_listing *l, int index, struct af_buf *lines,
 	}
 }
 
-/* Ask one program, or the cache for its earlier output. */
+/* Run one disassembler, or read its earlier output from the cache. */
 static bool listing_ask(struct af_listing *l, const struct af_disassembler *d, int index)
 {
 	struct af_buf out = {0}, lines = {0};
@@ -207,7 +208,7 @@ static bool listing_ask(struct af_listing *l, const struct af_disassembler *d, i
 	return good;
 }
 
-/* Ask for the function at @index, for all of them when it is negative. */
+/* Disassemble the function at @index, or all functions when it is negative. */
 static void listing_fill(struct af_listing *l, int index)
 {
 	struct af_disassembler *d = af_xcalloc(1, sizeof *d);

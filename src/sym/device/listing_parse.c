@@ -89,7 +89,10 @@ static bool parse_hex(struct parse_text *t, uint64_t *v)
 	return nr && nr < 16;
 }
 
-/* The text of an instruction on one line: blanks as one, and nothing that a terminal would obey. */
+/*
+ * Puts the text of an instruction on one line: each run of blanks as one blank, and no control
+ * characters.
+ */
 static void parse_put(struct af_buf *lines, uint64_t offset, struct parse_text text)
 {
 	size_t start = lines->len, from;
@@ -112,7 +115,7 @@ static void parse_put(struct af_buf *lines, uint64_t offset, struct parse_text t
 
 static void section_label(struct parse_section *s, struct parse_text name)
 {
-	/* The others are functions: there a name says more. */
+	/* Other labels are functions, whose names say more than offsets. */
 	if (name.len > PARSE_LABEL_MAX || s->labels.nr >= PARSE_LABELS_MAX ||
 	    !parse_word(&(struct parse_text){name.at, name.len}, ".L"))
 		return;
@@ -134,7 +137,7 @@ static void section_insn(struct parse_section *s, uint64_t offset, struct parse_
 	s->nr_open = 0;
 }
 
-/* "`(.L_x_4)" → "0x1a0", and the name where it is of no label here, as a function's. */
+/* "`(.L_x_4)" → "0x1a0". A name that is no label of this section is a function's and stays. */
 static void section_reference(struct parse_section *s, struct af_buf *out, struct parse_text name)
 {
 	uint32_t id = name.len <= PARSE_LABEL_MAX && s->labels.nr < PARSE_LABELS_MAX
@@ -166,7 +169,7 @@ static void section_text(struct parse_section *s, struct af_buf *out, struct par
 	}
 }
 
-/* All of a section, now that its labels are known; what follows is another. */
+/* Writes the section's instructions, now that all its labels are known. */
 static void section_end(struct parse_section *s, struct af_buf *lines)
 {
 	struct af_buf text = {0};

@@ -86,8 +86,8 @@ static void sass_predicate(const struct sass_bits *b, struct af_sass_set *set, b
 }
 
 /*
- * The second or the third operand, by bits 9 to 11, when it is no immediate. What is in the
- * constant bank may be found by a pair of uniform registers.
+ * The second or third operand, by bits 9 to 11, unless it is an immediate. A place in the constant
+ * bank may be addressed by a pair of uniform registers.
  */
 static void sass_source(const struct sass_bits *b, struct af_sass *out, bool third, uint32_t nr)
 {
@@ -104,7 +104,7 @@ static void sass_source(const struct sass_bits *b, struct af_sass *out, bool thi
 		sass_add(b, &out->reads, true, 32, 2);
 }
 
-/* How many registers an operand takes of which the table says @letter and then @next. */
+/* The number of registers of an operand that the table marks with @letter and then @next. */
 static uint32_t sass_width(const struct sass_bits *b, char letter, char next)
 {
 	uint32_t size = sass_field(b, 73, 3);
@@ -132,7 +132,7 @@ static uint32_t sass_width(const struct sass_bits *b, char letter, char next)
 	return letter >= 'A' && letter <= 'Z' ? 2 : 1;
 }
 
-/* Components of a texture: two in the first register, what is more in another. */
+/* Components of a texture: the first two are in the first register, the others in another one. */
 static void sass_texture(const struct sass_bits *b, struct af_sass *out)
 {
 	uint32_t nr = (uint32_t)__builtin_popcount(sass_field(b, 72, 4));
@@ -145,7 +145,7 @@ static void sass_texture(const struct sass_bits *b, struct af_sass *out)
 	sass_predicate(b, &out->writes, false, 81);
 }
 
-/* D = A B + C of a warp group: B, and A where it is none of registers, lie in shared memory. */
+/* D = A B + C of a warp group: B is in shared memory, and so is A unless it is in registers. */
 static void sass_group_matrix(const struct sass_bits *b, struct af_sass *out)
 {
 	uint32_t nr = (sass_field(b, 53, 5) + 1) * (sass_field(b, 75, 1) ? 4 : 2);
@@ -158,7 +158,10 @@ static void sass_group_matrix(const struct sass_bits *b, struct af_sass *out)
 		sass_add(b, &out->reads, false, 24, 4);
 }
 
-/* The same of a warp. Shapes of integers are not told apart: the widest is taken. */
+/*
+ * The same for a single warp. The decoder does not know the sizes of integer types, and assumes the
+ * largest.
+ */
 static void sass_matrix(const struct sass_bits *b, struct af_sass *out)
 {
 	bool is_half = !strcmp(out->name, "HMMA"), small = b->sm < 80 && !is_half;
@@ -231,7 +234,10 @@ static void sass_predicates(const struct sass_bits *b, struct af_sass *out, char
 	}
 }
 
-/* Where a jump goes: in instructions of 4 bytes from the next; its lowest byte lies apart. */
+/*
+ * The target of a jump, relative to the next instruction, in units of 4 bytes; the lowest byte is
+ * stored apart from the others.
+ */
 static int64_t sass_target(const struct sass_bits *b)
 {
 	uint64_t v = b->low >> 34 | (b->high & 0x3ffff) << 30;

@@ -88,7 +88,7 @@ static bool slice_meet(const struct af_sass_set *a, const struct af_sass_set *b)
 	return both;
 }
 
-/* Keep @i: among the first when it is @first. */
+/* Keep @i: among those that are listed first when @first is set. */
 static void slice_keep(struct slice *s, uint32_t i, bool first)
 {
 	for (uint32_t k = 0; k < s->nr_found; k++)
@@ -103,9 +103,9 @@ static void slice_keep(struct slice *s, uint32_t i, bool first)
 }
 
 /*
- * Barriers that it waits for. DEPBAR has more: a mask in bits 32 to 37 and, where bit 47 is set,
- * one in bits 44 to 46 of which as many may still be under way as bits 38 to 43 say. @all: only
- * those that are clear after it.
+ * The barriers that the instruction waits for. DEPBAR names more: a mask in bits 32 to 37 and, if
+ * bit 47 is set, one barrier in bits 44 to 46, which may still have as many requests under way as
+ * bits 38 to 43 say. @all: only barriers that are clear afterwards.
  */
 static unsigned slice_waits(const struct slice *s, uint32_t i, const struct af_sass *insn, bool all)
 {
@@ -120,7 +120,7 @@ static unsigned slice_waits(const struct slice *s, uint32_t i, const struct af_s
 	return mask;
 }
 
-/* Look at instruction @i: true when the search goes on behind it. */
+/* Look at instruction @i: true when the search continues before it. */
 static bool slice_barrier(struct slice *s, struct slice_search *q, uint32_t i,
                           const struct af_sass *insn)
 {
@@ -153,7 +153,7 @@ static bool slice_registers(struct slice *s, const struct slice_search *q, uint3
 {
 	if (!slice_meet(&insn->writes, &q->wanted))
 		return true;
-	/* The instruction that sets the barrier was waited for, here or before. */
+	/* One that sets a barrier is found by its barrier, in this wait or an earlier one. */
 	if (insn->write_barrier == AF_SASS_NO_BARRIER)
 		slice_keep(s, i, false);
 	return insn->guard != AF_SASS_ALWAYS;
@@ -187,7 +187,7 @@ static uint32_t slice_add(struct slice *s, uint32_t i, uint32_t cycles, uint32_t
 	return nr_work + 1;
 }
 
-/* Put the instructions that may come before @i on the list of work. */
+/* Put the instructions from which control may come to @i on the list of work. */
 static uint32_t slice_before(struct slice *s, uint32_t i, uint32_t cycles, uint32_t nr_work)
 {
 	struct af_sass insn;
@@ -226,7 +226,7 @@ static void slice_search(struct slice *s, struct slice_search *q, uint32_t from)
 	}
 }
 
-/* Each register by itself: what wrote one does not hide what wrote another. */
+/* Each register has its own search: the writer of one does not hide the writer of another. */
 static void slice_search_registers(struct slice *s, uint32_t from)
 {
 	const struct af_sass_set *reads = &s->user.reads;

@@ -98,7 +98,7 @@ const struct af_stall af_stalls[] = {
     {NULL, NULL, 0, AF_STALL_OTHER, false, NULL, NULL},
 };
 
-/* The same reasons by names that drivers, versions of them, and tools also use. */
+/* Names that other drivers, driver versions and tools use for the same reasons. */
 static const char *const stall_others[][2] = {
     {"no_instruction", "no_instructions"},
     {"dispatch", "dispatch_stall"},
@@ -114,7 +114,7 @@ static const char *const stall_others[][2] = {
     {"OtherStall", "other"},
 };
 
-/* The significant part of a driver's name, without what all names have in common. */
+/* The part of a driver's name that tells it from the other names. */
 static size_t stall_key(const char **name)
 {
 	static const char *const before[] = {"smsp__pcsamp_warps_issue_stalled_",

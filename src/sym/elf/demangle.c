@@ -68,8 +68,8 @@ size_t af_sym_cut(char *text, size_t len, size_t most)
 }
 
 /*
- * The prefix that nvcc puts before static names of a file of device code is no name that anybody
- * gave: "_INTERNAL_0a96884c_6_app_cu_k1::".
+ * nvcc puts a prefix before static names in device code, "_INTERNAL_0a96884c_6_app_cu_k1::". Nobody
+ * gave that name, so it is cut off.
  */
 static size_t demangle_internal(char *text, size_t len)
 {
@@ -112,7 +112,10 @@ char *af_demangle(const char *mangled)
 	return text;
 }
 
-/* Bytes of @symbol before what compilers append to the name of a copy or a part of a function. */
+/*
+ * The number of bytes of @symbol before the suffix that a compiler appends to the name of a copy or
+ * a part of a function.
+ */
 static size_t demangle_stem(const char *symbol, size_t len)
 {
 	static const char *const suffixes[] = {".cold",      ".part.", ".constprop.", ".isra.",

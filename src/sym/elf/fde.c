@@ -7,7 +7,7 @@ bool af_fde_find(const struct af_cfi *c, uint64_t vaddr, uint64_t *start)
 	if (!af_cfi_function(c, vaddr, &f))
 		return false;
 	*start = f.start;
-	/* The function of an FDE that cannot be read reaches to the next. */
+	/* A function whose FDE cannot be read reaches to the next FDE. */
 	return vaddr - f.start < f.size;
 }
 
@@ -15,6 +15,9 @@ uint64_t af_fde_part_len(const struct af_cfi *c, uint64_t start)
 {
 	struct af_cfi_function f;
 
-	/* A function begins with its return address on top: rows come after an instruction. */
+	/*
+	 * At its start a function has its return address on top of the stack; rules with a stack
+	 * frame can only hold after an instruction.
+	 */
 	return af_cfi_function(c, start, &f) && f.start == start && f.defines ? f.size : 0;
 }

@@ -54,7 +54,7 @@ static const struct af_frame_rule *rule_read(struct af_frame_rules *r, uint64_t 
 	return rc && rc != -ENOTSUP ? &no_rule : rule;
 }
 
-/* The same, where it stays: an equal one that is there, or a copy. */
+/* The same rule in memory that stays: an equal one that is there already, or a copy. */
 static const struct af_frame_rule *rule_keep(struct af_frame_rules *r,
                                              const struct af_frame_rule *rule)
 {

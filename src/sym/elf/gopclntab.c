@@ -59,7 +59,7 @@ static unsigned go_field(const struct go_table *t)
 	return t->form->relative ? 4 : t->word;
 }
 
-/* Take what begins at @data for a table; false when it is none, or not whole. */
+/* Take the bytes at @data for a table; false when they are not one, or not a whole one. */
 static bool go_parse(struct go_table *t, const uint8_t *data, uint64_t size, uint64_t vaddr)
 {
 	*t = (struct go_table){.data = data, .size = size, .vaddr = vaddr};
@@ -75,7 +75,7 @@ static bool go_parse(struct go_table *t, const uint8_t *data, uint64_t size, uin
 	t->names = t->form->names ? go_word(t, t->form->names) : 0;
 	t->known = t->form->functions ? go_word(t, t->form->functions) : 0;
 	t->first = t->form->functions ? t->known : GO_HEADER + t->word;
-	/* A program counter more than functions: where the last one ends. */
+	/* There is one program counter more than functions: the end of the last one. */
 	uint64_t field = go_field(t);
 	return t->names < size && t->first < size && size - t->first >= field && t->nr &&
 	       t->nr <= (size - t->first - field) / (2 * field);
@@ -132,7 +132,7 @@ static bool go_find(struct go_table *t, const struct af_elf *e)
 	return false;
 }
 
-/* The address that the loader relocates and writes at @vaddr, 0 for none. */
+/* The address that the loader will write at @vaddr when it relocates the file; 0 for none. */
 static uint64_t go_relocated(const struct af_elf *e, uint64_t vaddr)
 {
 	Elf64_Shdr s;
@@ -152,9 +152,9 @@ static uint64_t go_relocated(const struct af_elf *e, uint64_t vaddr)
 }
 
 /*
- * Where the text begins, which program counters are relative to: a word of the header, which is
- * relocated in a position-independent file and not there from Go 1.26 on, where runtime.moduledata
- * is a section and has it.
+ * The start of the text, to which program counters are relative. It is a word of the header, which
+ * the loader relocates in a position-independent file. From Go 1.26 on the header does not have it;
+ * there it is in runtime.moduledata, a section of its own.
  */
 static uint64_t go_text(const struct go_table *t, const struct af_elf *e)
 {
@@ -172,7 +172,7 @@ static uint64_t go_text(const struct go_table *t, const struct af_elf *e)
 	return text || !af_elf_named(e, ".text", &s) ? text : s.sh_addr;
 }
 
-/* The end of the code that @vaddr is in, 0 where there is none. */
+/* The end of the code that contains @vaddr, 0 where there is none. */
 static uint64_t go_code_end(const struct af_elf *e, uint64_t vaddr)
 {
 	Elf64_Phdr p;
@@ -191,7 +191,7 @@ static uint64_t go_start(const struct go_table *t, uint64_t i)
 	return t->text + go_load(t->data + t->first + i * 2 * field, (unsigned)field);
 }
 
-/* The name of function @i, NULL when it does not end in the table. */
+/* The name of function @i; NULL when it does not end within the table. */
 static const char *go_name(const struct go_table *t, uint64_t i)
 {
 	uint64_t field = go_field(t), entry = t->form->relative ? 4 : t->word;
@@ -219,7 +219,7 @@ void af_go_add(struct af_symtab *symbols, const struct af_elf *e)
 		uint64_t start = go_start(&t, i), next = go_start(&t, i + 1);
 		const char *name = go_name(&t, i);
 
-		/* They are in order; what is not is damage. */
+		/* Entries are in order; one that is not is damaged. */
 		if (!name || !*name || start < first || start >= next || next > end)
 			continue;
 		af_symtab_put(symbols, &(struct af_symtab_entry){

@@ -19,7 +19,10 @@ static bool jump_target(const uint8_t *at, uint32_t left, uint64_t vaddr, uint64
 	return true;
 }
 
-/* The function whose inside is at @target: 0 for its beginning, where calls go, and for parts. */
+/*
+ * The function that contains @target past its beginning. 0 if @target is a beginning, which is what
+ * a call jumps to, or lies in a part.
+ */
 static uint64_t jumped_into(const struct af_cfi *t, uint64_t target)
 {
 	uint64_t start;

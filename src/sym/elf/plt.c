@@ -13,7 +13,7 @@ enum {
 	PLT_STUBS_MOST = 1 << 20,
 };
 
-/* Which function's address the dynamic linker puts in which word of the global offset table. */
+/* Which function's address the dynamic linker writes into which word of the global offset table. */
 struct plt_got {
 	struct af_map names; /* address of the word → const char * */
 	uint32_t nr_ifuncs;
@@ -61,7 +61,7 @@ static void plt_read_relocations(struct plt_got *got, const struct af_symtab *t,
 	}
 }
 
-/* The word that a stub jumps through: its `jmp *disp(%rip)`, whatever stands before. */
+/* The word that a stub jumps through: it is in `jmp *disp(%rip)`, whatever comes before that. */
 static const char *plt_stub_target(const struct plt_got *got, const uint8_t *code, uint64_t size,
                                    uint64_t vaddr)
 {

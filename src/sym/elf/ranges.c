@@ -44,7 +44,7 @@ static bool ranges_beats(const struct af_range *x, const struct af_range *y)
 	return x->order > y->order;
 }
 
-/* A binary heap of the ranges that have begun, the one that answers on top. */
+/* A binary heap of the ranges that have begun, with the one that wins on top. */
 struct ranges_heap {
 	const struct af_range **at;
 	size_t nr;
@@ -86,7 +86,7 @@ static void ranges_emit(struct af_ranges *r, uint64_t start, uint32_t value)
 	r->values[r->nr_segments++] = value;
 }
 
-/* Remove everything that ended by @until, and report each change of what is on top. */
+/* Remove all ranges that end by @until, and report each change of the one on top. */
 static void ranges_expire(struct af_ranges *r, struct ranges_heap *h, uint64_t until)
 {
 	while (h->nr && h->at[0]->end <= until) {

@@ -68,7 +68,7 @@ static uint8_t symtab_rank(const Elf64_Sym *s)
 	return rank;
 }
 
-/* Functions; and what assembly left without a type, unless it is a mere label. */
+/* Functions, and symbols without a type (from assembly) unless they are mere labels. */
 static bool symtab_is_function(const Elf64_Sym *s)
 {
 	unsigned type = ELF64_ST_TYPE(s->st_info);

@@ -168,7 +168,7 @@ static int unpack_exactly(uint64_t type, const uint8_t *from, uint64_t len, uint
 	return 0;
 }
 
-/* "ZLIB", the size with its high byte first, and the bytes: before there was SHF_COMPRESSED. */
+/* The form before SHF_COMPRESSED: "ZLIB", the size with its high byte first, and the data. */
 static int unpack_old(const struct af_elf *e, const char *name, uint64_t *size, uint8_t **unpacked)
 {
 	enum { MAGIC = 4, HEAD = MAGIC + 8 };

@@ -100,8 +100,8 @@ static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
 }
 
 /*
- * The registers of the caller of @f into @to, or why its return address is not known: COMPLETE
- * where there is none.
+ * Put the registers of @f's caller into @to. Returns why its return address is not known; COMPLETE
+ * where there is no caller.
  */
 static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *rule,
                                    struct frame *to)
@@ -114,7 +114,10 @@ static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *
 		bool is = frame_value(f, rule, v, &value);
 		if (!is && reg == AF_DWARF_RIP)
 			return v->how == AF_CFI_UNDEFINED ? AF_STOP_COMPLETE : f->trouble;
-		/* Tables do not tell that a function has popped what it saved: it is back. */
+		/*
+		 * Tables do not say so, but a register that the function has popped has its value
+		 * again.
+		 */
 		if (!is && f->below)
 			continue;
 		to->regs[reg] = value;
@@ -123,7 +126,7 @@ static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *
 	return AF_STOP_NOT_WALKED;
 }
 
-/* The caller of @f, by what a file says; AF_STOP_NOT_WALKED: there is one. */
+/* The caller of @f by a file's unwind tables; AF_STOP_NOT_WALKED: it was found. */
 static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 {
 	struct frame to = *f;
@@ -133,8 +136,8 @@ static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 	if (!frame_cfa(f, rule))
 		return f->trouble;
 	/*
-	 * Every frame holds at least its return address, so stacks only get shallower; but for
-	 * vfork(), which keeps it in a register.
+	 * Every frame holds at least its return address, so the stack pointer always grows. Only
+	 * vfork() keeps the address in a register.
 	 */
 	if (f->cfa < f->regs[AF_DWARF_RSP] + !f->exact && !rule->row.is_signal)
 		return AF_STOP_BAD_FRAME;
@@ -149,14 +152,14 @@ static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 	return f->regs[AF_DWARF_RIP] ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
-/* The same where nothing tells: by the frame pointer, if it looks like one. */
+/* Without tables: the caller by the frame pointer, if it looks like one. */
 static enum af_stop step_frame_pointer(struct frame *f)
 {
 	uint64_t fp, sp = f->regs[AF_DWARF_RSP], next, return_address;
 
 	if (!frame_register(f, AF_DWARF_RBP, &fp))
 		return AF_STOP_NO_RULE;
-	/* The outermost frame is marked so: psABI 3.4.1. */
+	/* The outermost frame has a frame pointer of 0: psABI 3.4.1. */
 	if (!fp)
 		return AF_STOP_COMPLETE;
 	if (fp % WORD || fp < sp || fp - sp > FRAME_POINTER_REACH)
@@ -172,7 +175,10 @@ static enum af_stop step_frame_pointer(struct frame *f)
 	return return_address ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
-/* Why there is no frame at @f's pc although a walk led there; NOT_WALKED: there is. */
+/*
+ * Why @f has a pc that is in no known code although the walk led there; NOT_WALKED: it is in known
+ * code.
+ */
 static enum af_stop frame_doubt(const struct frame *f, const struct af_unwind_code *code)
 {
 	if (code->mapped)
@@ -215,7 +221,7 @@ uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind
 		if (*stop != AF_STOP_NOT_WALKED)
 			break;
 		const struct af_frame_rule *rule = frame_rule(&f, code, pc);
-		/* The end of a signal handler is returned to, and was never called. */
+		/* A signal handler returns to code that never called it. */
 		pcs[nr++] = rule && rule->row.is_signal ? f.regs[AF_DWARF_RIP] : pc;
 		*stop = rule            ? step_rule(&f, rule)
 		        : code->missing ? AF_STOP_NO_FILE

@@ -74,10 +74,7 @@ const struct af_running_process *af_sym_task_running(struct af_sym_task *task, u
 	                       p->start_ns + task->where->boottime_ns, p->exe);
 }
 
-/*
- * Where else a file may be than at its path: with the processes that have it, while they live; or
- * the trace has it.
- */
+/* Other places where a file may be: with a running process that has mapped it, or in the trace. */
 struct task_search {
 	struct af_sym_task *task;
 	const struct task_module *module;
@@ -103,7 +100,7 @@ static int task_try(const struct task_search *s, const struct af_running_process
 	}
 }
 
-/* Only a build-id tells what an object is a copy of. */
+/* Only a build-id shows which file an object is a copy of. */
 static int task_try_object(struct task_search *s)
 {
 	const struct af_sym_task *task = s->task;
@@ -148,7 +145,7 @@ static struct af_sym_module *task_open_file(struct af_sym_task *task, const stru
 	                           .further = task_further,
 	                           .arg = &search};
 
-	/* Without a build-id the same path elsewhere would do as well. */
+	/* Without a build-id, the same path elsewhere counts as the same file. */
 	if (!m->build_id_len)
 		process = af_sym_task_running(task, m->process);
 	finder.further_first = process && process->elsewhere;
@@ -244,7 +241,7 @@ static void task_answer_kernel(const struct af_sym_task *task, struct task_modul
 	free(name);
 }
 
-/* Why there are no names for the kernel, to a user who wants them. */
+/* Notes why the kernel's functions have no names, for a user who requested them. */
 static void task_note_kernel(struct af_sym_task *task, const char *path, int rc)
 {
 	if (!path)

@@ -28,7 +28,7 @@ struct jit_process {
 	uint32_t nr_dumps;
 };
 
-/* A file that is not believed is reported: somebody may have put it there. */
+/* A file that is not trusted is reported: somebody may have put it there. */
 static void jit_refused(const struct jit_process *p, const char *path, int fd, int rc)
 {
 	struct stat st;
@@ -44,7 +44,7 @@ static void jit_refused(const struct jit_process *p, const char *path, int fd, i
 		af_sym_task_note(p->task, "symbols.jit", "%s is not read: it is no jitdump", path);
 }
 
-/* As the process sees it, where that can be; else as we do. */
+/* The file that the process sees under that path, if we can open it; else the one that we see. */
 static int jit_open_path(const struct jit_process *p, const char *path)
 {
 	int fd = -ENOENT;
@@ -91,7 +91,7 @@ static void jit_open_dump(struct jit_process *p, const char *path)
 	p->nr_dumps++;
 }
 
-/* Dumps that the process has or had mapped; else those in the usual places. */
+/* Dumps that the process has or had mapped; else the dumps in the usual folders. */
 static void jit_open_dumps(struct jit_process *p)
 {
 	const struct af_sym_task *task = p->task;
@@ -134,7 +134,9 @@ static void jit_open(struct jit_process *p, struct af_sym_task *task, uint32_t o
 	p->trust.growing = p->running != NULL;
 	if (task->where->epoch_ns)
 		p->trust.not_before_ns = known->start_ns + task->where->epoch_ns - JIT_SLACK_NS;
-	/* Root may write about everybody, and everybody about himself. */
+	/*
+	 * Files of root are trusted for every process, files of a user for that user's processes.
+	 */
 	if (p->running || known->user_known) {
 		p->trust.owners[0] = 0;
 		p->trust.owners[1] = p->running ? p->running->uid : known->user;
@@ -158,7 +160,7 @@ static void jit_close(struct jit_process *p)
 	af_jit_close(&p->map);
 }
 
-/* A dump knows more than a map: times, lines. */
+/* A dump has more than a map: times and source lines. */
 static bool jit_find(struct jit_process *p, const struct task_wanted *w, struct af_sym_frame *frame)
 {
 	struct af_jitdump_answer a;
@@ -174,7 +176,7 @@ static bool jit_find(struct jit_process *p, const struct task_wanted *w, struct 
 	return e;
 }
 
-/* A process and those it was forked from: the number of them. */
+/* The process and its ancestors by fork: their number. */
 static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_sym_task *task,
                               uint32_t ordinal)
 {
@@ -189,7 +191,7 @@ static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_
 	return nr;
 }
 
-/* Did somebody write anything about code made at run time? */
+/* True if a JIT compiler left any file about its code. */
 static bool jit_has_names(const struct jit_process *line, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)

@@ -49,7 +49,7 @@ static char *kernel_word(char **line)
 	return word;
 }
 
-/* How much worse than another name for the same address: marks of sections, local names. */
+/* How bad a name is among several for one address: marks of sections and local names are worse. */
 static uint8_t kernel_rank(const char *name, char type)
 {
 	uint8_t rank = type == 'T' ? 0 : 1;
@@ -61,7 +61,7 @@ static uint8_t kernel_rank(const char *name, char type)
 	return rank;
 }
 
-/* ADDRESS TYPE NAME [MODULE]. What is no such line says nothing. */
+/* A line is ADDRESS TYPE NAME [MODULE]. Other lines are ignored. */
 static void kernel_line(struct af_kernel *k, char *line)
 {
 	char *address = kernel_word(&line), *type = kernel_word(&line);

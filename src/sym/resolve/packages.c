@@ -35,7 +35,7 @@ static const char *without_usr(const char *path, size_t *len)
 	return path;
 }
 
-/* Does a part of @m's addresses lie in functions that nothing names? */
+/* True if some of @m's addresses lie in functions without names. */
 static bool is_stripped(const struct task_module *m)
 {
 	if (m->kind != TASK_FILE || *m->path != '/')
@@ -57,7 +57,7 @@ static uint32_t stripped_find(const struct af_sym_task *task, const char *paths[
 	return nr;
 }
 
-/* The package that the list called @list is of has @path. */
+/* The package of the list called @list contains @path. */
 static void package_found(const struct packages *p, const char *list, const char *path)
 {
 	int len = (int)strcspn(list, ":");
@@ -66,7 +66,7 @@ static void package_found(const struct packages *p, const char *list, const char
 
 	if (end && end - list < len)
 		len = (int)(end - list);
-	/* glibc's is older than the others' suffix. */
+	/* glibc's debug package has an older suffix than the others. */
 	snprintf(package, sizeof package, "%.*s-%s", len, list,
 	         len == 5 && !memcmp(list, "libc6", 5) ? "dbg" : "dbgsym");
 	p->each(p->arg, path, package);

@@ -75,13 +75,13 @@ static void task_tick_report(struct af_sym_task *task, void *arg)
 	task_tell(r);
 }
 
-/* While this thread waits for a server. */
+/* Called while this thread waits for a server. */
 static void task_tick_fetch(void *arg)
 {
 	task_tell(arg);
 }
 
-/* Wait for @thread, and go on telling how far it is. */
+/* Wait for @thread, and keep reporting the progress. */
 static void task_join(pthread_t thread, const struct task_report *r)
 {
 	struct timespec until;
@@ -92,7 +92,7 @@ static void task_join(pthread_t thread, const struct task_report *r)
 	} while (pthread_timedjoin_np(thread, NULL, &until) == ETIMEDOUT);
 }
 
-/* Report the result of asking servers, to a user who enabled that. */
+/* Report the result of the queries to servers, if the user enabled them. */
 static void task_note_fetch(struct af_sym_task *task)
 {
 	const struct af_fetch_state *s = task->fetch ? af_fetch_state(task->fetch) : NULL;
@@ -158,7 +158,7 @@ void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *sea
 		qsort_r(task->order, task->nr_modules, sizeof *task->order, task_by_size,
 		        task->modules);
 
-	/* This thread is one of them; with no more to be had it does it alone. */
+	/* This thread is one of the workers; if no other can be started, it works alone. */
 	pthread_attr_init(&attr);
 	pthread_attr_setstacksize(&attr, TASK_STACK);
 	for (uint32_t want = task_nr_threads(task); nr + 1 < want; nr++)

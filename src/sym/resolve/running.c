@@ -119,7 +119,7 @@ static bool running_is_file(const char *reported, const char *path)
 	       (!reported[len] || !strcmp(reported + len, " (deleted)"));
 }
 
-/* The file that the process runs, into @file; false when that is not to be seen. */
+/* The executable of the process, into @file; false when we may not see it. */
 static bool running_exe(const struct af_running *l, const struct af_running_process *p, char *file,
                         size_t size)
 {

@@ -66,7 +66,7 @@ static void symbolizer_process(struct symbolizer *b, const struct af_event *ev)
 		                    (const char *)tails[0].data);
 }
 
-/* START-END NAME, as two lines of /proc/kallsyms: the second is no code. */
+/* START-END NAME becomes two lines of /proc/kallsyms: the second ends the function. */
 static void symbolizer_kernel_symbol(struct symbolizer *b, const char *value)
 {
 	char name[512];
@@ -108,8 +108,8 @@ static void symbolizer_mapping(struct symbolizer *b, const struct af_event *ev)
 }
 
 /*
- * Imported frames without addresses got some below the end of their mapping, the kernel's above
- * all that it has itself (docs/format.md, "Imported traces"): they have their names.
+ * Imported frames without addresses got invented ones: below the end of their mapping, or for the
+ * kernel above all of its own (docs/format.md, "Imported traces"). They have names already.
  */
 static bool symbolizer_is_invented(const struct symbolizer *b, uint32_t process,
                                    const struct af_tail_view *pcs)
@@ -223,8 +223,9 @@ static int symbolizer_write(const struct symbolizer *b, int dirfd)
 }
 
 /*
- * Kernel addresses and processes are of one boot, and a trace may be finished later or elsewhere.
- * What tells is where the clock of the trace, which starts with the machine, stands in the epoch.
+ * True if the trace was recorded here since the machine started: only then do the kernel's
+ * addresses and process ids mean the same now. The trace's clock starts with the machine, so its
+ * start in the epoch identifies the boot.
  */
 static bool symbolizer_is_this_boot(const struct symbolizer *b)
 {
@@ -234,7 +235,7 @@ static bool symbolizer_is_this_boot(const struct symbolizer *b)
 	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < SYMBOLIZER_CLOCK_STEP_NS;
 }
 
-/* Maps of run-time compilers are believed when this user, the trace's owner or root wrote them. */
+/* Maps of JIT compilers are trusted if this user, the trace's owner or root wrote them. */
 static void symbolizer_trust(struct af_jit_trust *trust, int dirfd)
 {
 	struct stat st;

@@ -115,8 +115,8 @@ static uint32_t task_module(struct af_sym_task *task, const struct task_module *
 }
 
 /*
- * Whether what the kernel calls @path is no file with code of its own: anonymous memory under its
- * many names, and the file that a run-time compiler maps to show where it tells of its code.
+ * True if @path is what the kernel calls memory without a file of code: anonymous memory under its
+ * many names, and the file that a JIT compiler maps to announce its dump.
  */
 static bool task_is_anonymous(const char *path, size_t len, bool *dump)
 {
@@ -206,7 +206,7 @@ static int task_mapping_order(const void *a, const void *b)
 	return x->order < y->order ? -1 : 1;
 }
 
-/* By process, then epoch: those of one group see the same mappings. */
+/* Order by process, then epoch: addresses of one group see the same mappings. */
 static int task_group_order(const void *a, const void *b)
 {
 	const struct task_address *x = a, *y = b;
@@ -218,7 +218,7 @@ static int task_group_order(const void *a, const void *b)
 	return x->address < y->address ? -1 : x->address > y->address;
 }
 
-/* By process, then address: as they are written. */
+/* Order by process, then address: the order of writing. */
 static int task_address_order(const void *a, const void *b)
 {
 	const struct task_address *x = a, *y = b;
@@ -236,13 +236,13 @@ static uint32_t task_module_elsewhere(struct af_sym_task *task, uint32_t process
 	static const char kernel[] = "[kernel]";
 	struct task_module m = {.path = "", .process = process};
 
-	/* Nothing is known to be there; what a run-time compiler wrote may know. */
+	/* No mapping is known there; a JIT compiler's files may know the address. */
 	m.kind = process ? TASK_JIT : TASK_KERNEL;
 	m.path = process ? "" : kernel;
 	return task_module(task, &m, process ? 0 : sizeof kernel - 1);
 }
 
-/* Mappings of @process, from @first on, of epochs @from to @to: of several the newest. */
+/* Looks up mappings of @process, from @first on, of epochs @from to @to: the newest one wins. */
 static void task_ranges(const struct af_sym_task *task, struct af_ranges *ranges, uint32_t process,
                         uint32_t first, uint32_t from, uint32_t to)
 {
@@ -256,7 +256,7 @@ static void task_ranges(const struct af_sym_task *task, struct af_ranges *ranges
 	af_ranges_build(ranges);
 }
 
-/* Whether all mappings that the recorder saw at @address are the one that is the @k-th. */
+/* True if the @k-th mapping is the only one that the recorder ever saw at @address. */
 static bool task_is_only(const struct af_sym_task *task, uint32_t first, uint32_t k,
                          uint64_t address)
 {
@@ -389,7 +389,7 @@ void af_sym_task_place(struct af_sym_task *task)
 	task_collect(task);
 }
 
-/* Whether place @i says the same as the one before: then it needs no event of its own. */
+/* True if place @i has the same answer as the place before: then it needs no event of its own. */
 static bool task_repeats(const struct af_sym_task *task, size_t i)
 {
 	const struct task_address *p = &task->addresses[i], *before = p - 1;

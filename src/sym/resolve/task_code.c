@@ -34,7 +34,7 @@ struct task_code {
 	} at[]; /* for each wanted address */
 };
 
-/* One of the functions that PoCL makes of a kernel is in everything that it loads. */
+/* Every object that PoCL loads contains one of the functions that it makes of a kernel. */
 static bool task_has_kernel(const struct task_module *m)
 {
 	size_t len;
@@ -49,7 +49,7 @@ static bool task_has_kernel(const struct task_module *m)
 	return false;
 }
 
-/* The number of @f, from 1; @by_function has those that are known. */
+/* The number of @f, from 1; @by_function has the numbers given so far. */
 static uint32_t task_function_of(struct task_module *m, struct af_map *by_function, uint32_t i,
                                  const struct af_code_function *f)
 {
@@ -84,7 +84,7 @@ static void task_code_place(struct task_module *m, struct af_code *code)
 	af_map_free(&by_function);
 }
 
-/* The object is kept before anything refers to it; one that cannot be kept is no loss of names. */
+/* The object is stored before anything refers to it. If that fails, names are still there. */
 void af_sym_task_code(struct af_sym_task *task, struct task_module *m,
                       const struct af_sym_module *file)
 {
