@@ -63,7 +63,10 @@ static void insn_add(struct annotation *a, uint64_t offset)
 	};
 }
 
-/* All that the function has: where it is too large for that, only what was sampled is listed. */
+/*
+ * All instructions of the function. If it is too large for that, only those that were sampled are
+ * listed.
+ */
 static void insns_of_code(struct annotation *a)
 {
 	const struct af_code_function *cf;
@@ -169,8 +172,8 @@ static void insns_rank(struct annotation *a)
 /* lines */
 
 /*
- * PoCL compiles a program's text from a file with a name of its own, which is gone afterwards: the
- * trace has the text.
+ * PoCL compiles a program's text from a temporary file, which is gone afterwards: the trace has the
+ * text.
  */
 static void source_of_program(struct annotation *a, const char *file)
 {
@@ -213,7 +216,9 @@ static void line_count(struct annotation *a, uint32_t line, uint32_t insn)
 	l->with_inlined += a->insns[insn].samples;
 }
 
-/* The instruction's own line; the lines at which calls were inlined get it besides. */
+/*
+ * The instruction's own line gets its samples, and so do the lines at which its calls were inlined.
+ */
 static void insn_lines(struct annotation *a, uint32_t i)
 {
 	struct af_code_frame frames[AF_CODE_FRAMES];

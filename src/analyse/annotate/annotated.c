@@ -37,7 +37,10 @@ struct gathering {
 	struct annotated_code *codes;
 };
 
-/* The text that the job's kernel was compiled of, as an object's name, "" when there is none. */
+/*
+ * The text that the launch group's kernel was compiled of, as an object's name, "" when there is
+ * none.
+ */
 static const char *program_source(const struct gathering *g,
                                   const struct af_launch_group *launch_group)
 {
@@ -125,7 +128,7 @@ struct match_row {
 	MATCH_COLUMNS(AF_ROW_CELL)
 };
 
-/* Those that the name may mean, where it is not one. */
+/* Lists the functions that the name may mean, if it means several. */
 static void matches_table(struct af_tables *f, const struct af_sampled *s, const uint32_t *found,
                           uint32_t nr)
 {
@@ -143,7 +146,7 @@ static void matches_table(struct af_tables *f, const struct af_sampled *s, const
 	}
 }
 
-/* Are those at @found called the same? Kernels are compiled more than once. */
+/* True if the functions at @found have the same name. A kernel may be compiled more than once. */
 static bool same_name(const struct af_sampled *s, const uint32_t *found, uint32_t nr)
 {
 	for (uint32_t i = 1; i < nr; i++)

@@ -160,7 +160,7 @@ static bool name_is(const char *full, const char *name)
 	return full[len] == '(' || full[len] == '<';
 }
 
-/* How well @f is meant by @name: 2 is it, 1 has it within, 0 not at all. */
+/* How well @name describes @f: 2 it is the name, 1 it is a part of it, 0 it is not. */
 static int match_grade(const struct af_sampled_function *f, const char *name)
 {
 	const char *space = strchr(f->shown, ' ');

@@ -71,7 +71,10 @@ static void tally_free(struct tally *t)
 	free(t->order);
 }
 
-/* Which of @own it waits for most: a reason that is no stall only for want. 0: none. */
+/*
+ * The reason with most samples of @own, 0 for none. One that is no stall counts only if there is no
+ * other.
+ */
 static uint32_t top_reason(const struct af_sampled *s, const struct tally *own)
 {
 	for (uint32_t i = 0; i < own->nr; i++) {

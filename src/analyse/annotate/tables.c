@@ -91,7 +91,7 @@ static void kernel_notes(struct annotation *a)
 
 /* lines */
 
-/* Behind the @nr columns of @fixed one for each reason; how many these are together. */
+/* Adds a column for each reason behind the @nr columns of @fixed; returns the number of all. */
 static uint32_t reason_columns(const struct annotation *a, struct af_column *columns,
                                const struct af_column *fixed, uint32_t nr)
 {
@@ -181,7 +181,10 @@ static uint32_t insn_index(const struct annotation *a, uint32_t offset)
 	return low < a->nr_insns && a->insns[low].offset == offset ? low : UINT32_MAX;
 }
 
-/* Which are shown: of so many as fit the heaviest with what they wait for, and their neighbours. */
+/*
+ * Chooses which instructions are shown: as many as fit of the heaviest, those that they wait for,
+ * and their neighbours.
+ */
 static uint32_t insns_keep(struct annotation *a)
 {
 	uint32_t nr = 0, left_out = 0, most = a->with->most;

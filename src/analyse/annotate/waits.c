@@ -26,7 +26,7 @@ static const struct af_stall *insn_awaits(const struct annotation *a,
 	return most;
 }
 
-/* Does @name get its result from beyond the processor? */
+/* Does @name get its result from outside of the multiprocessor? */
 static bool is_far(const char *name)
 {
 	static const char *const near[] = {"LDS", "LDSM", "LDC", "LDCU", "LDTM", "ATOMS", NULL};

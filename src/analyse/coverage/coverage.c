@@ -29,8 +29,8 @@ static double split_variance(const struct af_covered *cpu)
 }
 
 /*
- * Kernel time that a sampler which sees user mode alone tells as the program's: a sample stands for
- * what the kernel spends on handing it to its thread, too, as that is over when the next one comes.
+ * Kernel time that a sampler of user mode counts as the program's: a sample stands for the time
+ * since the one before, which includes the kernel's time for handing that one to its thread.
  */
 static uint64_t handling_ns(const struct af_coverage *c, const struct af_covered *cpu)
 {

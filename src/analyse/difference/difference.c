@@ -27,8 +27,8 @@ struct side {
 };
 
 /*
- * The sum w of n samples of weight w/n each has the variance w²/n. For events of all lengths, whose
- * number is chance, the variance is the sum of the squares.
+ * The sum w of n equal samples has the variance w²/n. For events of all lengths, in a number that
+ * varies by chance, the variance is the sum of the squares.
  */
 static double side_variance(const struct side *s, uint32_t node)
 {
@@ -89,8 +89,9 @@ static void side_add(struct af_difference *d, struct side *s, uint32_t column, u
 }
 
 /*
- * The unit of variances as whole numbers. Of samples they then are about the weights themselves; of
- * events, of which one may be a million times as long as another, the least is some units, too.
+ * The unit in which variances are whole numbers. For samples, a variance in it is about as large as
+ * the weight; for events, one of which may be a million times as long as another, the smallest
+ * still is some units.
  */
 static double side_quantum(const struct side *s, const uint64_t *weights)
 {
@@ -163,7 +164,10 @@ void af_difference_open(struct af_difference *d, const struct af_difference_side
 
 	*d = (struct af_difference){0};
 	af_tree_open(&d->tree, columns, AF_DIFFERENCE_COLUMNS);
-	/* After first: what is one in both has its name. */
+	/*
+	 * Called after the first side is known: a function on both sides gets the name that it has
+	 * there.
+	 */
 	side_add(d, &sides[1], AF_DIFFERENCE_AFTER,
 	         difference_names(&d->tree, after->tree, NULL, strip));
 	side_add(d, &sides[0], AF_DIFFERENCE_BEFORE,
@@ -265,7 +269,7 @@ void af_difference_only(struct af_difference *d, enum af_change_kind kind)
 	af_tree_finish(&d->tree);
 }
 
-/* Each value is what the sum up to it grows by, rounded: so the sum is right at its end. */
+/* Each value is the growth of the rounded running sum, so the total is exact. */
 void af_difference_apply(struct af_difference *d)
 {
 	double scale = d->look.scales[d->look.normalize];

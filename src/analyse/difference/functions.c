@@ -5,7 +5,10 @@
 #include "analyse/difference/private.h"
 #include "analyse/functions/blocked.h"
 
-/* Every path of waits ends in the scheduler, and the own is that of who waited. */
+/*
+ * Every stack of a wait ends in the scheduler, so a wait counts as the function's own that called
+ * the scheduler.
+ */
 static uint32_t owner_of(const struct af_tree *t, uint32_t node)
 {
 	uint32_t user = af_blocked_user(t, node);

@@ -1,8 +1,8 @@
 /*
- * Which functions of two runs are one: those of a name, kind and module. What a program or a
- * library is called may be another word in the other run (app-v2, or a trace that does not say):
- * where a module is on one side only, its function is that of the same name in a module that is on
- * the other side only, if there is one such.
+ * Which functions of two runs are the same: those with the same name, kind and module. A program or
+ * library may have another name in the other run (app-v2, or a trace without the name). So if a
+ * module is on one side only, its function is the one of the same name in the module that is on the
+ * other side only, if there is exactly one.
  */
 #include <ctype.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static void name_strip(struct af_buf *b, const char *s, size_t len)
 	}
 }
 
-/* The names of @t as they count; the caller frees @b. */
+/* The names of @t as they are compared; the caller frees @b. */
 static const char *name_text(struct af_buf *b, const struct af_tree *t, uint32_t name, bool strip,
                              size_t *len)
 {
@@ -135,7 +135,7 @@ static void pairing_close(struct pairing *p)
 	af_tree_close(&p->all);
 }
 
-/* The module of a name of the first side, as the second one calls it. */
+/* The module that the second side has in place of a name's module of the first side. */
 static const char *pairing_module(struct pairing *p, uint32_t name)
 {
 	uint32_t as = p->as[0][name];

@@ -12,7 +12,9 @@ static enum af_cell_unit unit_of(const struct af_difference *d)
 	return af_tree_unit(&d->tree, AF_DIFFERENCE_AFTER);
 }
 
-/* Counts with fractions are shown without; only the factor that they are kept in goes. */
+/*
+ * Counts with fractions are shown as whole numbers: the factor in which they are kept is taken out.
+ */
 static uint64_t shown_value(const struct af_difference *d, double value)
 {
 	uint64_t scale = d->tree.weights[AF_DIFFERENCE_AFTER].scale;
@@ -105,7 +107,7 @@ static void function_row(const struct af_difference *d, struct af_tables *f, str
 	c->total.text = af_change_name(whole);
 	c->kind.text = af_frame_name(fn->frame);
 	c->id.text = id;
-	/* By its own, unless it has none that changed. */
+	/* Ordered by the change of their own weight, unless no function has one. */
 	row_tone(t, c, tone_of(by_self && own->size ? own : whole));
 }
 

@@ -12,7 +12,7 @@
 
 enum { GROUPS_MOST = 3, KINDS_NAMED = 6 };
 
-/* Rows of one name and one cause, those that are short of samples themselves apart. */
+/* Rows of one name and one cause. Rows that are short of samples themselves are separate. */
 struct group {
 	const struct af_coverage_row *const *rows; /* nr of them, in groups.sorted */
 	struct af_coverage_row sum; /* what they have together; the rest of the first */
@@ -111,7 +111,7 @@ static const char *group_name(struct findings *s, const struct group *g)
 	                      g->sum.tid ? "threads" : "processes");
 }
 
-/* Each used less than it takes to be sampled once or twice. */
+/* Each of these processes used less CPU time than one or two samples stand for. */
 static bool are_short(const struct findings *s, const struct group *g)
 {
 	return !g->sum.cause && !g->sum.tid && g->nr > 1 &&
@@ -171,7 +171,7 @@ static void find_group_over(struct findings *s, const struct group *g)
 	findings_add(s, &x);
 }
 
-/* Threads of processes that are short themselves are no news. */
+/* A thread whose process is reported already is not reported again. */
 static uint32_t threads_alone(const struct af_coverage *c, struct af_coverage_row *to)
 {
 	uint32_t nr = 0;
@@ -221,8 +221,10 @@ void findings_coverage(struct findings *s)
 	free(alone);
 }
 
-/* Are shares of what was sampled far from shares of what was used? Where samples see no kernel,
- * both are of user mode. */
+/*
+ * Do shares of sampled time differ much from shares of used time? If samples do not see the kernel,
+ * both are of user mode.
+ */
 static bool shares_are_wrong(const struct af_coverage *c, const struct af_coverage_row *r)
 {
 	const struct af_covered *cpu = &r->cpu;
@@ -267,8 +269,10 @@ static bool *nodes_with(const struct af_tree *t, const struct finding *x)
 	return with;
 }
 
-/* Is half of what was sampled of the function of processes whose shares are wrong? Processes of
- * one name share a frame of the tree: whose the time is, its parts tell. */
+/*
+ * True if half of the function's sampled time is in processes whose shares are wrong. Processes of
+ * one name share a frame of the tree, whose parts tell the processes apart.
+ */
 static bool function_is_wrong(const struct findings *s, const struct finding *x, const bool *wrong)
 {
 	const struct af_results *r = s->r;
@@ -300,7 +304,7 @@ static const char *withheld_add(struct findings *s, const char *reported, const 
 	                      x->function ? findings_short(s, x->function) : "");
 }
 
-/* Those from @from on that keep their place; the others are listed by name. */
+/* The findings from @from on that stay; the others are listed by name. */
 static const char *withhold(struct findings *s, uint32_t from, bool all, uint32_t *nr)
 {
 	const char *reported = "";
@@ -337,7 +341,7 @@ static struct finding *first_of(struct findings *s, const char *kind)
 	return best;
 }
 
-/* It is the first finding that says which ones are not there. */
+/* The first finding about missing data names those that are left out. */
 static void withheld_say(struct findings *s, const char *kind, const char *reported, uint32_t nr)
 {
 	struct finding *x = nr ? first_of(s, kind) : NULL;

@@ -25,7 +25,9 @@ static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
 	return part && (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
 }
 
-/* A finding of CPU time in stacks with what matches @pattern, which is a pattern of the page too.
+/*
+ * Add a finding about CPU time in stacks that match @pattern, which the page's search understands
+ * too.
  */
 static void find_stacks(const struct cpu *c, struct finding *x, const char *pattern)
 {
@@ -97,7 +99,7 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	x.hash = findings_link(s, "#tab=sandwich&view=cpu&w=time", "fn", name.words);
 	if (is_found(s, x.kind, x.hash))
 		return;
-	/* All waiting for the device is one finding. */
+	/* All waits for devices are one finding, made elsewhere. */
 	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
 		return;
 	if (total > self)
@@ -111,7 +113,7 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	findings_add(s, &x);
 }
 
-/* On a CPU, and nothing is done but to wait for a device. */
+/* Threads that are on a CPU only to wait for a device. */
 static void find_spinning(const struct cpu *c)
 {
 	struct findings *s = c->s;
@@ -147,7 +149,7 @@ static void find_functions(const struct cpu *c)
 	}
 }
 
-/* Where no function by itself says it: below which one it all happens. */
+/* If no single function takes much: the function below which most of the time was spent. */
 static void find_below(const struct cpu *c)
 {
 	struct findings *s = c->s;
@@ -175,7 +177,7 @@ static void find_below(const struct cpu *c)
 	findings_add(s, &x);
 }
 
-/* "; 1.4 s of it in page faults": the entries to the system are functions of its own. */
+/* "; 1.4 s of it below asm_exc_page_fault": the functions at which the kernel is entered. */
 static const char *entry_text(const struct cpu *c, struct findings_name *name)
 {
 	static const char *const entries[] = {"__x64_sys_",     "__arm64_sys_",       "__ia32_sys_",
@@ -305,7 +307,7 @@ static void find_python(const struct cpu *c)
 	find_interpreter(c);
 }
 
-/* Functions with much of what samples count, which is no time. */
+/* Functions with a large share of a count that is not time. */
 static void find_counted(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];

@@ -5,7 +5,7 @@
 #include "analyse/findings/private.h"
 #include "trace/layout.h"
 
-/* Why the gap of row @row was, as far as the table tells. */
+/* The reason for the gap in row @row, as far as the table gives one. */
 static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)
 {
 	const char *why = findings_text(CELL(af_gap_row, gaps, row, why)),
@@ -17,7 +17,7 @@ static const char *gap_why(struct findings *s, const struct af_table *gaps, uint
 	                      why, where);
 }
 
-/* The page's time goes with it: a little more than the gap is seen, and all views are of it. */
+/* The link also selects the gap's time, with a little around it, in all views of the page. */
 static const char *gap_hash(struct findings *s, uint64_t at, uint64_t ns)
 {
 	unsigned long long from = at, to = at + ns, more = ns / 10;
@@ -112,7 +112,9 @@ static bool is_one_model(const char *a, const char *b)
 	return len == model_length(b) && !memcmp(a, b, len);
 }
 
-/* Devices of one name, each by itself: where processes share one, rows are not devices. */
+/*
+ * Compares devices of one name, each by itself. If processes share a device, rows are not devices.
+ */
 static void find_uneven(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "devices");

@@ -90,7 +90,9 @@ static void findings_rows(struct findings *s)
 		qsort(s->all, s->nr, sizeof *s->all, findings_order);
 	for (uint32_t i = 0; i < s->nr; i++)
 		finding_row(s, t, &s->all[i]);
-	/* They overlap: a gap of a device and the function that ran in it are the same time. */
+	/*
+	 * Findings overlap: a gap of a device and a function that ran meanwhile are the same time.
+	 */
 	t->left_column = UINT32_MAX;
 	if (!s->nr)
 		t->note = "nothing stands out above 1 %";

@@ -115,7 +115,10 @@ static const char *launches_text(struct findings *s)
 	                      af_tables_ns(s->f, kernels_ns / nr_kernels));
 }
 
-/* How often kernels come, beside how long they run; of the only device, as kernels are of all. */
+/*
+ * How often kernels come, beside how long they run. Only for a single device, since kernels are
+ * counted for all devices together.
+ */
 static const char *pace_text(const struct idled *d)
 {
 	const struct af_table *kernels = findings_table(d->s, "kernels");
@@ -129,7 +132,10 @@ static const char *pace_text(const struct idled *d)
 	                      af_tables_ns(d->s->f, ns / nr));
 }
 
-/* Calls and kernels are counted for all devices together: of several they say nothing of one. */
+/*
+ * Calls and kernels are counted for all devices together, so with several devices they describe
+ * none.
+ */
 static const char *extra_text(const struct idled *d, int extra)
 {
 	switch (d->alone ? extra : IDLE_NONE) {
@@ -157,7 +163,7 @@ static const char *below_text(struct findings *s, const struct findings_where *w
 	                    : "";
 }
 
-/* The part of @t that comes after the device had to be waited for. */
+/* The part of @t after a wait for the device had ended. */
 static const char *drained_text(struct findings *s, const struct af_tree *device,
                                 enum idle_reason why, uint64_t ns)
 {
@@ -270,7 +276,7 @@ static void idle_between(const struct idled *d)
 	af_tree_close(&t);
 }
 
-/* "; 3.2 s of it on a CPU": the reason that has most of it. */
+/* "; 3.2 s of it on a CPU": the heaviest reason. */
 static const char *most_text(struct findings *s, const struct af_tree *t)
 {
 	const struct reason *best = NULL;
@@ -315,7 +321,8 @@ static uint64_t row_edge(const struct af_table *t, uint32_t row, bool after)
 }
 
 /*
- * The row of the least time before (or after) work: what devices have in common is reported once.
+ * The row with the least time before (or after) work: the part that all devices share is reported
+ * once.
  */
 static uint32_t least_row(const struct af_table *t, const uint32_t *reported, bool after)
 {

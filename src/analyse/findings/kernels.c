@@ -64,7 +64,7 @@ static const char *stalls_text(struct findings *s, const char *kernel, const cha
 	const char *reason = row->top_reason.text, *place = row->hottest.text, *at = "", *why = "";
 	uint64_t hottest = row->hottest_share.value;
 
-	/* One instruction of many that are alike says nothing. */
+	/* If many instructions are alike, the heaviest of them says nothing. */
 	if (*place && hottest >= HOTTEST_SHARE)
 		at = af_tables_text(s->f, "; its hottest instruction, at %s, has %s", place,
 		                    findings_share(s, hottest, 10000));

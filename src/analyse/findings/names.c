@@ -200,7 +200,7 @@ static uint32_t process_of(const struct af_tree *t, uint32_t node)
 	return node;
 }
 
-/* The process with most of what @mine weighs by node of it; 0 for none. */
+/* The process with most of the weight in @mine, which is by node; 0 for none. */
 static uint32_t heaviest_process(const struct af_tree *t, const uint64_t *mine)
 {
 	uint32_t best = 0;
@@ -231,7 +231,7 @@ static const char *runtime_helps(const struct af_tree *t, uint32_t process)
 	return "a perf map or jitdump of the runtime that made it (docs/symbols.md)";
 }
 
-/* Self time of code made at run time that nothing names. */
+/* Self time of code made at run time that has no name. */
 static void find_jit(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
@@ -280,7 +280,7 @@ static void find_marked(struct findings *s, const char *kind, const char *patter
 	findings_recorded(s, &x, pattern);
 }
 
-/* Stacks of processes that nothing of ours is in, where the kernel followed frame pointers. */
+/* Stacks of processes without libaflame, which the kernel walked by frame pointers. */
 static void find_frame_pointers(struct findings *s)
 {
 	find_marked(s, "frame-pointers", FRAME_POINTERS,

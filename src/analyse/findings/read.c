@@ -133,7 +133,7 @@ const char *findings_link(struct findings *s, const char *head, const char *key,
 	return text;
 }
 
-/* @name with what a pattern would take for more than a letter made a letter. */
+/* @name with a backslash before each character that a pattern would interpret. */
 static void add_letters(struct af_buf *b, const char *name, const char *special)
 {
 	for (const char *c = name; *c; c++) {
@@ -155,7 +155,7 @@ const char *findings_exactly(struct findings *s, const char *name)
 	return text;
 }
 
-/* A quote would end the shell's: any letter is good enough there. */
+/* A quote would end the shell's word, so the pattern has a dot in its place. */
 const char *findings_pattern(struct findings *s, const char *name)
 {
 	struct af_buf b = {0};

@@ -90,7 +90,7 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	findings_add(s, &x);
 }
 
-/* Nothing tells what the busiest thread did while it was not on a CPU. */
+/* Nothing recorded what the busiest thread did while it was off the CPUs. */
 static void find_not_recorded(struct findings *s, const struct af_table *t, uint32_t row)
 {
 	uint64_t on_ns = findings_value(CELL(af_thread_row, t, row, sampled_ns)),

@@ -157,7 +157,7 @@ static uint32_t heaviest_child(const struct af_tree *t, uint32_t node)
 	return best;
 }
 
-/* Frames of importing and of the module itself say no more than that a program runs. */
+/* Frames of importing and of a module's top level only say that a program runs. */
 static bool tells_python(const char *text, size_t len)
 {
 	return !begins(text, len, "<") && !memmem(text, len, "(<frozen ", 9);

@@ -14,9 +14,9 @@
 #include "analyse/world/waits.h"
 
 /*
- * State of a thread at a place: 0 is on the CPU, FLAME_DEVICE is on the CPU for a device,
- * FLAME_STATE plus a state is off it. FLAME_SUMMED is weight that another profiler added up,
- * possibly of a device.
+ * The state of a thread: 0 on the CPU; FLAME_DEVICE on the CPU, in code of a device that is the
+ * host; FLAME_STATE plus a state of a wait: off the CPU. FLAME_SUMMED marks weight that another
+ * profiler added up, possibly of a device.
  */
 #define FLAME_STATE (1u << 31)
 #define FLAME_SUMMED (FLAME_STATE - 2)
@@ -116,7 +116,7 @@ static void flame_wait(struct flame *f, const struct af_wait *wait, uint32_t sta
 	sum->square += (double)ns * (double)ns;
 }
 
-/* A wait has two parts, blocked and queued; each ends in a frame of its own. */
+/* A wait has two parts, blocked and queued for a CPU; each ends in a frame of its own. */
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct flame *f = self;
@@ -142,13 +142,16 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 		flame_seen_matched(&f->seen, work);
 }
 
-/* Where work is in the tree too, its time is there: the thread's is the same once more. */
+/*
+ * If the tree has the device's work too, its time is in it already: the time of the host's thread
+ * is the same time.
+ */
 static bool flame_elsewhere(const struct flame_sum *s, uint32_t weight, bool with_work)
 {
 	return with_work && s->what == FLAME_DEVICE && weight == AF_WEIGHT_TIME;
 }
 
-/* Which views a sum is in, besides the one of all. */
+/* The views that a sum belongs to, besides the one of everything. */
 static int flame_view(const struct flame *f, const struct af_world *w, const struct flame_sum *s)
 {
 	bool device =
@@ -190,7 +193,7 @@ static void flame_part(struct af_results *out, const struct af_stack_location *a
 	    (struct af_cpu_part){.node = node, .process = at->process, .ns = ns};
 }
 
-/* Which weights @s has something of, as bits. */
+/* The weights of @s that are not 0, as bits. */
 static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 {
 	uint32_t has = 0;
@@ -201,7 +204,7 @@ static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 	return has;
 }
 
-/* The trees to make: with one view all there is, the one of both is that again. */
+/* The trees to make. If only one view has anything, the view of everything would equal it. */
 static uint32_t flame_trees(const struct flame *f, const struct af_world *w, struct af_results *out)
 {
 	const uint32_t both = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU, all = 1 << AF_VIEW_ALL;
@@ -218,7 +221,7 @@ static uint32_t flame_trees(const struct flame *f, const struct af_world *w, str
 	return alone && (query & both) == both ? query & ~all : query;
 }
 
-/* A sum, in an order in which stacks begin like the one before. */
+/* Orders sums so that each stack begins like the one before it. */
 struct flame_order {
 	uint64_t key[AF_FRAMES_KEY];
 	uint32_t sum;
@@ -273,9 +276,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;
-	/*
-	 * Samples of devices and of CPUs are no two of a kind: in one tree they would not add up.
-	 */
+	/* Samples of devices and of CPUs are different things: one tree cannot add them up. */
 	bool cpu_samples = out->has[AF_VIEW_CPU] & 1 << AF_WEIGHT_SAMPLES;
 
 	for (uint32_t v = 0; v <= AF_VIEW_ALL; v++) {

@@ -57,7 +57,7 @@ static void name_line(struct flame_insn *d, const struct af_code_frame *f, const
 	name_add(d, text, AF_FRAME_GPU, &location);
 }
 
-/* Lines from the outermost in, then the instruction. */
+/* Adds the frames of lines from the outermost in, then the instruction. */
 static void name_place(struct flame_insn *d, const struct af_attributed *f)
 {
 	const struct af_world *w = d->world;
@@ -134,7 +134,10 @@ void flame_insn_close(struct flame_insn *d)
 	free(d->stalls);
 }
 
-/* A graph that was timed as a whole has no frame of a kernel yet, nor has what has no work. */
+/*
+ * A graph that was timed as a whole has no frame of a kernel yet; neither has a kernel without
+ * work.
+ */
 static uint32_t draw_kernel(const struct flame_insn *d, const struct af_launch_group *launch_group,
                             uint32_t node, const struct af_attributed *f)
 {
@@ -169,7 +172,7 @@ static void draw_found(struct flame_insn *d, const struct af_launch_group *launc
 	}
 }
 
-/* The job @is, NULL when it has no samples. */
+/* The launch group @is, NULL when it has no samples. */
 static const struct af_launch_group *insn_launch_group(const struct flame_insn *d,
                                                        const struct af_launch_group_key *is)
 {

@@ -19,7 +19,7 @@ struct flame_insn {
 	enum af_depth depth;
 	bool samples; /* are a weight here */
 
-	/* private: frames of a place are the same in all jobs, as names of the tree */
+	/* private: frames of a place are the same in all launch groups, as names of the tree */
 	struct af_keys by_place; /* → index of names: how many, then they */
 	uint32_t *names, *stalls;
 	uint32_t nr_names, cap_names;
@@ -34,12 +34,12 @@ struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
 /* Free what @d holds; the tree stays. */
 void flame_insn_close(struct flame_insn *d);
 
-/* Are samples a weight here, and does the job @is have any? */
+/* Are samples a weight here, and does the launch group @is have any? */
 bool flame_insn_has(const struct flame_insn *d, const struct af_launch_group_key *is);
 
 /*
- * Draw the samples of the job @is, whose time is @time_ns, below the frame @node of a kernel. Adds
- * all of the time.
+ * Draw the samples of the launch group @is, whose time is @time_ns, below the frame @node of a
+ * kernel. Adds all of the time.
  */
 void flame_insn_draw(struct flame_insn *d, const struct af_launch_group_key *is, uint32_t node,
                      uint64_t time_ns);

@@ -34,7 +34,7 @@ static struct flame_seen_sum *sum_of(struct flame_seen *f, uint32_t process, uin
 
 void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct af_call *call)
 {
-	/* One with a number is a launch like any other: launches.h. */
+	/* A call with a correlation id is a launch like any other: launches.h joins it. */
 	if (call->correlation || !call->function || !is_work(w->functions[call->function].category))
 		return;
 	sum_of(f, call->process, call->path, call->function)->count++;

@@ -28,7 +28,7 @@ struct flame_launch_group {
 
 static uint32_t site_of(struct flame_work *f, const struct af_work *work)
 {
-	/* A path is of one process; where there is none the process is in its place. */
+	/* A path belongs to one process. Work without a path is told apart by its process. */
 	uint64_t who = work->path ? work->path : 1u << 31 | work->process;
 	bool fresh;
 
@@ -214,7 +214,7 @@ static uint32_t node_depth(const struct af_tree *t, uint32_t node)
 	return depth;
 }
 
-/* The frame that two stacks have both, from the root on; 0 for none. */
+/* The last frame that two stacks share, from the root on; 0 for none. */
 static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
 {
 	uint32_t depth_a = node_depth(t, a), depth_b = node_depth(t, b);
@@ -230,7 +230,7 @@ static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
 	return a;
 }
 
-/* The frames of @from's stacks below @above and down to @node, under @to of @t. */
+/* Copies the frames of @from's stacks between @above and @node to below @under in @t. */
 static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tree *from,
                              uint32_t above, uint32_t node)
 {
@@ -241,8 +241,8 @@ static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tre
 }
 
 /*
- * The stack that captured a node, beneath the stack that launched its graph. The part that both
- * begin with, main() and the loop around it, is there already.
+ * Puts the stack that captured a node below the stack that launched its graph, without what both
+ * begin with, main() and the loop around it.
  */
 static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                              uint32_t node, uint32_t launch, uint32_t capture)
@@ -253,7 +253,7 @@ static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const s
 	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
 }
 
-/* The forward operation comes first: there users find their own code. */
+/* The stack of the forward operation comes first: users find their own code there. */
 static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32_t node,
                              uint32_t doing)
 {
@@ -355,7 +355,7 @@ static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, s
 	}
 }
 
-/* Which weights of @launch_group there are in this tree: samples only where they were taken. */
+/* The weights of @launch_group that this tree has: samples only if instructions were sampled. */
 static uint32_t launch_group_shows(const struct flame_insn *insn,
                                    const struct flame_launch_group *launch_group,
                                    const struct af_launch_group_key *key)

@@ -70,7 +70,7 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
 		return af_tree_child(t, parent,
 		                     af_tree_name_at(t, kernel, len, AF_FRAME_GPU, &location));
 	if (!strcmp(af_strtab_get(&w->strings, s->module), "[imported]")) {
-		/* Imported names have their kind in their looks, as folded text does. */
+		/* The kind of an imported frame is part of its name, as in folded text. */
 		len = strlen(name);
 		enum af_frame kind = af_frame_by_looks(name, &len);
 		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &location));
@@ -83,8 +83,8 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
 }
 
 /*
- * A mark for frames in the middle that the recorder left out. Stacks of nearly one depth are to be
- * one in the picture, so of the number the first two digits count.
+ * A mark for frames that the recorder left out of the middle. Its number keeps only two digits, so
+ * that stacks of nearly the same depth share a frame.
  */
 static uint32_t frame_left_out(struct af_tree *t, uint32_t parent, uint64_t entry, const char *of)
 {
@@ -312,7 +312,9 @@ enum frame_cuda {
 	FRAME_CUDA_RUNTIME, /* a function of the runtime's interface */
 };
 
-/* The runtime is a library, or linked into the program: then its own functions have such names. */
+/*
+ * The runtime is a library, or linked into the program; then it is the functions with such names.
+ */
 static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stack *stack,
                                   uint32_t i)
 {
@@ -355,7 +357,10 @@ uint32_t af_frames_call(struct af_tree *t, const struct af_world *w, uint32_t no
 
 enum { FRAMES_TELLING = 16 }; /* that many at most it takes to tell profilers */
 
-/* How many frames at the leaf of @stack are not shown: what tells profilers of an operation. */
+/*
+ * The number of frames at the leaf of @stack that are not shown: PyTorch's functions that report an
+ * operation to profilers.
+ */
 static uint32_t frames_below_operation(const struct af_world *w, const struct af_stack *stack)
 {
 	uint32_t first = 0;
@@ -404,7 +409,9 @@ static uint32_t frames_kernel(struct af_tree *t, const struct af_world *w, uint3
 uint32_t af_frames_process(struct af_tree *t, const struct af_world *w, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
-	/* In the recorder's streams the kernel acts for no process: an interrupt woke somebody. */
+	/*
+	 * In the recorder's own streams the kernel acts for no process: an interrupt woke somebody.
+	 */
 	const char *name = !process ? "[interrupt]" : p && *p->name ? p->name : "[unknown process]";
 
 	const struct af_location location = af_location_process(w, process);

@@ -348,7 +348,7 @@ void af_attribution_host_sample(struct af_attribution *a, const struct af_world 
 	attribution_now(a, w, s->time_ns);
 }
 
-/* To each job its own, and of its time to each its share. */
+/* To each launch group its own, and of its time to each its share. */
 static void found_deal(struct af_attribution *a)
 {
 	for (uint32_t i = 0; i < a->nr_found; i++) {

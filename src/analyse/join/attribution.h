@@ -23,8 +23,8 @@
  * stay whole, so the samples of adjacent ranges add up to all, instruction by instruction. Windows
  * that no event defines are in no range.
  *
- * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all jobs add
- * up to all samples of the trace, and so do the parts of each instruction.
+ * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all launch
+ * groups add up to all samples of the trace, and so do the parts of each instruction.
  */
 #ifndef AF_ANALYSE_JOIN_ATTRIBUTION_H
 #define AF_ANALYSE_JOIN_ATTRIBUTION_H
@@ -55,7 +55,9 @@ enum {
 	AF_ATTRIBUTION_WORKS = 1 << 21,
 };
 
-/* Works are one job when all of this is equal. Indexes of the world, but for the device. */
+/*
+ * Works are one launch group when all of this is equal. Indexes of the world, but for the device.
+ */
 struct af_launch_group_key {
 	uint32_t process, device;
 	uint32_t path, function, doing; /* of the call: see struct af_work */
@@ -65,8 +67,10 @@ struct af_launch_group_key {
 
 struct af_launch_group {
 	struct af_launch_group_key is;
-	/* False for one job of each device, whose samples are those that belong to no work; there
-	 * is only its process and device then, and 0 for the device where that is not known. */
+	/*
+	 * False for one launch group of each device, which has the samples that belong to no work.
+	 * Of its key only process and device are set; 0 for the device where that is not known.
+	 */
 	bool recorded;
 	uint32_t name;           /* of the kernel, as in the object: string of the world */
 	uint64_t count, time_ns; /* of its works, since samples began */
@@ -76,16 +80,16 @@ struct af_launch_group {
 	uint64_t parts;
 };
 
-/* Samples of one instruction with one reason, in the works of one job. */
+/* Samples of one instruction with one reason, in the works of one launch group. */
 struct af_attributed {
 	uint32_t launch_group;
 	uint32_t code;   /* of w->codes, 0 not known */
 	uint32_t stall;  /* of w->stalls, never one of NOT_ISSUED that has a namesake; 0 none */
 	uint64_t offset; /* bytes from the code's first; of a code without name, an address */
 	uint64_t parts, exact_parts; /* all of them; the part that was not apportioned */
-	uint64_t samples;       /* the same rounded to whole samples, which add up over all jobs */
+	uint64_t samples;       /* the same as whole samples, which add up over all launch groups */
 	uint64_t latency_parts; /* part of these in which nothing was issued meanwhile */
-	uint64_t time_ns;       /* its share of the job's device time, by samples */
+	uint64_t time_ns;       /* its share of the launch group's device time, by samples */
 };
 
 /* The sample counts of a device, and how they were joined; in whole samples. */
@@ -127,7 +131,7 @@ struct af_attribution {
 
 	/* Read after af_attribution_end. */
 	struct af_launch_group *launch_groups;
-	struct af_attributed *found; /* by job, code, offset, stall */
+	struct af_attributed *found; /* by launch group, code, offset, stall */
 	struct af_sampled_device *devices;
 	uint32_t nr_launch_groups, nr_found, nr_devices;
 	/* Works whose times cannot be converted: their samples are unattributed */
@@ -168,7 +172,7 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w);
 /* A zeroed struct is empty. */
 void af_attribution_free(struct af_attribution *a);
 
-/* The index of the job, -1 when it had no work since samples began. */
+/* The index of the launch group, -1 when it had no work since samples began. */
 int64_t af_attribution_group(const struct af_attribution *a, const struct af_launch_group_key *is);
 
 /*

@@ -24,7 +24,7 @@ struct attribution_span attribution_span_of(const struct af_time_range *in, uint
 	return span;
 }
 
-/* Sums of hostile times stay as large as they are. */
+/* Sums of hostile times stop at the largest number. */
 static uint64_t sum(uint64_t a, uint64_t b)
 {
 	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
@@ -104,7 +104,7 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 	return c;
 }
 
-/* Shares of the jobs of kernel @k, that ran in the window or, where @near, beside it. */
+/* Shares of the launch groups of kernel @k, that ran in the window or, where @near, beside it. */
 static void share_kernel(struct attribution_private *p, const struct attribution_kernel *k,
                          bool near)
 {
@@ -117,7 +117,7 @@ static void share_kernel(struct attribution_private *p, const struct attribution
 	}
 }
 
-/* A function that kernels call: shares of those that may. */
+/* A function that kernels call: shares of the kernels that may have called it. */
 static void share_callers(struct af_attribution *a, const struct af_world *w, uint32_t code)
 {
 	struct attribution_private *p = a->private_;

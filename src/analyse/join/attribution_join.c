@@ -63,7 +63,7 @@ static uint64_t later(uint64_t time_ns, uint64_t ns)
 	return time_ns > UINT64_MAX - ns ? UINT64_MAX : time_ns + ns;
 }
 
-/* Pieces that begin before @end_ns become active; those that ended before @start_ns are no more. */
+/* Pieces that begin before @end_ns become active; those that ended before @start_ns are dropped. */
 static void activate(struct attribution_private *p, const struct attribution_place *place,
                      uint32_t *next, uint64_t start_ns, uint64_t end_ns)
 {
@@ -79,7 +79,7 @@ static void activate(struct attribution_private *p, const struct attribution_pla
 	p->nr_active = kept;
 }
 
-/* Works of no length are as good as one another: a nanosecond where they began. */
+/* Work of no length counts as a nanosecond at its beginning, each alike. */
 static struct attribution_span piece_span(const struct af_time_range *in,
                                           const struct attribution_piece *is)
 {
@@ -126,8 +126,9 @@ static void share_call(struct af_attribution *a, const struct af_time_range *in,
 }
 
 /*
- * The jobs of the call numbered @correlation, of a kernel named as the code of the samples: among
- * what ran in the window, else among all, as a kernel may run long after its window was.
+ * The launch groups of the call numbered @correlation, of a kernel named as the code of the
+ * samples: among what ran in the window, else among all, as a kernel may run long after its window
+ * was.
  */
 static struct attribution_choice *choose_call(struct af_attribution *a, const struct af_world *w,
                                               const struct attribution_place *place, uint32_t code,
@@ -203,7 +204,7 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 /* A sample of a moment that is asked for. */
 static const struct attribution_span moment = {1, 0, 1};
 
-/* The one job of @place that is no work's, all of it. */
+/* The one launch group of @place that is no work's, all of it. */
 static struct attribution_choice choose_nobody(struct attribution_private *p, uint32_t place,
                                                const struct attribution_span *span)
 {
@@ -233,7 +234,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
 	}
 }
 
-/* Join one window, of which afterwards only that is held which found nothing. */
+/* Join one window. Afterwards only the samples that found no work are kept. */
 static void join_window(struct af_attribution *a, const struct af_world *w,
                         struct attribution_window *win, bool all)
 {
@@ -271,7 +272,7 @@ static int window_order(const void *a, const void *b)
 	return x->window < y->window ? -1 : x->window > y->window;
 }
 
-/* Returns when the first begins of those that still are to be joined. */
+/* Joins the windows that are complete. Returns the beginning of the earliest of the others. */
 static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
                              struct attribution_place *place, uint64_t until_ns, bool all)
 {
@@ -311,7 +312,7 @@ static int host_order(const void *a, const void *b)
 	return x->time_ns < y->time_ns ? -1 : x->time_ns > y->time_ns;
 }
 
-/* The jobs that ran when @s was taken, each once. */
+/* The launch groups that ran when @s was taken, each once. */
 static struct attribution_choice choose_host(struct af_attribution *a,
                                              const struct attribution_place *place,
                                              const struct af_host_sample *s)
@@ -365,7 +366,7 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 	place->nr_hosts = kept;
 }
 
-/* Pieces are done with when all windows are joined that begin before they end. */
+/* A piece is dropped once all windows that begin before its end are joined. */
 static void forget(struct attribution_private *p, struct attribution_place *place,
                    uint64_t before_ns)
 {
@@ -388,7 +389,7 @@ void attribution_settle(struct af_attribution *a, const struct af_world *w, uint
 	uint64_t first_ns = join_windows(a, w, place, until_ns, all);
 	join_hosts(a, w, at, until_ns, all);
 	uint64_t before_ns = first_ns < until_ns ? first_ns : until_ns;
-	/* Samples of the window that is being read may still come. */
+	/* Keeps the window that is being read: more of its samples may come. */
 	forget(p, place, before_ns < p->now_ns ? before_ns : p->now_ns);
 	if (until_ns > place->settled_ns && until_ns < UINT64_MAX)
 		place->settled_ns = until_ns;

@@ -57,15 +57,15 @@ struct attribution_span attribution_span_of(const struct af_time_range *in, uint
                                             uint64_t end_ns);
 void attribution_span_add(struct attribution_span *to, const struct attribution_span *more);
 
-/* The work of a job in the window that is being joined. */
+/* The work of a launch group in the window that is being joined. */
 struct attribution_seen {
 	uint32_t epoch;                     /* number of the joining to which the rest belongs */
-	uint32_t next;                      /* job of the same kernel, plus 1 */
+	uint32_t next;                      /* launch group of the same kernel, plus 1 */
 	struct attribution_span busy, near; /* within the window; of works near it */
 };
 
 struct attribution_kernel {
-	uint32_t epoch, first; /* job, plus 1 */
+	uint32_t epoch, first; /* launch group, plus 1 */
 };
 
 struct attribution_share {
@@ -73,7 +73,7 @@ struct attribution_share {
 	struct attribution_span span;
 };
 
-/* The jobs to which samples of one code go. */
+/* The launch groups to which samples of one code go. */
 struct attribution_choice {
 	uint32_t epoch;
 	uint32_t first, nr;           /* of the shares */
@@ -98,18 +98,18 @@ struct attribution_private {
 	uint64_t now_ns, settled_ns;
 	uint64_t held, works; /* counts; pieces */
 
-	/* by job, by kernel, by code */
+	/* by launch group, by kernel, by code */
 	struct attribution_seen *seen;
 	struct attribution_kernel *kernels;
 	struct attribution_choice *choices;
-	uint32_t *kernel_of; /* by job */
+	uint32_t *kernel_of; /* by launch group */
 	uint32_t nr_kernels, cap_kernels, cap_seen, nr_choices;
 
 	/* of one joining */
 	uint32_t epoch;
 	struct attribution_share *shares;
 	uint32_t *active;  /* pieces */
-	uint32_t *touched; /* jobs */
+	uint32_t *touched; /* launch groups */
 	uint32_t *chosen;  /* codes */
 	uint32_t nr_shares, cap_shares, nr_active, cap_active, nr_touched, cap_touched, nr_chosen,
 	    cap_chosen;
@@ -127,8 +127,8 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
                          const struct attribution_window *win);
 
 /*
- * The jobs for samples of the process's @code, in the window whose works are touched. NULL when no
- * touched work ran the code. Valid until the next epoch.
+ * The launch groups for samples of the process's @code, in the window whose works are touched. NULL
+ * when no touched work ran the code. Valid until the next epoch.
  */
 struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
                                               uint32_t code);
@@ -160,7 +160,7 @@ struct attribution_put {
  */
 uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase);
 
-/* Give samples in the time range to @choice, to be divided among its jobs later. */
+/* Give samples in the time range to @choice, to be divided among its launch groups later. */
 void attribution_put(struct af_attribution *a, const struct af_world *w,
                      struct attribution_choice *choice, const struct attribution_put *what);
 
@@ -168,9 +168,9 @@ void attribution_put(struct af_attribution *a, const struct af_world *w,
 void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice);
 
 /*
- * Sums: a group for each set of jobs that share samples of a code; its samples; and the number of
- * samples divided among its jobs with the weights of @choice. _expand turns all of it into a->found
- * at the end.
+ * Sums: a group for each set of launch groups that share samples of a code; its samples; and the
+ * number of samples divided among its launch groups with the weights of @choice. _expand turns all
+ * of it into a->found at the end.
  */
 uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice);

@@ -1,9 +1,9 @@
 /*
- * Sums of samples. What one window gave to several jobs alike is one group: how often each
- * instruction was sampled, once for all of them, and beside it the share of each. Groups of the
- * same jobs are one over all windows. At the end each job gets of its groups' instructions what its
- * share is. There are hundreds of jobs a kernel, and thousands of instructions: all pairs of them
- * in each window would be too many.
+ * Sums of samples. A kernel has hundreds of launch groups and thousands of instructions, too many
+ * pairs to count in each window. So samples that one window gives to several launch groups together
+ * make one sum: how often each instruction was sampled, and the share of each launch group. Sums of
+ * the same set of launch groups are one over all windows. At the end each launch group gets its
+ * share of each of its sums.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -51,10 +51,10 @@ struct attribution_sums {
 	struct af_keys by_group, by_unit;
 	uint32_t *key; /* of a group */
 	uint32_t cap_key;
-	struct af_map mixed; /* code → how many groups of several jobs it has */
+	struct af_map mixed; /* code → how many sums of several launch groups it has */
 };
 
-enum { SUMS_MIXED = 16 }; /* groups of several jobs a code: what is more is in one of all */
+enum { SUMS_MIXED = 16 }; /* sums of several launch groups a code; all others share one */
 
 static struct attribution_sums *sums_of(struct attribution_private *p)
 {
@@ -83,7 +83,7 @@ void attribution_sums_free(struct attribution_private *p)
 	p->sums = NULL;
 }
 
-/* Room for the key of a group: code, whether it is exact, @nr jobs. */
+/* Room for the key of a group: code, whether it is exact, @nr launch groups. */
 static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
 {
 	AF_ROOM(s->key, nr + 2, s->cap_key);
@@ -97,7 +97,7 @@ static int launch_group_order(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
-/* The group of @nr jobs, of any where that is 0, made when it is new. */
+/* The group of @nr launch groups, of any where that is 0, made when it is new. */
 static uint32_t group_at(struct attribution_sums *s, const uint32_t *key, uint32_t nr)
 {
 	bool fresh;
@@ -119,7 +119,7 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 
 	key[0] = code;
 	key[1] = choice->exact;
-	/* The order of the jobs is that of the works. */
+	/* The order of the launch groups is that of the works. */
 	for (uint32_t i = 0; i < choice->nr; i++)
 		key[2 + i] = p->shares[choice->first + i].launch_group;
 	if (choice->nr > 1) {

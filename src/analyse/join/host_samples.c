@@ -39,7 +39,7 @@ bool af_host_samples_take(struct af_host_samples *h, const struct af_world *w,
 	    !w->paths[s->at.path].stack)
 		return false;
 	uint32_t at = host_of(h, w, s->at.path);
-	/* Without a device there is no work either: then it is code like any other. */
+	/* If the process has no such device, no work exists either: it is code like any other. */
 	uint32_t device = at ? af_world_host_device(w, s->at.process) : 0;
 	if (!device)
 		return false;

@@ -61,7 +61,7 @@ static struct launches_device *device_of(struct af_launches *l, const struct af_
 static void hand_over(struct af_launches *l, const struct af_world *w, struct af_work *work,
                       struct launches_call *call)
 {
-	/* Without the call nothing says when: the latest definition is as good as any. */
+	/* Without the call there is no time, so the latest definition is taken. */
 	uint64_t at_ns = UINT64_MAX;
 	struct launches_device *d = device_of(l, w, work);
 
@@ -107,7 +107,7 @@ static void early_open(struct af_launches *l)
 		l->lists->first[i] = EARLY_NONE;
 }
 
-/* The oldest has waited long enough. It is the first of its list, as each list is in order. */
+/* The oldest has waited long enough. It is the first of its list, because each list is in order. */
 static void early_give_up(struct af_launches *l, const struct af_world *w)
 {
 	struct launches_early *e = &l->early[l->early_first];
@@ -209,7 +209,7 @@ static void take_launch(struct af_launches *l, const struct af_world *w, const s
 	launches_call(l, w, t, &call);
 }
 
-/* Did the call make a node of a graph? Then it was captured, and nothing was launched. */
+/* Did the call make a node of a graph? Then the work was captured, and nothing was launched. */
 static bool was_captured(const struct af_launches *l, const struct af_call *call)
 {
 	return call->stream < l->nr_streams && l->captured_ns[call->stream] >= call->start_ns;
@@ -255,8 +255,8 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 }
 
 /*
- * The kernel's record of a call that libaflame was about to write. If libaflame's record is here,
- * it has more; if it was lost, this one serves as well for the work, by the same id.
+ * The kernel's record of a call that libaflame records too. If libaflame's record is here, it says
+ * more; if it was lost, this one has the same id and serves the work as well.
  */
 static void take_call_seen(struct af_launches *l, const struct af_world *w,
                            const struct af_event *ev)

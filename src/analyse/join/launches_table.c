@@ -32,7 +32,7 @@ static void side_insert(struct launches_call *side, uint32_t cap, const struct l
 	side[i] = *c;
 }
 
-/* The ids that @c still stands for when ids are @age beyond it. */
+/* Is @c kept? Yes, unless it got work and the highest id is more than @age beyond its own. */
 static bool side_keeps(const struct launches_table *t, const struct launches_call *c, uint64_t age)
 {
 	return c->used && (!c->worked || c->id > t->highest || t->highest - c->id <= age);
@@ -76,7 +76,7 @@ static void side_make_room(struct launches_table *t)
 	if (t->nr_side * 2 < t->side_cap)
 		return;
 	side_rebuild(t, t->side_cap ? t->side_cap : TABLE_FIRST, UINT64_MAX);
-	/* Unless that made much room it would have to be done again soon. */
+	/* Unless that made much room, the table would have to grow again soon. */
 	if (t->nr_side * 4 < t->side_cap)
 		return;
 	if (t->side_cap / 2 < AF_LAUNCHES_WAITING) {
@@ -87,7 +87,7 @@ static void side_make_room(struct launches_table *t)
 		side_rebuild(t, t->side_cap, oldest);
 }
 
-/* Out of the window: keep what may still get work. */
+/* A call leaves the window: keep it aside if it may still get work. */
 static void call_put_away(struct launches_table *t, const struct launches_call *c)
 {
 	if (!c->used || !c->waits || (c->worked && !c->many))

@@ -129,7 +129,7 @@ static uint32_t queue_at(const struct match_queue *q, uint64_t time_ns)
 	return from;
 }
 
-/* The last one of those made about when @work's call was, of its thread if there is one. */
+/* The last call made about when @work's call was, of its thread if that is known. */
 static struct match_seen *seen_of_call(const struct match_queue *q, const struct af_work *work)
 {
 	struct match_seen *any = NULL;
@@ -154,7 +154,10 @@ static struct match_seen *seen_from(const struct match_queue *q, uint64_t from_n
 	return NULL;
 }
 
-/* The first that waits; after a pause one that was made since, if there is one. */
+/*
+ * The first call that waits; after a pause of the device, the first one made since, if there is
+ * one.
+ */
 static struct match_seen *seen_in_order(const struct match_queue *q, const struct match_held *h,
                                         uint64_t busy_until_ns)
 {

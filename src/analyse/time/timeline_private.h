@@ -129,7 +129,7 @@ void timeline_sample(void *timeline, const struct af_sample *s);
 void timeline_trees_open(struct af_timeline *t);
 bool timeline_trees_sample(const struct af_timeline *t, struct af_sample *s);
 bool timeline_trees_work(const struct af_timeline *t, struct af_work *work);
-/* The node of a thread's stack location at this time, and of the job of @work. */
+/* The node of a thread's stack location at this time, and of the launch group of @work. */
 uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_location *at,
                               uint32_t tid);
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work);
