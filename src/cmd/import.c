@@ -17,7 +17,7 @@ struct import_options {
 	bool force, quiet, calls;
 };
 
-static const struct import_options import_defaults = {.output = "aflame.data", .rate = 50};
+static const struct import_options import_defaults = {.output = AF_PLACE_DEFAULT, .rate = 50};
 
 static int import_read(struct af_builder *d, int nr, char **files, struct af_err *err)
 {

@@ -15,6 +15,7 @@
 #include "cmd/options/command.h"
 #include "cmd/options/nearest.h"
 #include "cmd/shared/commands.h"
+#include "collect/disk/place.h"
 #include "collect/disk/recover.h"
 
 const struct af_command *const af_commands[] = {
@@ -39,7 +40,7 @@ const struct af_command *const af_commands[] = {
 
 const char *af_trace_dir(int nr_words, char **words)
 {
-	return nr_words ? words[0] : "aflame.data";
+	return nr_words ? words[0] : AF_PLACE_DEFAULT;
 }
 
 struct help_options {

@@ -224,6 +224,10 @@ const struct report_kind report_kinds[] = {
     {.name = NULL},
 };
 
+/* One table of the summary, by the name that it has in JSON. */
+static const struct report_kind table_kind = {
+    .name = "summary", .answers = AF_ANSWER_TABLES, .print = report_one_table};
+
 static const struct report_kind *report_kind(const char *word)
 {
 	for (const struct report_kind *k = report_kinds; k->name; k++)
@@ -236,6 +240,7 @@ static int report_list(void)
 {
 	for (const struct report_kind *k = report_kinds; k->name; k++)
 		printf("%-10s%s\n", k->name, k->what);
+	puts("TABLE     one table of the summary by its name in JSON: threads, processes, lost, …");
 	return 0;
 }
 
@@ -261,12 +266,10 @@ static bool is_directory(const char *word)
 static int report_words(struct report *r, int nr_words, char **words, struct af_err *err)
 {
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
-	if (!r->kind && nr_words > 1)
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "unknown report %s: the reports are summary, findings, coverage, top, tree, "
-		    "callers, callees, gaps, stalls, annotate, diff",
-		    words[0]);
+	if (!r->kind && nr_words && (nr_words > 1 || report_names_table(words[0]))) {
+		r->kind = &table_kind;
+		r->table = words[0];
+	}
 	if (r->kind) {
 		words++;
 		nr_words--;
@@ -396,6 +399,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	rc = report_load(&r, err);
+	if (rc && r.table)
+		rc = report_unknown(&r, rc, err);
 	if (!rc)
 		rc = r.kind->print(&r, err);
 	if (!rc)
@@ -445,9 +450,8 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage =
-	"[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff] [OPTIONS] "
-	"[FUNCTION] [DIR]",
+    .usage = "[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff|TABLE] "
+	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
@@ -461,6 +465,7 @@ const struct af_command af_command_report = {
 	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
+	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"

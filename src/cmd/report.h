@@ -29,6 +29,7 @@ struct report {
 	const struct report_options *options;
 	const struct report_kind *kind;
 	const char *function; /* function or kernel of callers, callees and annotate, or NULL */
+	const char *table;    /* the one table to print, or NULL */
 	const char *dir;
 	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
 	bool gpu_instead;   /* for top without a view: only devices have data */
@@ -62,6 +63,14 @@ int report_top(struct report *r, struct af_err *err);
 int report_tree(struct report *r, struct af_err *err);
 int report_callers(struct report *r, struct af_err *err);
 int report_callees(struct report *r, struct af_err *err);
+
+/*
+ * report_table.c: one table of the summary. A word that is no report names a table, unless it is a
+ * path: _names_table. _unknown replaces the error @rc of a trace that is not there.
+ */
+int report_one_table(struct report *r, struct af_err *err);
+bool report_names_table(const char *word);
+int report_unknown(const struct report *r, int rc, struct af_err *err);
 
 /* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);

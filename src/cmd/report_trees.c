@@ -79,7 +79,7 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 	return 0;
 }
 
-/* "in functions: 1.234 s of 5.000 s of the view cpu by time (24.68 %)" */
+/* "Callers of f: 1.234 s of 5.000 s of the view cpu by time (24.68 %), 0.5 s itself" */
 static void say_share(struct af_buf *b, const struct reported *p, const char *what)
 {
 	enum af_cell_unit unit = af_tree_unit(p->tree, p->weight);
@@ -92,7 +92,13 @@ static void say_share(struct af_buf *b, const struct reported *p, const char *wh
 	af_cell_text(b, unit, d->all);
 	af_buf_fmt(b, " of the view %s by %s (", d->view, d->weight);
 	af_cell_text(b, AF_CELL_PERCENT, af_tables_ratio(d->total, d->all, 1e4));
-	af_buf_str(b, ")\n");
+	af_buf_char(b, ')');
+	if (d->query) {
+		af_buf_str(b, ", ");
+		af_cell_text(b, unit, d->self);
+		af_buf_str(b, " itself");
+	}
+	af_buf_char(b, '\n');
 }
 
 /* Frames that the user left out are reported, too. */

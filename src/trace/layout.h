@@ -10,6 +10,9 @@
 
 #include "aflame/event.h"
 
+/* The directory of a trace that nobody named. */
+#define AF_TRACE_DEFAULT "aflame.data"
+
 typedef uint8_t af_u8;
 typedef uint16_t af_u16;
 typedef struct {

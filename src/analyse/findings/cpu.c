@@ -17,7 +17,7 @@ enum {
 struct cpu {
 	struct findings *s;
 	const struct af_tree *t;
-	uint64_t all_ns;
+	struct findings_sum all;
 };
 
 static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
@@ -31,8 +31,6 @@ static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
  */
 static void find_stacks(const struct cpu *c, struct finding *x, const char *pattern)
 {
-	x->of_ns = c->all_ns;
-	x->of = "CPU time";
 	x->view = "cpu";
 	x->hash = findings_link(c->s, "#view=cpu&w=time", "q", pattern);
 	x->check = af_tables_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
@@ -53,7 +51,7 @@ static bool is_wait(const char *name)
 static const char *caller_text(struct findings *s, const struct findings_where *w)
 {
 	return w->name.text
-	           ? af_tables_text(s->f, "; %s of that below %s", af_tables_ns(s->f, w->ns),
+	           ? af_tables_text(s->f, "; %s of that below %s", af_tables_ns(s->f, w->sum.ns),
 	                            findings_short(s, w->name.text))
 	           : "";
 }
@@ -83,15 +81,11 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	struct findings *s = c->s;
 	const uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, row, function));
 	const struct findings_name name = findings_name(s, c->t, id);
-	uint64_t self, total;
-	function_weight(c->t, id, AF_WEIGHT_TIME, &total, &self);
-	struct finding x = {.kind = "function",
-	                    .ns = self,
-	                    .of_ns = c->all_ns,
-	                    .of = "CPU time",
-	                    .function = name.text,
-	                    .id = name.id,
-	                    .view = "sandwich"};
+	struct findings_sum self, total;
+	function_weight(c->t, id, AF_WEIGHT_TIME, &total.ns, &self.ns);
+	function_weight(c->t, id, AF_WEIGHT_SAMPLES, &total.samples, &self.samples);
+	struct finding x = {
+	    .kind = "function", .function = name.text, .id = name.id, .view = "sandwich"};
 
 	struct findings_where w = {0};
 	const char *with = "";
@@ -102,12 +96,11 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	/* All waits for devices are one finding, made elsewhere. */
 	if (findings_caller(s, c->t, id, &w) && is_wait(w.name.text))
 		return;
-	if (total > self)
-		with = af_tables_text(s->f, ", %s with what it calls", af_tables_ns(s->f, total));
-	x.what = af_tables_text(s->f, "%s itself took %s (%s of %s CPU time)%s%s",
-	                        findings_short(s, name.text), af_tables_ns(s->f, self),
-	                        findings_share(s, self, c->all_ns), af_tables_ns(s->f, c->all_ns),
-	                        with, caller_text(s, &w));
+	if (total.ns > self.ns)
+		with =
+		    af_tables_text(s->f, ", %s with what it calls", af_tables_ns(s->f, total.ns));
+	x.what = af_tables_text(s->f, "%s itself took %s%s%s", findings_short(s, name.text),
+	                        findings_sampled(s, &x, c->t, self), with, caller_text(s, &w));
 	x.check = af_tables_text(s->f, "aflame report callers %s --view cpu",
 	                         findings_quoted(s, name.words));
 	findings_add(s, &x);
@@ -117,18 +110,16 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 static void find_spinning(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	uint64_t ns = findings_pattern_weight(c->t, WAITS_PATTERN);
-	struct finding x = {.kind = "spinning", .ns = ns};
+	struct findings_sum sum = findings_pattern_weight(c->t, WAITS_PATTERN);
+	struct finding x = {.kind = "spinning"};
 
 	/* OpenCL has no such setting. */
-	if (findings_pattern_weight(c->t, CUDA_WAITS) >= ns / 2)
+	if (findings_pattern_weight(c->t, CUDA_WAITS).ns >= sum.ns / 2)
 		x.helps =
 		    "where others need that CPU, waiting off it: cudaDeviceScheduleBlockingSync";
-	x.what = af_tables_text(s->f,
-	                        "threads were on a CPU for %s (%s of %s CPU time) in calls that "
-	                        "wait for a device",
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                        af_tables_ns(s->f, c->all_ns));
+	x.what =
+	    af_tables_text(s->f, "threads were on a CPU for %s in calls that wait for a device",
+	                   findings_sampled(s, &x, c->t, sum));
 	find_stacks(c, &x, WAITS_PATTERN);
 }
 
@@ -141,10 +132,12 @@ static void find_functions(const struct cpu *c)
 		    af_kind_of(findings_text(CELL(af_top_row, top, i, kind)), AF_FRAME_NATIVE);
 		const char *name = findings_text(CELL(af_top_row, top, i, function));
 		/* Importing, and [kernel], are findings of their own. */
+		uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, i, function));
 		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
-		                   *name != '[' && !strstr(name, "(<frozen ");
+		                   *name != '[' && !strstr(name, "(<frozen ") &&
+		                   !findings_is_ours(c->t, id);
 		if (is_function && is_at_least(findings_value(CELL(af_top_row, top, i, self)),
-		                               c->all_ns, FUNCTION_PERCENT))
+		                               c->all.ns, FUNCTION_PERCENT))
 			find_function(c, top, i);
 	}
 }
@@ -157,19 +150,14 @@ static void find_below(const struct cpu *c)
 
 	if (!findings_where(s, c->t, &w))
 		return;
-	struct finding x = {.kind = "below",
-	                    .ns = w.ns,
-	                    .of_ns = c->all_ns,
-	                    .of = "CPU time",
-	                    .function = w.name.text,
-	                    .id = w.name.id,
-	                    .view = "cpu"};
+	struct finding x = {
+	    .kind = "below", .function = w.name.text, .id = w.name.id, .view = "cpu"};
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
-	x.what = af_tables_text(s->f, "%s and what it calls took %s (%s of %s CPU time)",
-	                        findings_short(s, w.name.text), af_tables_ns(s->f, w.ns),
-	                        findings_share(s, w.ns, c->all_ns), af_tables_ns(s->f, c->all_ns));
+	x.what =
+	    af_tables_text(s->f, "%s and what it calls took %s", findings_short(s, w.name.text),
+	                   findings_sampled(s, &x, c->t, w.sum));
 	x.hash = findings_link(s, "#view=cpu&w=time", "o",
 	                       af_tables_text(s->f, "focus:%s", w.name.words));
 	x.check = af_tables_text(s->f, "aflame report callees %s --view cpu",
@@ -210,23 +198,18 @@ static const char *entry_text(const struct cpu *c, struct findings_name *name)
 static void find_system(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	const struct af_table *t = findings_table(s, "processes");
 	struct findings_name name = {0};
-	uint64_t ns = FINDINGS_SUM(af_process_row, t, sampled_kernel_ns);
+	struct findings_sum sum = findings_words_weight(c->t, "kernel:");
 	struct finding x = {.kind = "system",
-	                    .ns = ns,
-	                    .of_ns = c->all_ns,
-	                    .of = "CPU time",
-	                    .check = "aflame report",
+	                    .check = "aflame report callees kernel: --view cpu",
 	                    .view = "cpu",
 	                    .hash = "#view=cpu&w=time"};
 
-	if (!is_at_least(ns, c->all_ns, SYSTEM_PERCENT))
+	if (!is_at_least(sum.ns, c->all.ns, SYSTEM_PERCENT))
 		return;
 	const char *entry = entry_text(c, &name);
-	x.what = af_tables_text(s->f, "the operating system took %s (%s of %s CPU time)%s",
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                        af_tables_ns(s->f, c->all_ns), entry);
+	x.what = af_tables_text(s->f, "the operating system took %s%s",
+	                        findings_sampled(s, &x, c->t, sum), entry);
 	x.function = name.text;
 	x.id = name.id;
 	x.helps = !name.text                         ? NULL
@@ -240,70 +223,47 @@ static void find_system(const struct cpu *c)
 	findings_add(s, &x);
 }
 
-/* Is the file of machine code Python's interpreter? */
-static bool is_interpreter(const char *module)
-{
-	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
-
-	if (!strncmp(name, "libpython", 9))
-		return true;
-	if (strncmp(name, "python", 6) != 0)
-		return false;
-	return !name[6 + strspn(name + 6, "0123456789.dtm")];
-}
-
+/*
+ * Python's bytecode: the eval loop has Python frames in its place, and their self time is its. What
+ * C functions of the interpreter do (parse, sort, hash) is theirs.
+ */
 static void find_interpreter(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	const struct af_tree *t = c->t;
-	uint8_t *is = af_xcalloc(t->nr_names + 1, sizeof *is);
-	uint64_t ns = 0;
+	struct findings_sum sum = findings_words_self(c->t, "python:");
 	struct finding x = {.kind = "python",
-	                    .of_ns = c->all_ns,
-	                    .of = "CPU time",
 	                    .helps = "fewer and larger steps in Python, or compiled code",
-	                    .check =
-	                        "report.html: Functions, by module: [python] and the interpreter's",
+	                    .check = "aflame report callees python: --view cpu",
 	                    .view = "top",
 	                    .hash = "#tab=top&view=cpu&w=time&group=module"};
 
-	for (uint32_t i = 1; i < t->nr_names; i++) {
-		const char *module = af_tree_module(t, i);
-		is[i] =
-		    (module && is_interpreter(module)) || af_tree_frame(t, i) == AF_FRAME_PYTHON;
-	}
-	for (uint32_t n = 1; n < t->nr; n++)
-		ns += is[t->nodes[n].name] ? t->self[AF_WEIGHT_TIME][n] : 0;
-	free(is);
-	if (!is_at_least(ns, c->all_ns, PYTHON_PERCENT))
+	if (!is_at_least(sum.ns, c->all.ns, PYTHON_PERCENT))
 		return;
-	x.ns = ns;
-	x.what = af_tables_text(s->f, "Python's interpreter itself took %s (%s of %s CPU time)",
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, c->all_ns),
-	                        af_tables_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f, "Python's interpreter loop itself took %s",
+	                        findings_sampled(s, &x, c->t, sum));
 	findings_add(s, &x);
 }
+
+#define IMPORTS "^_find_and_load "
+#define COLLECTING "^gc_collect_(main|region)$"
 
 /* Python's work beside the program's own. */
 static void find_python(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	uint64_t imports = findings_pattern_weight(c->t, "^_find_and_load "),
-		 collecting = findings_pattern_weight(c->t, "^gc_collect_(main|region)$");
-	struct finding x = {.kind = "imports", .ns = imports};
+	struct findings_sum imports = findings_pattern_weight(c->t, IMPORTS),
+			    collecting = findings_pattern_weight(c->t, COLLECTING);
+	struct finding x = {.kind = "imports"};
 
-	x.what = af_tables_text(s->f, "importing Python modules took %s (%s of %s CPU time)",
-	                        af_tables_ns(s->f, imports), findings_share(s, imports, c->all_ns),
-	                        af_tables_ns(s->f, c->all_ns));
+	x.what = af_tables_text(s->f, "importing Python modules took %s",
+	                        findings_sampled(s, &x, c->t, imports));
 	x.helps = "importing less, or only where it is needed";
-	find_stacks(c, &x, "^_find_and_load ");
-	x = (struct finding){.kind = "python-gc", .ns = collecting};
-	x.what =
-	    af_tables_text(s->f, "Python's garbage collector took %s (%s of %s CPU time)",
-	                   af_tables_ns(s->f, collecting), findings_share(s, collecting, c->all_ns),
-	                   af_tables_ns(s->f, c->all_ns));
+	find_stacks(c, &x, IMPORTS);
+	x = (struct finding){.kind = "python-gc"};
+	x.what = af_tables_text(s->f, "Python's garbage collector took %s",
+	                        findings_sampled(s, &x, c->t, collecting));
 	x.helps = "gc.freeze() after setting up, or collecting less often";
-	find_stacks(c, &x, "^gc_collect_(main|region)$");
+	find_stacks(c, &x, COLLECTING);
 	find_interpreter(c);
 }
 
@@ -353,7 +313,7 @@ void findings_cpu(struct findings *s)
 	const struct cpu c = {s, &s->r->trees[AF_VIEW_CPU],
 	                      findings_total(&s->r->trees[AF_VIEW_CPU])};
 
-	if (!c.all_ns)
+	if (!c.all.ns)
 		return;
 	find_functions(&c);
 	find_spinning(&c);

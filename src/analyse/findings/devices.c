@@ -84,7 +84,7 @@ static void find_copies(struct findings *s, const struct af_table *idle, uint32_
 	    .of_ns = span_ns,
 	    .of = "the time from the device's first work to its last",
 	    .helps = "copies on a stream of their own beside kernels, from pinned memory, or fewer",
-	    .check = "aflame report gaps --json",
+	    .check = "aflame report idle",
 	    .view = "facts",
 	    .hash = "#tab=facts"};
 
@@ -140,7 +140,7 @@ static void find_uneven(struct findings *s)
 	                    .of_ns = s->run_ns,
 	                    .of = "the run",
 	                    .helps = "work that is divided more evenly among devices",
-	                    .check = "aflame report",
+	                    .check = "aflame report devices",
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
 	if (ns < most_ns / 10)

@@ -6,12 +6,17 @@
 #include "analyse/findings/private.h"
 #include "analyse/tree/ids.h"
 #include "base/arena.h"
+#include "trace/layout.h"
 
 bool findings_add(struct findings *s, const struct finding *x)
 {
 	if (!x->ns ||
 	    (unsigned __int128)x->ns * 100 < (unsigned __int128)x->of_ns * AF_FINDING_PERCENT)
 		return false;
+	if (x->is_sampled && x->samples < AF_FINDING_SAMPLES) {
+		s->few++;
+		return false;
+	}
 	AF_GROW(s->all, s->nr, s->cap);
 	s->all[s->nr++] = *x;
 	return true;
@@ -50,16 +55,20 @@ static const char *or_nothing(const char *text)
 	return text ? text : "";
 }
 
-/* The check of a finding covers the same part of the run. */
+/* The check of a finding covers the same part of the same run. */
 static const char *finding_check(struct findings *s, const char *check)
 {
 	unsigned long long from = s->r->query.from_ns, to = s->r->query.to_ns;
 
-	if (!check || strncmp(check, "aflame ", 7) != 0)
-		return or_nothing(check);
+	if (!check)
+		return "";
 	if (from)
 		check = af_tables_text(s->f, "%s --from %lluns", check, from);
-	return to ? af_tables_text(s->f, "%s --to %lluns", check, to) : check;
+	if (to)
+		check = af_tables_text(s->f, "%s --to %lluns", check, to);
+	return !strcmp(s->r->dir, AF_TRACE_DEFAULT)
+	           ? check
+	           : af_tables_text(s->f, "%s %s", check, findings_quoted(s, s->r->dir));
 }
 
 static void finding_row(struct findings *s, struct af_table *t, const struct finding *x)
@@ -72,6 +81,8 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 	c->time_ns.unknown = x->no_time;
 	c->share.value = af_tables_ratio(x->ns, x->of_ns, 1e4);
 	c->of.text = x->of;
+	c->samples.value = x->samples;
+	c->samples.unknown = !x->is_sampled;
 	c->finding.text = x->what;
 	c->helps.text = or_nothing(x->helps);
 	c->check.text = finding_check(s, x->check);
@@ -94,7 +105,14 @@ static void findings_rows(struct findings *s)
 	 * Findings overlap: a gap of a device and a function that ran meanwhile are the same time.
 	 */
 	t->left_column = UINT32_MAX;
-	if (!s->nr)
+	if (s->few)
+		t->note = af_tables_text(
+		    s->f,
+		    "%s%u more %s left out, with fewer than %d samples: record longer, or at a "
+		    "higher rate (-F)",
+		    s->nr ? "" : "nothing stands out; ", s->few, s->few == 1 ? "is" : "are",
+		    AF_FINDING_SAMPLES);
+	else if (!s->nr)
 		t->note = "nothing stands out above 1 %";
 }
 

@@ -12,8 +12,9 @@
 struct af_results;
 
 enum {
-	AF_FINDING_SHOWN = 8,  /* rows that people get unless they ask for more */
-	AF_FINDING_PERCENT = 1 /* of the time that it is a part of: what is less is no finding */
+	AF_FINDING_SHOWN = 8,   /* rows that people get unless they ask for more */
+	AF_FINDING_PERCENT = 1, /* of the time that it is a part of: what is less is no finding */
+	AF_FINDING_SAMPLES = 50 /* fewer samples are no finding about the program */
 };
 
 /* A row of the table. */
@@ -23,11 +24,12 @@ enum {
 	  AF_SHOW_NEVER)                   /* a word for programs: "idle", "kernel", "function" */ \
 	C(time_ns, "At most", AF_CELL_NS)  /* that it concerns: no more than that can be gained */ \
 	C(share, "Share", AF_CELL_PERCENT) /* of what `of` says */                                 \
-	C(of, "Of", AF_CELL_TEXT, AF_SHOW_NEVER) /* "the run", "the CPU time" */                   \
-	C(finding, "Finding", AF_CELL_TEXT)      /* one sentence with the numbers */               \
+	C(of, "Of", AF_CELL_TEXT, AF_SHOW_NEVER)            /* "the run", "the CPU time" */        \
+	C(samples, "Samples", AF_CELL_COUNT, AF_SHOW_NEVER) /* unknown: its time is measured */    \
+	C(finding, "Finding", AF_CELL_TEXT)                 /* one sentence with the numbers */    \
 	C(helps, "What usually helps", AF_CELL_TEXT, AF_SHOW_USED) /* what usually helps, or "" */ \
 	C(check, "Check", AF_CELL_TEXT,                                                            \
-	  AF_SHOW_USED) /* the command that shows the same numbers, without the trace's name */    \
+	  AF_SHOW_USED) /* the command that shows the same numbers, as it can be typed, or "" */   \
 	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER) /* that it is about, or "" */         \
 	C(id, "Id", AF_CELL_TEXT, AF_SHOW_NEVER)     /* of it, as ids.h makes them, or "" */       \
 	C(view, "View", AF_CELL_TEXT, AF_SHOW_NEVER) /* of report.html: the tree or the tab */     \

@@ -158,9 +158,10 @@ static const char *extra_text(const struct idled *d, int extra)
 /* "; 4.2 s of it below inner (_compile.py:47)" */
 static const char *below_text(struct findings *s, const struct findings_where *w)
 {
-	return w->name.text ? af_tables_text(s->f, "; %s of it below %s", af_tables_ns(s->f, w->ns),
-	                                     findings_short(s, w->name.text))
-	                    : "";
+	return w->name.text
+	           ? af_tables_text(s->f, "; %s of it below %s", af_tables_ns(s->f, w->sum.ns),
+	                            findings_short(s, w->name.text))
+	           : "";
 }
 
 /* The part of @t after a wait for the device had ended. */
@@ -283,7 +284,7 @@ static const char *most_text(struct findings *s, const struct af_tree *t)
 	uint64_t most_ns = 0;
 
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++) {
-		uint64_t ns = findings_weight(t, idle_reason_frame(reasons[i].reason));
+		uint64_t ns = findings_weight(t, idle_reason_frame(reasons[i].reason)).ns;
 		best = ns > most_ns ? &reasons[i] : best;
 		most_ns = ns > most_ns ? ns : most_ns;
 	}
@@ -301,7 +302,7 @@ static void idle_edge(const struct idled *d, enum idle_phase phase, const char *
 
 	if (!idle_phase(d, &t, phase))
 		return;
-	uint64_t ns = findings_total(&t);
+	uint64_t ns = findings_total(&t).ns;
 	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns, .of = "the run"};
 	findings_where(s, &t, &w);
 	x.what = af_tables_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,

@@ -20,8 +20,6 @@ enum { NAMELESS_PERCENT = 10 };
 
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern)
 {
-	x->of_ns = findings_total(&s->r->trees[AF_VIEW_CPU]);
-	x->of = "CPU time";
 	x->about_recording = true;
 	x->view = "cpu";
 	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
@@ -67,6 +65,18 @@ struct nameless {
 	const char *module;
 	uint64_t ns;
 };
+
+static struct findings_sum self_of(const struct af_tree *t, uint32_t node)
+{
+	return (struct findings_sum){t->self[AF_WEIGHT_TIME][node],
+	                             t->self[AF_WEIGHT_SAMPLES][node]};
+}
+
+static void sum_add(struct findings_sum *sum, struct findings_sum part)
+{
+	sum->ns += part.ns;
+	sum->samples += part.samples;
+}
 
 static int nameless_order(const void *a, const void *b)
 {
@@ -130,34 +140,34 @@ static const char *nameless_bounds(struct findings *s, uint64_t ns)
 static void find_nameless(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t *own = af_xcalloc(t->nr_names + 1, sizeof *own), ns = 0, bare_ns = 0;
+	struct findings_sum *own = af_xcalloc(t->nr_names + 1, sizeof *own), sum = {0};
+	uint64_t bare_ns = 0;
 	struct nameless *all = af_xcalloc(t->nr_names + 1, sizeof *all);
 	uint32_t nr = 0;
 
 	for (uint32_t n = 1; n < t->nr; n++)
-		own[t->nodes[n].name] += t->self[AF_WEIGHT_TIME][n];
+		sum_add(&own[t->nodes[n].name], self_of(t, n));
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		size_t len;
 		const char *text = af_tree_text(t, i, &len);
-		size_t module = own[i] ? nameless_length(text, len) : 0;
+		size_t module = own[i].ns ? nameless_length(text, len) : 0;
 		if (!module)
 			continue;
-		bare_ns += has_no_bounds(text, len) ? own[i] : 0;
+		bare_ns += has_no_bounds(text, len) ? own[i].ns : 0;
 		text += *text == '[';
-		ns += own[i];
-		all[nr++] = (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i]};
+		sum_add(&sum, own[i]);
+		all[nr++] =
+		    (struct nameless){af_arena_strdup(&s->f->arena, text, module), own[i].ns};
 	}
 	const char *module = nameless_module(all, nr);
-	struct finding x = {.kind = "nameless", .ns = ns};
-	if (is_much(ns, findings_total(t))) {
+	struct finding x = {.kind = "nameless"};
+	if (is_much(sum.ns, findings_total(t).ns)) {
 		bool nowhere = !strcmp(module, "unknown");
-		x.what = af_tables_text(
-		    s->f,
-		    "%s of CPU time (%s of %s) is in functions without a name; %s of it %s%s%s",
-		    af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-		    af_tables_ns(s->f, findings_total(t)), af_tables_ns(s->f, all[0].ns),
-		    nowhere ? "where no file is mapped" : "in ", nowhere ? "" : module,
-		    nameless_bounds(s, bare_ns));
+		x.what =
+		    af_tables_text(s->f, "%s is in functions without a name; %s of it %s%s%s",
+		                   findings_sampled(s, &x, t, sum), af_tables_ns(s->f, all[0].ns),
+		                   nowhere ? "where no file is mapped" : "in ",
+		                   nowhere ? "" : module, nameless_bounds(s, bare_ns));
 		if (!nowhere)
 			x.helps = nameless_helps(s, module);
 		findings_recorded(s, &x, NAMELESS_PATTERN);
@@ -235,28 +245,27 @@ static const char *runtime_helps(const struct af_tree *t, uint32_t process)
 static void find_jit(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine), ns = 0;
+	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine);
+	struct findings_sum sum = {0};
 	struct finding x = {.kind = "jit-nameless"};
 
 	for (uint32_t n = 1; n < t->nr; n++) {
 		size_t len;
 		const char *text = af_tree_text(t, t->nodes[n].name, &len);
-		uint64_t self = is_jit(text, len) ? t->self[AF_WEIGHT_TIME][n] : 0;
-		ns += self;
-		mine[process_of(t, n)] += self;
+		if (!is_jit(text, len))
+			continue;
+		sum_add(&sum, self_of(t, n));
+		mine[process_of(t, n)] += t->self[AF_WEIGHT_TIME][n];
 	}
 	uint32_t process = heaviest_process(t, mine);
-	x.ns = ns;
-	if (is_much(ns, findings_total(t))) {
+	if (is_much(sum.ns, findings_total(t).ns)) {
 		size_t len;
 		const char *text = af_tree_text(t, t->nodes[process].name, &len);
 		const char *name = af_arena_strdup(&s->f->arena, text, len);
 		x.what = af_tables_text(
 		    s->f,
-		    "%s of CPU time (%s of %s) is in code that was made at run time and has no "
-		    "names; %s of it in %s",
-		    af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-		    af_tables_ns(s->f, findings_total(t)), af_tables_ns(s->f, mine[process]), name);
+		    "%s is in code that was made at run time and has no names; %s of it in %s",
+		    findings_sampled(s, &x, t, sum), af_tables_ns(s->f, mine[process]), name);
 		x.helps = runtime_helps(t, process);
 		findings_recorded(s, &x, JIT_PATTERN);
 	}
@@ -270,13 +279,12 @@ static void find_marked(struct findings *s, const char *kind, const char *patter
                         const char *helps)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, pattern), total = findings_total(t);
-	struct finding x = {.kind = kind, .ns = ns, .helps = helps};
+	struct findings_sum sum = findings_pattern_weight(t, pattern);
+	struct finding x = {.kind = kind, .helps = helps};
 
-	if (!is_much(ns, total))
+	if (!is_much(sum.ns, findings_total(t).ns))
 		return;
-	x.what = af_tables_text(s->f, "%s of CPU time (%s of %s) %s", af_tables_ns(s->f, ns),
-	                        findings_share(s, ns, total), af_tables_ns(s->f, total), is);
+	x.what = af_tables_text(s->f, "%s %s", findings_sampled(s, &x, t, sum), is);
 	findings_recorded(s, &x, pattern);
 }
 
@@ -302,7 +310,7 @@ static void find_ended(struct findings *s)
 
 void findings_names(struct findings *s)
 {
-	if (!findings_total(&s->r->trees[AF_VIEW_CPU]))
+	if (!findings_total(&s->r->trees[AF_VIEW_CPU]).ns)
 		return;
 	find_nameless(s);
 	find_jit(s);

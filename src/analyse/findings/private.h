@@ -17,10 +17,16 @@
 #include "analyse/tree/ids.h"
 #include "analyse/tree/tree.h"
 
+/* A sum of CPU time, and the number of samples that it stands for; 0 where they are not counted. */
+struct findings_sum {
+	uint64_t ns, samples;
+};
+
 /* Texts live as long as the facts. What is NULL is "" in the table. */
 struct finding {
 	const char *kind;
 	uint64_t ns, of_ns; /* its time, and of what it is a part */
+	uint64_t samples;   /* behind ns, if is_sampled */
 	const char *of;
 	const char *what, *helps, *check;
 	const char *function; /* that it is about, as it is shown */
@@ -30,6 +36,7 @@ struct finding {
 	bool about_recording; /* there is nothing to gain by it: it comes after the others */
 	bool comes_first;     /* the others stand on what this says is missing */
 	bool by_samples;      /* it is a share of CPU time, or of device work */
+	bool is_sampled;      /* its time is estimated by samples of CPU time */
 };
 
 struct findings {
@@ -40,9 +47,10 @@ struct findings {
 	struct finding *all;
 	uint32_t nr, cap;
 	uint32_t withheld; /* that stood on too little */
+	uint32_t few;      /* left out: fewer than AF_FINDING_SAMPLES samples */
 };
 
-/* Take it, unless it is too small a part. Is it taken? */
+/* Take it, unless it is too small a part or stands on too few samples. Is it taken? */
 bool findings_add(struct findings *s, const struct finding *x);
 
 /* read.c: the table called @name, or NULL. */
@@ -76,6 +84,14 @@ struct findings_name findings_called(struct findings *s, const char *text, enum 
 
 /* "12.3 %" */
 const char *findings_share(struct findings *s, uint64_t part, uint64_t whole);
+
+/*
+ * Make @x a finding about @part of the CPU time of @t. Returns "1.2 s (12.3 ± 1.1 % of 9.8 s CPU
+ * time)": the share with its standard error, which is that of @part's samples among all, each taken
+ * or not by chance: sqrt(n (1 - n / N)) of N. It has none where samples are not counted.
+ */
+const char *findings_sampled(struct findings *s, struct finding *x, const struct af_tree *t,
+                             struct findings_sum part);
 /* "12,345"; with what is counted: "1 wait", "12,345 waits". */
 const char *findings_number(struct findings *s, uint64_t n);
 const char *findings_count(struct findings *s, uint64_t n, const char *what);
@@ -87,7 +103,7 @@ const char *findings_link(struct findings *s, const char *head, const char *key,
 /* @name in a sentence: of a very long one its ends. */
 const char *findings_short(struct findings *s, const char *name);
 
-/* @name in quotes for a shell. */
+/* @name as one word for a shell, in quotes unless it is plain. Lives as long as @name or @s->f. */
 const char *findings_quoted(struct findings *s, const char *name);
 
 /* A regular expression of the page's search that matches @name and no other. */
@@ -109,12 +125,17 @@ bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *
  */
 uint32_t *findings_devices_reported(const struct findings *s, const struct af_table *idle);
 
-/* The weight of all stacks by time; 0 when the tree was not made. */
-uint64_t findings_total(const struct af_tree *t);
+/* The sum of all stacks; 0 when the tree was not made. */
+struct findings_sum findings_total(const struct af_tree *t);
 
-/* The weight of stacks with a frame called @name, or with a function that matches @pattern. */
-uint64_t findings_weight(const struct af_tree *t, const char *name);
-uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern);
+/*
+ * The sum of stacks with a frame called @name, with a function that matches @pattern, or with one
+ * that @words mean (callers.h); _self: of these functions themselves.
+ */
+struct findings_sum findings_weight(const struct af_tree *t, const char *name);
+struct findings_sum findings_pattern_weight(const struct af_tree *t, const char *pattern);
+struct findings_sum findings_words_weight(const struct af_tree *t, const char *words);
+struct findings_sum findings_words_self(const struct af_tree *t, const char *words);
 
 /* The name that begins with @start and whose stacks weigh most, or NULL. */
 const char *findings_heaviest(struct findings *s, const struct af_tree *t, const char *start);
@@ -122,15 +143,20 @@ const char *findings_heaviest(struct findings *s, const struct af_tree *t, const
 /* The function below which a good part of a tree is. */
 struct findings_where {
 	struct findings_name name; /* text NULL: there is none */
-	uint64_t ns;               /* all stacks with it */
+	struct findings_sum sum;   /* of all stacks with it */
 };
 
 /*
- * The nearest caller that has at least half of the stacks with the function of @name, a name of @t.
- * False if there is none.
+ * The nearest caller that has at least half of the stacks with the function of @name, a name of @t;
+ * of a function of the C library the nearest one of the program, however small its part. False if
+ * there is none.
  */
 bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
                      struct findings_where *w);
+
+/* Is the function of the C library or its like, or aflame's own? */
+bool findings_is_libc(const struct af_tree *t, uint32_t name);
+bool findings_is_ours(const struct af_tree *t, uint32_t name);
 
 /*
  * The innermost function that has at least a third of @t in one place, a Python function rather
@@ -138,7 +164,7 @@ bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
  */
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w);
 
-/* CPU time in stacks that match @pattern, as a finding about the recording. */
+/* A share of CPU time, in stacks that match @pattern, as a finding about the recording. */
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
 
 /*

@@ -1,4 +1,5 @@
 /* Reading the tables that findings are made of, and the small words of their sentences. */
+#include <math.h>
 #include <string.h>
 
 #include "analyse/findings/private.h"
@@ -35,6 +36,35 @@ const char *findings_share(struct findings *s, uint64_t part, uint64_t whole)
 
 	return af_tables_text(s->f, "%llu.%llu %%", (unsigned long long)(share / 10),
 	                      (unsigned long long)(share % 10));
+}
+
+/* Tenths of a percent: the standard error of the share that @n of @all samples are. */
+static unsigned long long share_error(uint64_t n, uint64_t all)
+{
+	double part = (double)n / (double)all;
+
+	return (unsigned long long)(sqrt((double)n * (1 - part)) / (double)all * 1000 + 0.5);
+}
+
+const char *findings_sampled(struct findings *s, struct finding *x, const struct af_tree *t,
+                             struct findings_sum part)
+{
+	const struct findings_sum all = findings_total(t);
+	uint64_t share = af_tables_ratio(part.ns, all.ns, 1e3);
+	const char *error = "";
+
+	x->ns = part.ns;
+	x->of_ns = all.ns;
+	x->of = "CPU time";
+	x->samples = part.samples;
+	x->is_sampled = all.samples != 0;
+	if (all.samples && part.samples <= all.samples) {
+		unsigned long long tenths = share_error(part.samples, all.samples);
+		error = af_tables_text(s->f, " ± %llu.%llu", tenths / 10, tenths % 10);
+	}
+	return af_tables_text(s->f, "%s (%llu.%llu%s %% of %s CPU time)",
+	                      af_tables_ns(s->f, part.ns), (unsigned long long)(share / 10),
+	                      (unsigned long long)(share % 10), error, af_tables_ns(s->f, all.ns));
 }
 
 const char *findings_number(struct findings *s, uint64_t n)
@@ -189,8 +219,13 @@ const char *findings_short(struct findings *s, const char *name)
 
 const char *findings_quoted(struct findings *s, const char *name)
 {
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "./_-+,:@%";
+	size_t len = strspn(name, plain);
 	struct af_buf b = {0};
 
+	if (len && !name[len] && *name != '-')
+		return name;
 	af_buf_char(&b, '\'');
 	for (const char *c = name; *c; c++)
 		if (*c == '\'')

@@ -52,29 +52,26 @@ static const char *cut_helps(const struct af_tree *t, enum af_stop stop)
 static void find_cut(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, "^\\[truncated: ");
+	struct findings_sum sum = findings_pattern_weight(t, "^\\[truncated: ");
 	const char *most = findings_heaviest(s, t, AF_MARK_TRUNCATED);
-	struct finding x = {
-	    .kind = "cut-stacks", .ns = ns, .helps = most ? cut_helps(t, stop_of(most)) : NULL};
+	struct finding x = {.kind = "cut-stacks",
+	                    .helps = most ? cut_helps(t, stop_of(most)) : NULL};
 
 	if (!most)
 		return;
-	x.what = af_tables_text(s->f,
-	                        "%s of CPU time (%s of %s) has a stack that is cut short; most: %s",
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                        af_tables_ns(s->f, findings_total(t)), most);
+	x.what = af_tables_text(s->f, "%s has a stack that is cut short; most: %s",
+	                        findings_sampled(s, &x, t, sum), most);
 	findings_recorded(s, &x, "^\\[truncated: ");
 }
 
 static void find_no_stack(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
-	uint64_t ns = findings_pattern_weight(t, "^\\[(user )?stack not recorded]$");
-	struct finding x = {.kind = "no-stack", .ns = ns};
+	struct findings_sum sum = findings_pattern_weight(t, "^\\[(user )?stack not recorded]$");
+	struct finding x = {.kind = "no-stack"};
 
-	x.what = af_tables_text(s->f, "%s of CPU time (%s of %s) has no stack of the program",
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, findings_total(t)),
-	                        af_tables_ns(s->f, findings_total(t)));
+	x.what =
+	    af_tables_text(s->f, "%s has no stack of the program", findings_sampled(s, &x, t, sum));
 	findings_recorded(s, &x, "^\\[(user )?stack not recorded]$");
 }
 
@@ -93,7 +90,7 @@ static void find_unattributed(struct findings *s)
 	                    .of_ns = samples,
 	                    .of = "samples of instructions",
 	                    .no_time = true,
-	                    .check = "aflame report",
+	                    .check = "aflame report samples",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
 	                    .about_recording = true};
@@ -134,7 +131,7 @@ static void find_lost(struct findings *s)
 	                    .of = "events",
 	                    .no_time = true,
 	                    .helps = known[most].helps,
-	                    .check = "aflame report",
+	                    .check = "aflame report lost",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
 	                    .about_recording = true};
@@ -146,7 +143,7 @@ static void find_lost(struct findings *s)
 
 void findings_recording(struct findings *s)
 {
-	if (findings_total(&s->r->trees[AF_VIEW_CPU])) {
+	if (findings_total(&s->r->trees[AF_VIEW_CPU]).ns) {
 		find_cut(s);
 		find_no_stack(s);
 	}

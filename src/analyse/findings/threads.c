@@ -24,7 +24,7 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 	                    .ns = ns,
 	                    .of_ns = s->run_ns,
 	                    .of = "the run",
-	                    .check = "aflame report --json",
+	                    .check = "aflame report threads",
 	                    .view = "cpu",
 	                    .hash = "#view=cpu&w=off-cpu"};
 	const char *where = "";
@@ -80,7 +80,7 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	                    .of_ns = s->run_ns,
 	                    .of = "the run",
 	                    .helps = "fewer threads that compute at a time, or more CPUs",
-	                    .check = "aflame report",
+	                    .check = "aflame report threads",
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
 	x.what = af_tables_text(
@@ -102,7 +102,7 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	                    .of_ns = s->run_ns,
 	                    .of = "the run",
 	                    .helps = "recording with --off-cpu, as root",
-	                    .check = "aflame report",
+	                    .check = "aflame report threads",
 	                    .view = "facts",
 	                    .hash = "#tab=facts"};
 

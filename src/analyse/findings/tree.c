@@ -34,16 +34,34 @@ bool findings_focus(struct af_tree *dst, const struct af_tree *src, const char *
 	return true;
 }
 
-uint64_t findings_weight(const struct af_tree *t, const char *name)
+/* The view of idle time counts no samples. */
+static bool counts_samples(const struct af_tree *t)
 {
-	uint64_t total = 0, self;
+	return t->nr_weights > AF_WEIGHT_SAMPLES;
+}
+
+/* The sums of what @h found, which is freed: of all stacks with it, and of itself. */
+static struct findings_sum sum_of(const struct af_tree *t, struct af_hits *h,
+                                  struct findings_sum *own)
+{
+	struct findings_sum all = {0};
+
+	*own = (struct findings_sum){0};
+	if (h->nr) {
+		af_hits_weight(t, h, AF_WEIGHT_TIME, &all.ns, &own->ns);
+		if (counts_samples(t))
+			af_hits_weight(t, h, AF_WEIGHT_SAMPLES, &all.samples, &own->samples);
+	}
+	af_hits_free(h);
+	return all;
+}
+
+struct findings_sum findings_weight(const struct af_tree *t, const char *name)
+{
+	struct findings_sum own;
 	struct af_hits h;
 
-	if (t->nr <= 1 || !tree_hits(&h, t, name))
-		return 0;
-	af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
-	af_hits_free(&h);
-	return total;
+	return t->nr > 1 && tree_hits(&h, t, name) ? sum_of(t, &h, &own) : (struct findings_sum){0};
 }
 
 struct named {
@@ -91,23 +109,46 @@ uint32_t *findings_devices_reported(const struct findings *s, const struct af_ta
 	return reported;
 }
 
-uint64_t findings_total(const struct af_tree *t)
+struct findings_sum findings_total(const struct af_tree *t)
 {
-	return t->nr > 1 && t->total[AF_WEIGHT_TIME] ? t->total[AF_WEIGHT_TIME][0] : 0;
+	if (t->nr <= 1 || !t->total[AF_WEIGHT_TIME])
+		return (struct findings_sum){0};
+	return (struct findings_sum){t->total[AF_WEIGHT_TIME][0],
+	                             counts_samples(t) ? t->total[AF_WEIGHT_SAMPLES][0] : 0};
 }
 
-uint64_t findings_pattern_weight(const struct af_tree *t, const char *pattern)
+struct findings_sum findings_pattern_weight(const struct af_tree *t, const char *pattern)
 {
-	uint64_t total = 0, self;
+	struct findings_sum own;
 	struct af_hits h;
 
 	if (t->nr <= 1)
-		return 0;
+		return (struct findings_sum){0};
 	af_hits_match(&h, t, pattern);
-	if (h.nr)
-		af_hits_weight(t, &h, AF_WEIGHT_TIME, &total, &self);
-	af_hits_free(&h);
-	return total;
+	return sum_of(t, &h, &own);
+}
+
+struct findings_sum findings_words_weight(const struct af_tree *t, const char *words)
+{
+	struct findings_sum own;
+	struct af_hits h;
+
+	if (t->nr <= 1)
+		return (struct findings_sum){0};
+	af_hits_find(&h, t, words);
+	return sum_of(t, &h, &own);
+}
+
+struct findings_sum findings_words_self(const struct af_tree *t, const char *words)
+{
+	struct findings_sum own;
+	struct af_hits h;
+
+	if (t->nr <= 1)
+		return (struct findings_sum){0};
+	af_hits_find(&h, t, words);
+	sum_of(t, &h, &own);
+	return own;
 }
 
 static bool begins(const char *text, size_t len, const char *with)
@@ -203,6 +244,39 @@ static bool tells_native(const char *text, size_t len)
 	return !is_of_python(text, len) && !af_bounds_name_module(text, len);
 }
 
+/* The base name of a file, without a version that follows ".so". */
+static bool is_file(const char *key, const char *name)
+{
+	size_t len = strlen(name);
+
+	return !strncmp(key, name, len) && (!key[len] || key[len] == '.');
+}
+
+bool findings_is_libc(const struct af_tree *t, uint32_t name)
+{
+	static const char *const files[] = {"libc.so",
+	                                    "libm.so",
+	                                    "libpthread.so",
+	                                    "ld-linux-x86-64.so",
+	                                    "ld-musl-x86_64.so",
+	                                    "libstdc++.so",
+	                                    "libgcc_s.so",
+	                                    "libc++.so",
+	                                    "[vdso]",
+	                                    "ld-linux-aarch64.so"};
+	const char *key = af_tree_key(t, name);
+
+	for (unsigned i = 0; i < sizeof files / sizeof *files; i++)
+		if (is_file(key, files[i]))
+			return true;
+	return false;
+}
+
+bool findings_is_ours(const struct af_tree *t, uint32_t name)
+{
+	return is_file(af_tree_key(t, name), "libaflame.so");
+}
+
 /* Whether its name is one that says what the program does. */
 static bool tells(const struct af_tree *t, uint32_t node)
 {
@@ -210,6 +284,8 @@ static bool tells(const struct af_tree *t, uint32_t node)
 	size_t len;
 	const char *text = af_tree_text(t, name, &len);
 
+	if (findings_is_libc(t, name) || findings_is_ours(t, name))
+		return false;
 	switch (af_tree_frame(t, name)) {
 	case AF_FRAME_PYTHON:
 		return tells_python(text, len);
@@ -238,12 +314,11 @@ bool findings_where(struct findings *s, const struct af_tree *t, struct findings
 			best = n;
 	if (!best)
 		return false;
+	struct findings_sum own;
 	struct af_hits h;
-	uint64_t self;
 	w->name = findings_name(s, t, t->nodes[best].name);
 	af_hits_function(&h, t, t->nodes[best].name);
-	af_hits_weight(t, &h, AF_WEIGHT_TIME, &w->ns, &self);
-	af_hits_free(&h);
+	w->sum = sum_of(t, &h, &own);
 	return true;
 }
 
@@ -257,8 +332,9 @@ bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
 	af_tree_callers(&callers, t, &h);
 	af_hits_free(&h);
 	const uint64_t *total = callers.total[AF_WEIGHT_TIME];
+	uint64_t least = findings_is_libc(t, name) ? 0 : total[0] / 2;
 	uint32_t best = 0;
-	for (uint32_t n = heaviest_child(&callers, 0); n && total[n] >= total[0] / 2;
+	for (uint32_t n = heaviest_child(&callers, 0); n && total[n] >= least;
 	     n = heaviest_child(&callers, n)) {
 		if (!tells(&callers, n) || (best && !is_python(&callers, n)))
 			continue;
@@ -269,7 +345,8 @@ bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
 	if (best)
 		*w = (struct findings_where){
 		    .name = findings_name(s, &callers, callers.nodes[best].name),
-		    .ns = total[best],
+		    .sum = {total[best],
+		            counts_samples(&callers) ? callers.total[AF_WEIGHT_SAMPLES][best] : 0},
 		};
 	af_tree_close(&callers);
 	return best != 0;

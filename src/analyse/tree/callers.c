@@ -76,6 +76,16 @@ static uint32_t hits_spelled(struct af_hits *h, const struct af_tree *t, const c
 	return hits_count(h, t);
 }
 
+/* "python:": all functions of the side. */
+static uint32_t hits_by_side(struct af_hits *h, const struct af_tree *t, const char *words)
+{
+	for (uint32_t i = 1; i < t->nr_names; i++) {
+		const char *rest = past_side(words, af_tree_frame(t, i));
+		h->is[i] = rest && !*rest;
+	}
+	return hits_count(h, t);
+}
+
 static uint32_t hits_by_id(struct af_hits *h, const struct af_tree *t, const char *words)
 {
 	char id[AF_ID_SIZE];
@@ -145,6 +155,9 @@ void af_hits_find(struct af_hits *h, const struct af_tree *t, const char *words)
 	*h = (struct af_hits){.how = AF_HITS_NAME};
 	h->is = af_xcalloc(t->nr_names + 1, sizeof *h->is);
 	if (hits_by_name(h, t, words) || hits_spelled(h, t, words))
+		return;
+	h->how = AF_HITS_SIDE;
+	if (hits_by_side(h, t, words))
 		return;
 	h->how = AF_HITS_ID;
 	if (af_is_function_id(words) && hits_by_id(h, t, words))

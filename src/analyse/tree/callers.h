@@ -17,6 +17,7 @@
 /* How the words were understood. */
 enum af_hits_how {
 	AF_HITS_NAME, /* a name, letter by letter; "libx.so!NAME", "gpu:NAME", "host:NAME": ids.h */
+	AF_HITS_SIDE, /* "python:", "kernel:": all functions of a side */
 	AF_HITS_ID,   /* the id of a function */
 	AF_HITS_PATTERN, /* an extended regular expression, ignoring case */
 	AF_HITS_PART     /* not a valid one: a part of a name */

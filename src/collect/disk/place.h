@@ -16,11 +16,12 @@
 #include <stdint.h>
 
 #include "collect/disk/room.h"
+#include "trace/layout.h"
 
 struct af_err;
 struct af_job_rank;
 
-#define AF_PLACE_DEFAULT "aflame.data"
+#define AF_PLACE_DEFAULT AF_TRACE_DEFAULT
 
 struct af_place_asked {
 	/*

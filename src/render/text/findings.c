@@ -71,7 +71,8 @@ void af_findings_text(struct af_buf *b, const struct af_table *t, uint32_t limit
 		af_buf_fmt(b, "%4u. ", i + 1);
 		wrap(b, c->finding.text, width);
 		line(b, "usually helps: ", c->helps.text, width, colour);
-		line(b, "check: ", c->check.text, width, colour);
+		/* A command is not wrapped: it is to be copied. */
+		line(b, "check: ", c->check.text, UINT32_MAX, colour);
 	}
 	if (t->note)
 		af_buf_fmt(b, "  %s\n", t->note);

@@ -7,6 +7,7 @@ is one. Traces are those of the other golden tests and two of their own.
 import glob
 import json
 import os
+import re
 import shlex
 import subprocess
 import sys
@@ -61,11 +62,36 @@ def run(*words):
     return done.stdout
 
 
+SAMPLE = re.compile(r"^ *(\d+)\.(\d{9})( .* k?sample .*weight_ns=)(\d+)(.*)$")
+PARTS = 64  # of a sample: a finding needs 50
+
+
+def parted(path):
+    """The trace with each sample as PARTS of its weight one after the other, which stand for the same time."""
+    lines = []
+    with open(path, encoding="utf-8") as file:
+        for number, line in enumerate(file):
+            found = SAMPLE.match(line.rstrip("\n"))
+            at = re.match(r" *(\d+)\.(\d{9})", line)
+            time = int(at[1]) * 10**9 + int(at[2]) if at else -1
+            if not found or int(found[4]) % PARTS:
+                lines.append((time, number, line))
+                continue
+            part = int(found[4]) // PARTS
+            for i in range(PARTS):
+                begun = time - min(part, (time - 1000) // PARTS) * (PARTS - 1 - i)
+                lines.append((begun, number, "%4d.%09d%s%d%s\n" % (begun // 10**9, begun % 10**9, found[3], part, found[5])))
+    made = os.path.join(WORK, os.path.basename(path))
+    with open(made, "w", encoding="utf-8") as file:
+        file.writelines(line for _, _, line in sorted(lines, key=lambda entry: entry[:2]))
+    return made
+
+
 class Trace:
     def __init__(self, path):
         self.name = os.path.basename(path)[:-6]
         self.dir = os.path.join(WORK, self.name)
-        subprocess.run([MKTRACE, path, self.dir], check=True)
+        subprocess.run([MKTRACE, parted(path), self.dir], check=True)
         self.summary = json.loads(run("report", "--json", "-n", "0", self.dir))
         self.findings = self.table("findings", self.report("findings", "-n", "0"))
 
@@ -89,8 +115,8 @@ class Trace:
     def checked(self, finding):
         """The document of the report that the finding names."""
         words = shlex.split(finding["check"])
-        equal(words[:2], ["aflame", "report"], "the command")
-        return self.report(*words[2:])
+        equal(words[:2] + words[-1:], ["aflame", "report", self.dir], "the command")
+        return json.loads(run(*words[1:], "--json"))
 
 
 def figure(trace, finding):
@@ -111,12 +137,12 @@ def figure(trace, finding):
     if kind == "kernel":
         return trace.sum("kernels", "time_ns", kernel=function)
     if kind == "system":
-        return trace.sum("processes", "sampled_kernel_ns")
+        equal(trace.checked(finding)["total"], trace.sum("processes", "sampled_kernel_ns"), "the kernel's time")
+        return trace.checked(finding)["total"]
     if kind == "python":
-        top = trace.table("cpu_top")
-        mine = [row for row in top if row["kind"] == "python" or "eval" in row["function"].lower()
-                or row["function"].startswith(("Py_", "gc_"))]
-        return sum(row["self"] for row in mine)
+        own = sum(row["self"] for row in trace.table("cpu_top") if row["kind"] == "python")
+        equal(trace.checked(finding)["self"], own, "what the command says of it")
+        return own
     if kind == "gap":
         device = [row for row in trace.table("gaps") if row["device"] in finding["finding"]]
         return max(row["length_ns"] for row in device)
@@ -350,10 +376,10 @@ def _():
         [
             ("below", 600),
             ("function", 280),
-            ("python", 210),
             ("off-cpu", 200),
             ("function", 160),
             ("imports", 150),
+            ("python", 150),
             ("system", 110),
             ("spinning", 80),
             ("python-gc", 60),
@@ -379,6 +405,83 @@ def _():
     equal(found["jit-nameless"]["helps"], "node --perf-basic-prof", "what helps")
 
 
+def traced(name, parts, module="/usr/bin/app", function="build"):
+    """A program that is @parts samples of 10 ms in memcpy of libc, called by build, and once in other."""
+    path = os.path.join(WORK, name + ".trace")
+    lines = [
+        '   0.000000000 s0   p0   100/100      note         key="cmd" value="app"',
+        '   0.000000001 s0   p0   100/100      note         key="collector.cpu" value="perf: as asked"',
+        '   0.000000010 s1   p1   101/101      thread       tid=101 name="app"',
+        '   0.000000011 s1   p1   101/101      process      pid=101 ppid=100 parent=0 exe="/usr/bin/app" cmdline="app"',
+        '   0.000000041 s1   p1   101/101      stack        stack=1 stop=COMPLETE epoch=1 pcs=[0x9000,0x2000,0x1000]',
+        '   0.000000041 s1   p1   101/101      callpath     callpath=1 stack=1 py_stack=0',
+        '   0.000000042 s1   p1   101/101      stack        stack=2 stop=COMPLETE epoch=1 pcs=[0x3000,0x1000]',
+        '   0.000000042 s1   p1   101/101      callpath     callpath=2 stack=2 py_stack=0',
+    ]
+    for i in range(parts + 1):
+        lines.append('   %d.%09d s1   p1   101/101      sample       callpath=%d flags=0 weight_ns=9999936'
+                     % ((i + 1) // 100, (i + 1) % 100 * 10**7, 2 if i == parts else 1))
+    for i, text in enumerate(["/usr/bin/app", "main", function, "other", "/lib/x86_64-linux-gnu/libc.so.6", "memcpy", module]):
+        lines.append('  90.000000010 s0   p0   100/100      string       string=%d text="%s"' % (i + 1, text))
+    for address, of, name in ((0x1000, 1, 2), (0x2000, 7, 3), (0x3000, 1, 4), (0x9000, 5, 6)):
+        lines.append('  90.000000020 s0   p0   100/100      symbol       process=1 address=0x%x epoch=0 module=%d '
+                     'offset=0x%x source=SYMTAB frames=[%d,0,0]' % (address, of, address, name))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    made = path[:-6]
+    subprocess.run([MKTRACE, path, made], check=True)
+    return made
+
+
+def found(made, *words):
+    return json.loads(run("report", "findings", "--json", *words, made))["tables"][0]
+
+
+@case("fewer than 50 samples are no finding, and the note says how many were left out")
+def _():
+    few = found(traced("few", 49))
+    equal((few["rows"], few["note"].split(",")[0]), ([], "nothing stands out; 2 more are left out"), "of 49")
+    many = found(traced("many", 50))
+    equal([row["samples"] for row in many["rows"]], [50, 50], "of 50")
+    equal(many["note"], None, "nothing is left out")
+
+
+@case("a share has the standard error of its samples")
+def _():
+    row = found(traced("error", 99))["rows"][0]
+    equal(row["samples"], 99, "samples")
+    expect("(99.0 ± 1.0 % of" in row["finding"], row["finding"])  # sqrt(99 (1 - 0.99)) of 100
+
+
+@case("a function of the C library comes with its caller in the program; aflame's own code is not the program's")
+def _():
+    rows = {row["kind"]: row for row in found(traced("libc", 80))["rows"]}
+    equal((rows["function"]["function"], rows["below"]["function"]), ("memcpy", "build"), "whom they are about")
+    expect(rows["function"]["finding"].endswith("; 799.995 ms of that below build"), rows["function"]["finding"])
+    rows = {row["kind"]: row for row in found(traced("ours", 80, "/opt/lib/aflame/libaflame.so", "af_thread_callpath"))["rows"]}
+    expect(rows["function"]["finding"].endswith("below main") or "below" not in rows["function"]["finding"], rows["function"]["finding"])
+    expect("below" not in rows, "%s is not the program's" % rows.get("below"))
+
+
+@case("a check can be typed as it is printed, in one line, with the trace's name as a word of a shell")
+def _():
+    made = traced("it's a trace", 80)
+    lines = [line.strip() for line in run("report", "findings", made).splitlines()]
+    checks = [line[len("check: "):] for line in lines if line.startswith("check: ")]
+    equal(len(checks), 2, "checks")
+    env = dict(os.environ, PATH=os.path.dirname(AFLAME) + ":" + os.environ["PATH"])
+    for check, row in zip(checks, found(made)["rows"]):
+        done = subprocess.run(["sh", "-c", check], stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env, universal_newlines=True)
+        equal((done.returncode, done.stderr), (0, ""), check)
+        number = re.search(r"took ([\d.]+ m?s)", row["finding"])[1]
+        expect(number in done.stdout.splitlines()[0], "%s in %s" % (number, done.stdout.splitlines()[0]))
+    here = os.path.join(WORK, "here")
+    os.mkdir(here)
+    os.rename(made, os.path.join(here, "aflame.data"))
+    done = subprocess.run([AFLAME, "report", "findings"], cwd=here, stdout=subprocess.PIPE, universal_newlines=True)
+    expect("aflame.data" not in done.stdout and "check: aflame report callers memcpy" in done.stdout.replace("'", ""), done.stdout)
+
+
 @case("two devices: the idle time of each is its own")
 def _():
     trace = Trace(os.path.join(HERE, "devices.trace"))
@@ -402,7 +505,7 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "samename.trace"))
     (row,) = [row for row in trace.findings if row["kind"] == "kernel"]
-    equal(shlex.split(row["check"])[-1], "gpu:matmul", "whom the check is of")
+    equal(shlex.split(row["check"])[-2], "gpu:matmul", "whom the check is of")
     equal(trace.checked(row)["total"], 200000000, "what the kernel took")
     equal(trace.report("callers", "host:matmul", "--view", "all")["self"], 22000000, "the function itself")
     equal(trace.report("callers", "matmul", "--view", "all")["total"], 200000000, "the heavier")
@@ -489,7 +592,7 @@ def _():
     rows = trace.table("findings", part)
     equal([(row["kind"], row["time_ns"], row["share"]) for row in rows[:2]],
           [(kind, 250000000, 100) for kind in ("below", "function")], "the first of the part")
-    expect(rows[0]["check"].endswith(" --from 150000000ns --to 400000000ns"), rows[0]["check"])
+    expect(" --from 150000000ns --to 400000000ns " in rows[0]["check"], rows[0]["check"])
     equal(trace.checked(rows[0])["total"], rows[0]["time_ns"], "what the command of the part says")
 
 
