@@ -186,9 +186,9 @@ class Times {
         });
     }
     spread.forEach((got, w) => {
-      const owner = this.executed(whole, label, tracks);
-      spreadOver(owner, whole.self[w], whole.self[w], got, fresh(own, w));
-      if (s >= 0 && s !== w) spreadOver(owner, whole.self[w], whole.self[s], got, fresh(own, s));
+      const root = this.executed(whole, label, tracks);
+      spreadOver(root, whole.self[w], whole.self[w], got, fresh(own, w));
+      if (s >= 0 && s !== w) spreadOver(root, whole.self[w], whole.self[s], got, fresh(own, s));
     });
     return own.length ? rangedTree(whole, own) : null;
   }
@@ -218,13 +218,13 @@ class Times {
   /* By node: the node itself or its nearest ancestor that executions name; -1 for none. */
   executed(tree, label, tracks) {
     if (!this.views.has(label)) {
-      const owner = new Int32Array(tree.n).fill(-1);
+      const root = new Int32Array(tree.n).fill(-1);
       for (const track of tracks)
         if (track.spread)
           for (const { node } of this.loaded[track.at])
-            for (const k of node) owner[Math.max(0, k - 1)] = 0;
-      for (let i = 1; i < tree.n; i++) owner[i] = owner[i] < 0 ? owner[tree.parent[i]] : i;
-      this.views.set(label, owner);
+            for (const k of node) root[Math.max(0, k - 1)] = 0;
+      for (let i = 1; i < tree.n; i++) root[i] = root[i] < 0 ? root[tree.parent[i]] : i;
+      this.views.set(label, root);
     }
     return this.views.get(label);
   }
@@ -261,11 +261,11 @@ function placesIn(whole, tree) {
  * @root: by node, the node that the executions name, or -1.
  */
 function spreadOver(root, base, column, got, out) {
-  const mass = new Float64Array(owner.length);
-  const share = new Float64Array(owner.length);
-  const given = new Float64Array(owner.length);
-  owner.forEach((o, i) => { if (o >= 0) mass[o] += base[i]; });
-  owner.forEach((o, i) => {
+  const mass = new Float64Array(root.length);
+  const share = new Float64Array(root.length);
+  const given = new Float64Array(root.length);
+  root.forEach((o, i) => { if (o >= 0) mass[o] += base[i]; });
+  root.forEach((o, i) => {
     if (o < 0 || !got[o]) return;
     share[o] += column[i];
     const part = mass[o] === got[o] ? share[o]

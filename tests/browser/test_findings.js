@@ -24,8 +24,7 @@ const shown = (page) => page.evaluate(async () => {
     fn: sum((name, id) => app.names.find(state.fn).includes(id), true),
     stacks: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name)) : 0,
     own: app.match ? sum((name) => new RegExp(state.q, state.exact ? '' : 'i').test(name), true) : 0,
-    interpreter: sum((name) => app.names.find(name).some((id) => (
-      /^(lib)?python[0-9.]*|^\[python]/.test(app.names.moduleOf(id)))), true) };
+    python: sum((name) => /\((\S+\.py|<frozen [^>]+>)(:\d+)?\)$/.test(name), true) };
 });
 
 /* Is what the link shows what the finding weighs? */
@@ -38,7 +37,7 @@ function check(row, page) {
   if (kind === 'function') return assert.equal(page.fn, weight);
   if (kind === 'kernel' && page.tab === 'source') return assert.equal(page.kernel, row.function);
   if (kind === 'kernel') return assert.equal(page.total, weight);
-  if (kind === 'python') return assert.equal(page.interpreter, weight);
+  if (kind === 'python') return assert.equal(page.python, weight);
   if (kind === 'nameless') return assert.equal(page.own, weight);
   if (kind === 'off-cpu') return assert.equal(page.weight, 'off-cpu');
   if (['imports', 'python-gc', 'spinning', 'cut-stacks', 'no-stack'].includes(kind))

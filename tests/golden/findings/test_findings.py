@@ -18,6 +18,7 @@ sys.path.insert(0, os.path.join(HERE, "../../live"))
 MKTRACE, AFLAME = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1]
 
+from parted import parted
 from tap import case, equal, expect, note, run_cases
 
 _work = tempfile.TemporaryDirectory(prefix="aflame-findings-")
@@ -62,36 +63,11 @@ def run(*words):
     return done.stdout
 
 
-SAMPLE = re.compile(r"^ *(\d+)\.(\d{9})( .* k?sample .*weight_ns=)(\d+)(.*)$")
-PARTS = 64  # of a sample: a finding needs 50
-
-
-def parted(path):
-    """The trace with each sample as PARTS of its weight one after the other, which stand for the same time."""
-    lines = []
-    with open(path, encoding="utf-8") as file:
-        for number, line in enumerate(file):
-            found = SAMPLE.match(line.rstrip("\n"))
-            at = re.match(r" *(\d+)\.(\d{9})", line)
-            time = int(at[1]) * 10**9 + int(at[2]) if at else -1
-            if not found or int(found[4]) % PARTS:
-                lines.append((time, number, line))
-                continue
-            part = int(found[4]) // PARTS
-            for i in range(PARTS):
-                begun = time - min(part, (time - 1000) // PARTS) * (PARTS - 1 - i)
-                lines.append((begun, number, "%4d.%09d%s%d%s\n" % (begun // 10**9, begun % 10**9, found[3], part, found[5])))
-    made = os.path.join(WORK, os.path.basename(path))
-    with open(made, "w", encoding="utf-8") as file:
-        file.writelines(line for _, _, line in sorted(lines, key=lambda entry: entry[:2]))
-    return made
-
-
 class Trace:
     def __init__(self, path):
         self.name = os.path.basename(path)[:-6]
         self.dir = os.path.join(WORK, self.name)
-        subprocess.run([MKTRACE, parted(path), self.dir], check=True)
+        subprocess.run([MKTRACE, parted(path, WORK), self.dir], check=True)
         self.summary = json.loads(run("report", "--json", "-n", "0", self.dir))
         self.findings = self.table("findings", self.report("findings", "-n", "0"))
 
