@@ -6,6 +6,7 @@
 
 #include "analyse/time/chart.h"
 #include "base/err.h"
+#include "base/scope.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
@@ -239,6 +240,9 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	bool one = o->view || strcmp(request->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
 	struct af_query query = flame_query(o, request->format, v);
+	/* A page is the same from wherever its trace was opened. */
+	scope_free char *full = realpath(dir, NULL);
+	query.trace = full ? strrchr(full, '/') + 1 : NULL;
 	struct af_results r;
 	bool tables = request->format->tables != NULL; /* a page shows all weights */
 	int rc = one && !tables ? af_load_view("flame", dir, &query, v, &picture.weight, &r, err)

@@ -266,7 +266,8 @@ static bool is_directory(const char *word)
 static int report_words(struct report *r, int nr_words, char **words, struct af_err *err)
 {
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
-	if (!r->kind && nr_words && (nr_words > 1 || report_names_table(words[0]))) {
+	if (!r->kind && nr_words &&
+	    (nr_words > 1 || report_names_table(words[0], af_trace_dir(0, NULL)))) {
 		r->kind = &table_kind;
 		r->table = words[0];
 	}
@@ -400,7 +401,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return report_annotate(&r, err);
 	rc = report_load(&r, err);
 	if (rc && r.table)
-		rc = report_unknown(&r, rc, err);
+		rc = report_no_trace(&r, rc, err);
 	if (!rc)
 		rc = r.kind->print(&r, err);
 	if (!rc)

@@ -7,30 +7,40 @@
 #include "cmd/options/nearest.h"
 #include "cmd/report.h"
 
-bool report_names_table(const char *word)
+/* The name of a report that @near's word is like, or NULL. */
+static const char *nearest_report(struct af_nearest *near)
 {
-	return !strchr(word, '/') && access(word, F_OK) != 0;
+	for (const struct report_kind *k = report_kinds; k->name; k++)
+		af_nearest_offer(near, k->name);
+	return af_nearest_best(near);
+}
+
+bool report_names_table(const char *word, const char *dir)
+{
+	struct af_nearest near;
+
+	af_nearest_init(&near, word);
+	return !strchr(word, '/') && access(word, F_OK) != 0 &&
+	       (!access(dir, F_OK) || nearest_report(&near));
 }
 
 static int unknown(const char *word, struct af_nearest *near, struct af_err *err)
 {
-	for (const struct report_kind *k = report_kinds; k->name; k++)
-		af_nearest_offer(near, k->name);
-	const char *best = af_nearest_best(near);
+	const char *best = nearest_report(near);
 
 	return af_fail_plain(err, -EINVAL,
-	                     "unknown report %s%s%s%s: it is neither a report, a table of this "
-	                     "trace, nor a trace; `aflame report --list` lists the reports",
+	                     "%s is no report and no table of the trace%s%s%s: `aflame report "
+	                     "--list` lists the reports",
 	                     word, best ? " (did you mean " : "", best ? best : "",
 	                     best ? "?)" : "");
 }
 
-int report_unknown(const struct report *r, int rc, struct af_err *err)
+int report_no_trace(const struct report *r, int rc, struct af_err *err)
 {
 	struct af_nearest near;
 
 	af_nearest_init(&near, r->table);
-	return rc == -ENOENT ? unknown(r->table, &near, err) : rc;
+	return rc == -ENOENT && nearest_report(&near) ? unknown(r->table, &near, err) : rc;
 }
 
 int report_one_table(struct report *r, struct af_err *err)

@@ -275,7 +275,7 @@ MISTAKES = {
     "record": (["--rtae", "5", "--", "true"], r"no option --rtae: did you mean --rate"),
     "flame": (["--veiw", "cpu"], r"no option --veiw: did you mean --view"),
     "print": (["-k", "smaple"], r"no kind of event is called smaple: did you mean sample"),
-    "report": (["tpo", "nosuchdir"], r"unknown report tpo.*top"),
+    "report": (["tpo", "nosuchdir"], r"tpo is no report.*did you mean top"),
 }
 
 VALUES = [

@@ -344,7 +344,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	struct af_event ev;
 
 	results_open(out, query);
-	out->dir = af_tables_text(&out->tables, "%s", dir);
+	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
 	analysis_choose(&a, passes, query->answers);
 	a.world.annotations.apart = query->ranges || query->range;
 	a.world.annotations.only = query->range;

@@ -63,7 +63,7 @@ struct af_results {
 	const struct af_attribution *attribution;
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
-	const char *dir;                  /* of the trace, as the caller named it; of the tables */
+	const char *dir;                  /* of the trace, for commands; of the tables */
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
 	uint64_t nr_events; /* that were read */

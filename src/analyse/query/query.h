@@ -79,6 +79,7 @@ struct af_query {
 	const char *sources; /* directories to look for sources, separated by colons; or NULL */
 	bool locations;      /* trees keep the source location of their frames: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
+	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
