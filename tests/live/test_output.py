@@ -7,9 +7,11 @@ import json
 import os
 import re
 import shutil
+import subprocess
+import time
 import xml.etree.ElementTree
 
-from machine import any_sampler, need, need_tool, program
+from machine import AFLAME, any_sampler, need, need_tool, program
 from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
 from tap import case, equal, expect, near, note, run_cases
@@ -426,6 +428,27 @@ def _():
                 len(set(hashes)) == 1,
                 "%s: outputs of %s bytes differ" % (words, [len(o.stdout) for o in outputs]),
             )
+
+
+@case("a run that sleeps is as long as it was, and the recorder's share is of that time")
+def _():
+    path = new_path("sleep")
+    subprocess.run(["timeout", "-s", "INT", "1", AFLAME, "record", "-q", "-o", path, "--", "sleep", "5"], check=False)
+    attached = new_path("attached")
+    with subprocess.Popen(["sleep", "9"]) as sleeping:
+        time.sleep(0.2)
+        aflame("record", "-q", "-o", attached, "-p", str(sleeping.pid), "-d", "1s")
+        sleeping.kill()
+    for made in (path, attached):
+        if made == attached and not os.path.exists(made):
+            continue  # others' processes take rights
+        (run,) = json.loads(must("report", "run", "--json", made))["tables"]
+        (length,) = [row["value"] for row in run["rows"] if row["key"] == "recorded_for"]
+        number, unit = length.split()
+        near(float(number) / {"s": 1, "ms": 1000}[unit], 1, 0.4, "how long %s was" % made)
+        (cost,) = json.loads(must("report", "cost", "--json", made))["tables"]
+        share = [float(re.search(r"([\d.]+) % of one core", row["value"])[1]) for row in cost["rows"] if row["key"] == "recorder"]
+        expect(all(percent <= 100 for percent in share), "%s of one core" % share)
 
 
 @case("reading a trace changes nothing in it")

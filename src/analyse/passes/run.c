@@ -79,6 +79,9 @@ static uint64_t run_length(const struct af_world *w)
 {
 	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
 	uint64_t length_ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	/* Processes that others started may do nothing at first, or at last. */
+	if (w->closed_ns > w->opened_ns && !af_world_note(w, "pid"))
+		length_ns = w->closed_ns - w->opened_ns;
 
 	return length_ns > off_ns ? length_ns - off_ns : 0;
 }
@@ -272,17 +275,19 @@ static void table_cost(const struct af_world *w, struct af_tables *f)
 	struct af_table *t = af_pairs_table(f, "cost", "What it cost");
 	uint64_t handler = note_u64(w, "cost.handler_ns"),
 		 calls = note_u64(w, "cost.handler_calls");
-	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	uint64_t run = run_length(w);
 
 	if (calls)
 		af_pair_row(f, t, "sampling", "sampling in the program",
 		            af_tables_text(f, "%s, %.2f us a sample", af_tables_ns(f, handler),
 		                           (double)handler / 1e3 / (double)calls));
 	uint64_t recorder = note_u64(w, "cost.recorder_ns");
+	const char *share =
+	    run ? af_tables_text(f, ", %.2f %% of one core", (double)recorder * 100 / (double)run)
+		: "";
 	if (recorder)
 		af_pair_row(f, t, "recorder", "the recorder's own CPU time",
-		            af_tables_text(f, "%s, %.2f %% of one core", af_tables_ns(f, recorder),
-		                           run ? (double)recorder * 100 / (double)run : 0));
+		            af_tables_text(f, "%s%s", af_tables_ns(f, recorder), share));
 	row_note(f, t, w, "replayed stacks", "replay.hits");
 	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
 }

@@ -105,6 +105,9 @@ void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 	if (!p)
 		return;
 	p->end_ns = ev->time_ns;
+	/* A program that sleeps until its end has no event of its own there. */
+	if (w->first_ns && ev->time_ns > w->last_ns)
+		w->last_ns = ev->time_ns;
 	if (fixed.status != -1)
 		p->status = fixed.status;
 	if (p->has_usage && usage_rank(p->usage_source) <= usage_rank(fixed.source))
@@ -180,8 +183,10 @@ void world_learn_note(struct af_world *w, const struct af_event *ev)
 		return;
 	if (!w->notes_end)
 		w->notes_end = &w->notes;
-	*w->notes_end = note_of(w, tails);
-	w->notes_end = &(*w->notes_end)->next;
+	struct af_note *n = *w->notes_end = note_of(w, tails);
+	w->notes_end = &n->next;
+	if (!strcmp(n->key, "end_ns"))
+		w->closed_ns = ev->time_ns;
 }
 
 static void thread_named(struct af_world *w, const struct af_event *ev, uint32_t tid,

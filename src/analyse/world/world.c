@@ -213,7 +213,8 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_MAPPING] = world_learn_mapping,
 	};
 
-	w->nr_events++;
+	if (!w->nr_events++)
+		w->opened_ns = ev->time_ns;
 	if (ev->process) {
 		if (!w->first_ns)
 			w->first_ns = ev->time_ns;

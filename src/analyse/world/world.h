@@ -163,7 +163,8 @@ struct af_node {
 struct af_world {
 	struct af_arena arena;
 	struct af_strtab strings;
-	uint64_t first_ns, last_ns; /* of the events of targets */
+	uint64_t first_ns, last_ns;    /* of the events of targets, and the last one's end */
+	uint64_t opened_ns, closed_ns; /* of the recording; closed 0: it has no end, or not yet */
 	uint64_t nr_events;
 	/* Set before the first event by a caller that wants locations told apart by threads */
 	bool threads_apart;
