@@ -224,3 +224,22 @@ int af_buf_flush(struct af_buf *b, int fd)
 	b->len = 0;
 	return rc;
 }
+
+void af_buf_word(struct af_buf *b, const char *text)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+				    "./_-+,:@%";
+	size_t len = strspn(text, plain);
+
+	if (len && !text[len] && *text != '-') {
+		af_buf_add(b, text, len);
+		return;
+	}
+	af_buf_char(b, '\'');
+	for (const char *c = text; *c; c++)
+		if (*c == '\'')
+			af_buf_str(b, "'\\''");
+		else
+			af_buf_char(b, *c);
+	af_buf_char(b, '\'');
+}

@@ -34,6 +34,9 @@ void af_buf_xml(struct af_buf *b, const char *s, size_t len);
  */
 void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *quoted);
 
+/* Append @text as one word for a POSIX shell: in quotes, unless it is plain. */
+void af_buf_word(struct af_buf *b, const char *text);
+
 /* The same in place, for messages of fixed size: those bytes become '?'. */
 void af_terminal_text(char *s);
 

@@ -485,7 +485,7 @@ def _():
     done = aflame("run", "-F", "499", "--", program("shares"), "0.2", cwd=folder)
     equal(done.returncode, 0, "status")
     equal(sorted(os.listdir(folder)), ["aflame.data", "report.html"], "files")
-    expect("Where CPU time went" in done.stderr and "report.html" in done.stderr, done.stderr)
+    expect("Findings: " in done.stderr and "ended with status 0" in done.stderr and "report.html" in done.stderr, done.stderr)
     expect(
         done.stdout.startswith("truth share.a"),
         "standard output is the program's alone: %s" % done.stdout[:200],

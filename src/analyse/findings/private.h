@@ -103,7 +103,7 @@ const char *findings_link(struct findings *s, const char *head, const char *key,
 /* @name in a sentence: of a very long one its ends. */
 const char *findings_short(struct findings *s, const char *name);
 
-/* @name as one word for a shell, in quotes unless it is plain. Lives as long as @name or @s->f. */
+/* @name as one word for a shell, in quotes unless it is plain. */
 const char *findings_quoted(struct findings *s, const char *name);
 
 /* A regular expression of the page's search that matches @name and no other. */

@@ -219,20 +219,9 @@ const char *findings_short(struct findings *s, const char *name)
 
 const char *findings_quoted(struct findings *s, const char *name)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
-				    "./_-+,:@%";
-	size_t len = strspn(name, plain);
 	struct af_buf b = {0};
 
-	if (len && !name[len] && *name != '-')
-		return name;
-	af_buf_char(&b, '\'');
-	for (const char *c = name; *c; c++)
-		if (*c == '\'')
-			af_buf_str(&b, "'\\''");
-		else
-			af_buf_char(&b, *c);
-	af_buf_char(&b, '\'');
+	af_buf_word(&b, name);
 	const char *text = af_tables_text(s->f, "%.*s", (int)b.len, b.data);
 	af_buf_free(&b);
 	return text;

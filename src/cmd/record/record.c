@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
@@ -24,7 +25,7 @@
 #include "cmd/record/unrecorded.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/summary.h"
+#include "cmd/shared/screen.h"
 #include "collect/outside/outside.h"
 #include "collect/session/session.h"
 #include "collect/session/target.h"
@@ -368,6 +369,7 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 {
 	const struct af_record_options *o = state;
 	struct af_recorded done = {.who = "record"};
+	struct af_buf word = {0};
 	int status = af_record(o, nr_words, words, &done, err);
 
 	if (status < 0 || o->quiet || !done.dir[0])
@@ -377,12 +379,14 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 		        af_record_shown(done.dir));
 		return status;
 	}
-	int rc = af_summary_print(done.dir, stderr, err);
+	const char *shown = af_record_shown(done.dir);
+	int rc = af_screen_show(done.dir, shown, err);
 	if (rc)
 		return af_record_failed(o, done.who, status, rc, err);
-	const char *shown = af_record_shown(done.dir);
-	fprintf(stderr, "\nThe trace is in %s: `aflame flame %s -o flame.svg` draws it.\n", shown,
-	        shown);
+	af_buf_word(&word, shown);
+	fprintf(stderr, "The trace is in %s: `aflame flame %.*s -o flame.svg` draws it.\n", shown,
+	        (int)word.len, word.data);
+	af_buf_free(&word);
 	return status;
 }
 

@@ -16,11 +16,11 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/picture.h"
-#include "cmd/shared/summary.h"
+#include "cmd/shared/screen.h"
 
 #define REPORT_DEFAULT "report.html"
 
-enum { RUN_ROWS = 10, NAMES_TRIED = 1000 };
+enum { NAMES_TRIED = 1000 };
 
 /* Is the file made by aflame? Its pages say so in their first lines. */
 static bool report_is_ours(const char *file)
@@ -102,17 +102,6 @@ static const char *run_title(int nr_words, char **words, char *title, size_t siz
 	return title;
 }
 
-/* The summary goes to standard error: standard output is the program's. */
-static void run_summary(const struct af_results *r)
-{
-	struct af_buf b = {0};
-
-	af_buf_char(&b, '\n');
-	af_summary_text(&b, &r->tables, af_colour(stderr), RUN_ROWS, AF_SHOW_ALL_ELSEWHERE);
-	fwrite(b.data, 1, b.len, stderr);
-	af_buf_free(&b);
-}
-
 /* After the program: the trace, read again for the summary and the report. */
 static int run_tell(const struct af_record_options *o, const struct af_recorded *done,
                     const char *title, struct af_err *err)
@@ -123,10 +112,11 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	struct af_query query = o->no_report ? AF_QUERY_TABLES : AF_QUERY_ALL;
 
 	query.sources = o->sources;
+	query.trace = af_record_shown(done->dir);
 	int rc = af_load(done->dir, &query, &r, err);
 
 	if (!rc && summary)
-		run_summary(&r);
+		af_screen_print(&r);
 	if (!rc && !o->no_report)
 		rc = report_name(o, done, file, sizeof file, err);
 	if (!rc && !o->no_report)
@@ -138,8 +128,7 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done->job.rank,
 		        af_record_shown(done->dir));
 	if (!o->no_report)
-		fprintf(stderr, "%sThe report is %s\n", summary ? "\n" : "",
-		        realpath(file, full) ? full : file);
+		fprintf(stderr, "The report is %s\n", realpath(file, full) ? full : file);
 	return 0;
 }
 

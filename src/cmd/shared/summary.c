@@ -11,8 +11,6 @@
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 
-enum { SUMMARY_ROWS = 10 };
-
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
 static const char *const order[] = {"run",     "verdict",    "findings",    "processes", "threads",
                                     "cpu_top", "count_top",  "blocked",     "devices",   "gpus",
@@ -68,20 +66,4 @@ bool af_colour(FILE *out)
 	const char *no = getenv("NO_COLOR");
 
 	return isatty(fileno(out)) && !(no && *no);
-}
-
-int af_summary_print(const char *dir, FILE *out, struct af_err *err)
-{
-	struct af_results r;
-	struct af_buf b = {0};
-	int rc = af_load(dir, &AF_QUERY_TABLES, &r, err);
-
-	if (!rc) {
-		af_buf_char(&b, '\n');
-		af_summary_text(&b, &r.tables, af_colour(out), SUMMARY_ROWS, AF_SHOW_ALL_ELSEWHERE);
-		fwrite(b.data, 1, b.len, out);
-	}
-	af_buf_free(&b);
-	af_results_close(&r);
-	return rc;
 }

@@ -13,9 +13,6 @@ struct af_document;
 struct af_err;
 struct af_tables;
 
-/* Analyse the trace in @dir and print the results of the passes. */
-int af_summary_print(const char *dir, FILE *out, struct af_err *err);
-
 /*
  * The tables in the order for people, at most @limit rows each (0: all); @all is the hint how to
  * see the other rows.
@@ -32,7 +29,6 @@ void af_summary_findings(struct af_buf *b, const struct af_tables *f, uint32_t l
 
 /* The end of the line about rows that are not shown, for commands with --limit. */
 #define AF_SHOW_ALL "--limit 0 shows all"
-#define AF_SHOW_ALL_ELSEWHERE "`aflame report --limit 0` shows all"
 
 /* Colours only on a terminal, and not when NO_COLOR is set (no-color.org). */
 bool af_colour(FILE *out);

@@ -1,0 +1,138 @@
+#include "cmd/shared/screen.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/pass/pass.h"
+#include "analyse/passes/rows.h"
+#include "analyse/table/table.h"
+#include "base/buf.h"
+#include "base/err.h"
+#include "cmd/shared/annotate.h"
+#include "cmd/shared/load.h"
+#include "cmd/shared/summary.h"
+#include "render/text/findings.h"
+#include "render/text/tables.h"
+
+enum { SCREEN_FINDINGS = 3, SCREEN_DEVICES = 3 };
+
+/* The value with the key in a table of labelled values, or NULL. */
+static const char *value_of(const struct af_results *r, const char *table, const char *key)
+{
+	const struct af_table *t = af_tables_find(&r->tables, table);
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		const struct af_pair_row *row = AF_ROW_AT(struct af_pair_row, t, i);
+		if (row && !strcmp(row->key.text, key))
+			return row->value.text;
+	}
+	return NULL;
+}
+
+static void put(struct af_buf *b, const char *text)
+{
+	af_buf_terminal(b, text, strlen(text), "");
+}
+
+/* "python3 train.py ran for 1.187 s and ended with status 0." */
+static void line_run(struct af_buf *b, const struct af_results *r)
+{
+	const char *command = value_of(r, "run", "cmd"), *status = value_of(r, "run", "end.status"),
+		   *length = value_of(r, "run", "recorded_for");
+
+	put(b, command && *command ? command : "The recording");
+	af_buf_str(b, command && *command ? " ran for " : " lasted ");
+	put(b, length ? length : "an unknown time");
+	if (command && *command && status) {
+		af_buf_str(b, " and ended ");
+		put(b, status);
+	}
+	af_buf_str(b, ".\n");
+}
+
+/* "It used 1.034 s of CPU time: 0.87 CPUs at a time on average." */
+static void line_cpu(struct af_buf *b, const struct af_results *r)
+{
+	const struct af_covered *cpu = &r->coverage.total.cpu;
+	uint64_t used = af_covered_used(cpu), ns = used ? used : af_covered_sampled(cpu);
+
+	if (!ns || !r->shown_ns)
+		return;
+	af_buf_str(b, used ? "It used " : "Samples stand for ");
+	af_cell_text(b, AF_CELL_NS, ns);
+	af_buf_fmt(b, " of CPU time: %.2f CPUs at a time on average.\n",
+	           (double)ns / (double)r->shown_ns);
+}
+
+/* What held each device back, in the idle pass's words. */
+static void lines_devices(struct af_buf *b, const struct af_results *r)
+{
+	const struct af_table *t = af_tables_find(&r->tables, "verdict");
+
+	for (uint32_t i = 0; t && i < t->nr_rows && i < SCREEN_DEVICES; i++) {
+		const struct af_pair_row *row = AF_ROW_AT(struct af_pair_row, t, i);
+		if (!row)
+			return;
+		put(b, row->label.text);
+		af_buf_str(b, ": ");
+		put(b, row->value.text);
+		af_buf_char(b, '\n');
+	}
+	if (t && t->nr_rows > SCREEN_DEVICES)
+		af_buf_fmt(b, "… and %u more devices: `aflame report verdict`\n",
+		           t->nr_rows - SCREEN_DEVICES);
+}
+
+static void line_data(struct af_buf *b, struct af_results *r)
+{
+	const struct af_table *lost = af_tables_find(&r->tables, "lost");
+	const char *sampled =
+	    r->coverage.total.cpu.used_user ? af_coverage_text(&r->coverage, &r->tables) : NULL;
+	const char *cost = value_of(r, "cost", "recorder");
+
+	if (sampled)
+		af_buf_fmt(b, "%s. ", sampled);
+	const struct af_lost_row *first = AF_ROW_AT(struct af_lost_row, lost, 0);
+	if (lost && lost->nr_rows && first)
+		af_buf_fmt(b, "Not whole: %s: %llu%s (`aflame report lost`). ", first->what.text,
+		           (unsigned long long)first->count.value,
+		           lost->nr_rows > 1 ? ", and more" : "");
+	else
+		af_buf_str(b, "Nothing was lost. ");
+	if (cost)
+		af_buf_fmt(b, "Recording took %s.", cost);
+	af_buf_char(b, '\n');
+}
+
+void af_screen_print(struct af_results *r)
+{
+	const struct af_table *findings = af_tables_find(&r->tables, "findings");
+	struct af_buf b = {0};
+
+	af_buf_char(&b, '\n');
+	line_run(&b, r);
+	line_cpu(&b, r);
+	lines_devices(&b, r);
+	if (findings) {
+		af_buf_char(&b, '\n');
+		af_findings_text(&b, findings, SCREEN_FINDINGS, af_annotate_width(),
+		                 af_colour(stderr), "`aflame report findings` shows all");
+	}
+	af_buf_char(&b, '\n');
+	line_data(&b, r);
+	fwrite(b.data, 1, b.len, stderr);
+	af_buf_free(&b);
+}
+
+int af_screen_show(const char *dir, const char *shown, struct af_err *err)
+{
+	struct af_query query = AF_QUERY_TABLES;
+	struct af_results r;
+
+	query.trace = shown;
+	int rc = af_load(dir, &query, &r, err);
+	if (!rc)
+		af_screen_print(&r);
+	af_results_close(&r);
+	return rc;
+}

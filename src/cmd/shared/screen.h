@@ -1,0 +1,18 @@
+/* The one screen that ends `aflame run` and `aflame record`: the verdict, findings, the cost. */
+#ifndef AF_CMD_SHARED_SCREEN_H
+#define AF_CMD_SHARED_SCREEN_H
+
+struct af_err;
+struct af_results;
+
+/*
+ * Print the screen for @r, which has the tables of a whole run, to standard error, as standard
+ * output is the program's: what ran and how it ended, what held it back, the first three findings,
+ * how much of it was recorded, and what that cost. Texts made for it belong to the tables of @r.
+ */
+void af_screen_print(struct af_results *r);
+
+/* The same for the trace in @dir, which its commands call @shown. 0, or the error of reading it. */
+int af_screen_show(const char *dir, const char *shown, struct af_err *err);
+
+#endif
