@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/err.h"
 #include "cmd/shared/atomic_write.h"
@@ -240,6 +241,10 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 		    "name the format with --format: " EXPORT_PROFILES AF_EXPORT_NAMES);
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
+	if (isatty(STDOUT_FILENO) && (!o->output.file || !strcmp(o->output.file, "-")) &&
+	    (!strcmp(o->format, "pprof") || !strcmp(o->format, "perfetto")))
+		return af_fail_plain(
+		    err, -EINVAL, "%s is not text for a terminal: name a file with -o", o->format);
 	const struct af_format *tree = format_among(af_profile_formats, o->format);
 	const struct af_format *slices =
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");

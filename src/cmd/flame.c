@@ -73,6 +73,12 @@ static int flame_format(const struct flame_options *o, const struct af_format **
 		snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
 		         af_formats[i]->extension);
 	}
+	size_t len = strlen(by);
+	if (len > 4 && !strcmp(by + len - 4, ".png"))
+		return af_fail_plain(err, -EINVAL,
+		                     "no format for %s: write an SVG and convert it: aflame flame "
+		                     "-o %.*s.svg && rsvg-convert -o %s %.*s.svg",
+		                     by, (int)len - 4, by, by, (int)len - 4, by);
 	return af_fail_plain(
 	    err, -EINVAL, "no format for %s: name a file that ends in one of %s, or give --format",
 	    by, known);

@@ -14,7 +14,7 @@ import xml.etree.ElementTree
 from machine import AFLAME, any_sampler, need, need_tool, program
 from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
-from tap import case, equal, expect, near, note, run_cases
+from tap import Skip, case, equal, expect, near, note, run_cases
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -449,6 +449,47 @@ def _():
         (cost,) = json.loads(must("report", "cost", "--json", made))["tables"]
         share = [float(re.search(r"([\d.]+) % of one core", row["value"])[1]) for row in cost["rows"] if row["key"] == "recorder"]
         expect(all(percent <= 100 for percent in share), "%s of one core" % share)
+
+
+@case("under sudo, the trace and the report belong to the user who called it, who can read them")
+def _():
+    if os.geteuid():
+        raise Skip("not root")
+    folder = new_path("sudo")
+    os.mkdir(folder, 0o755)
+    done = aflame("run", "-q", "--", "true", cwd=folder, env=dict(os.environ, SUDO_UID="65534", SUDO_GID="65534"))
+    equal(done.returncode, 0, done.stderr)
+    made = [os.path.join(top, name) for top, folders, files in os.walk(folder) for name in folders + files]
+    expect(len(made) > 4, "made: %s" % made)
+    equal({os.lstat(path).st_uid for path in made}, {65534}, "owners")
+    aflame("record", "-q", "-o", "plain", "--", "true", cwd=folder)
+    equal(os.stat(os.path.join(folder, "plain")).st_uid, 0, "without sudo it is root's")
+
+
+@case("a script that is not in $PATH, or not executable, comes with the command that runs it")
+def _():
+    folder = new_path("scripts")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "train me.py"), "w") as file:
+        file.write("print(1)\n")
+    for name, why in (("train me.py", r"no program train me\.py in \$PATH"), ("./train me.py", r"not executable")):
+        done = aflame("record", "-q", "--", name, cwd=folder)
+        expect(done.returncode == 1 and re.search(why + ".*: run it as `python3 '(\./)?train me\.py'`", done.stderr), done.stderr)
+    done = aflame("record", "-q", "--", "nothing.py", cwd=folder)
+    expect("run it as" not in done.stderr and "no program nothing.py" in done.stderr, done.stderr)
+
+
+@case("what is no text is not written to a terminal, and a picture that is not drawn says how")
+def _():
+    need_tool("script")
+    path = one_run().path
+    for name in ("pprof", "perfetto"):
+        done = subprocess.run(["script", "-qec", "%s export --format %s %s" % (AFLAME, name, path), "/dev/null"],
+                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
+        equal((done.returncode, done.stdout.strip()),
+              (2, b"aflame export: %s is not text for a terminal: name a file with -o" % name.encode()), name)
+    done = aflame("flame", "-o", "x.png", path)
+    expect(done.returncode == 2 and "-o x.svg && rsvg-convert -o x.png x.svg" in done.stderr, done.stderr)
 
 
 @case("reading a trace changes nothing in it")

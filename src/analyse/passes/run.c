@@ -270,20 +270,24 @@ static uint64_t note_u64(const struct af_world *w, const char *key)
 	return value ? strtoull(value, NULL, 10) : 0;
 }
 
+enum { COST_RATIO_NS = 100000000 };
+
 static void table_cost(const struct af_world *w, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "cost", "What it cost");
 	uint64_t handler = note_u64(w, "cost.handler_ns"),
 		 calls = note_u64(w, "cost.handler_calls");
-	uint64_t run = run_length(w);
+	uint64_t run = w->closed_ns > w->opened_ns ? w->closed_ns - w->opened_ns : run_length(w);
 
 	if (calls)
 		af_pair_row(f, t, "sampling", "sampling in the program",
 		            af_tables_text(f, "%s, %.2f us a sample", af_tables_ns(f, handler),
 		                           (double)handler / 1e3 / (double)calls));
 	uint64_t recorder = note_u64(w, "cost.recorder_ns");
+	/* The recorder starts before the run: of a few milliseconds this is no share. */
 	const char *share =
-	    run ? af_tables_text(f, ", %.2f %% of one core", (double)recorder * 100 / (double)run)
+	    run >= COST_RATIO_NS
+		? af_tables_text(f, ", %.2f %% of one core", (double)recorder * 100 / (double)run)
 		: "";
 	if (recorder)
 		af_pair_row(f, t, "recorder", "the recorder's own CPU time",

@@ -1,6 +1,8 @@
 #include "base/system/rights.h"
 
+#include <errno.h>
 #include <stddef.h>
+#include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -104,4 +106,26 @@ uint64_t af_rights_raise(uint64_t rights)
 void af_rights_restore(uint64_t before)
 {
 	effective_put(other, before);
+}
+
+/* A whole number, of no more than an id has. */
+static bool id_of(const char *name, unsigned long *id)
+{
+	const char *text = getenv(name);
+	char *end;
+
+	errno = 0;
+	*id = text ? strtoul(text, &end, 10) : 0;
+	return text && *text >= '0' && *text <= '9' && !*end && !errno && *id < UINT32_MAX;
+}
+
+bool af_sudo_user(uid_t *uid, gid_t *gid)
+{
+	unsigned long user, group;
+
+	if (geteuid() || !id_of("SUDO_UID", &user) || !id_of("SUDO_GID", &group) || !user)
+		return false;
+	*uid = (uid_t)user;
+	*gid = (gid_t)group;
+	return true;
 }

@@ -10,6 +10,7 @@
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include <linux/capability.h>
 
@@ -37,6 +38,12 @@
  * its real user.
  */
 void af_rights_begin(void);
+
+/*
+ * The user who called sudo(8), by SUDO_UID and SUDO_GID. False when we are not root, when there is
+ * none, or when that user is root too.
+ */
+bool af_sudo_user(uid_t *uid, gid_t *gid);
 
 /* Gives up all capabilities, for good. */
 void af_rights_drop(void);

@@ -22,6 +22,7 @@
 #include "cmd/record/library.h"
 #include "cmd/record/live.h"
 #include "cmd/record/scope.h"
+#include "cmd/record/sudo_owner.h"
 #include "cmd/record/unrecorded.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
@@ -36,16 +37,41 @@ const struct af_record_options af_record_defaults = {
     .rate = 99,
 };
 
+/* ": run it as `python3 train.py`" for a file that is here and whose name says what it is. */
+static void script_hint(const char *program, char *hint, size_t size)
+{
+	static const struct {
+		const char *ending, *with;
+	} kinds[] = {{".py", "python3"}, {".sh", "sh"},     {".js", "node"}, {".pl", "perl"},
+	             {".rb", "ruby"},    {".R", "Rscript"}, {".jl", "julia"}};
+	const char *dot = strrchr(program, '.');
+	struct af_buf word = {0};
+	struct stat st;
+
+	*hint = 0;
+	if (!dot || stat(program, &st) || !S_ISREG(st.st_mode))
+		return;
+	af_buf_word(&word, program);
+	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
+		if (!strcmp(dot, kinds[i].ending))
+			snprintf(hint, size, ": run it as `%s %.*s`", kinds[i].with, (int)word.len,
+			         word.data);
+	af_buf_free(&word);
+}
+
 /* Before an old trace is moved away for nothing. */
 static int program_check(const char *program, struct af_err *err)
 {
-	char path[PATH_MAX];
+	char path[PATH_MAX], hint[512];
 	struct stat st;
 
+	script_hint(program, hint, sizeof hint);
 	if (!af_program_find(program, path))
-		return strchr(program, '/')
-		           ? af_fail_plain(err, -ENOENT, "no program %s", program)
-		           : af_fail_plain(err, -ENOENT, "no program %s in $PATH", program);
+		return af_fail_plain(err, -ENOENT, "no program %s%s%s", program,
+		                     strchr(program, '/') ? "" : " in $PATH", hint);
+	if (access(path, X_OK) && *hint)
+		return af_fail_plain(err, -errno, "cannot run %s, which is not executable%s",
+		                     program, hint);
 	if (access(path, X_OK))
 		return af_fail(err, -errno, "cannot run %s", program);
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
@@ -305,6 +331,7 @@ static int record_result(const struct af_record_options *o, struct af_recording 
 	if (rc)
 		return words[0] ? af_record_failed(o, done->who, status, rc, err) : rc;
 	snprintf(done->dir, sizeof done->dir, "%s", r->place.dir);
+	af_sudo_owner_give(done->dir);
 	return status;
 }
 

@@ -12,6 +12,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
+#include "base/system/rights.h"
 
 #define PIPEFS_MAGIC 0x50495045 /* linux/magic.h: no name leads to these but /proc/self/fd/N */
 
@@ -60,6 +61,10 @@ static int atomic_replace(const struct af_output *to, af_atomic_write_all *write
 	if (fd < 0)
 		return af_fail(err, -errno, "cannot write %s", to->file);
 	rc = write(fd, arg, err);
+	uid_t uid;
+	gid_t gid;
+	if (af_sudo_user(&uid, &gid))
+		(void)!fchown(fd, uid, gid); /* else the user could not read it */
 	mode_t mode = atomic_mode(to, old ? &st : NULL);
 	if (mode != 0600)
 		fchmod(fd, mode); /* or it stays private: some file systems have no modes */

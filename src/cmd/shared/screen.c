@@ -14,7 +14,7 @@
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 
-enum { SCREEN_FINDINGS = 3, SCREEN_DEVICES = 3 };
+enum { SCREEN_FINDINGS = 3, SCREEN_DEVICES = 3, SCREEN_RATIO_NS = 100000000 };
 
 /* The value with the key in a table of labelled values, or NULL. */
 static const char *value_of(const struct af_results *r, const char *table, const char *key)
@@ -60,11 +60,14 @@ static void line_cpu(struct af_buf *b, const struct af_results *r)
 		return;
 	af_buf_str(b, used ? "It used " : "Samples stand for ");
 	af_cell_text(b, AF_CELL_NS, ns);
-	af_buf_fmt(b, " of CPU time: %.2f CPUs at a time on average.\n",
-	           (double)ns / (double)r->shown_ns);
+	af_buf_str(b, " of CPU time");
+	/* Of a short run, much is used before it can be recorded. */
+	if (r->shown_ns >= SCREEN_RATIO_NS)
+		af_buf_fmt(b, ": %.2f CPUs at a time on average", (double)ns / (double)r->shown_ns);
+	af_buf_str(b, ".\n");
 }
 
-/* What held each device back, in the idle pass's words. */
+/* Lists what held each device back, in the words of the idle pass. */
 static void lines_devices(struct af_buf *b, const struct af_results *r)
 {
 	const struct af_table *t = af_tables_find(&r->tables, "verdict");
@@ -86,8 +89,8 @@ static void lines_devices(struct af_buf *b, const struct af_results *r)
 static void line_data(struct af_buf *b, struct af_results *r)
 {
 	const struct af_table *lost = af_tables_find(&r->tables, "lost");
-	const char *sampled =
-	    r->coverage.total.cpu.used_user ? af_coverage_text(&r->coverage, &r->tables) : NULL;
+	bool used = af_covered_used(&r->coverage.total.cpu) >= SCREEN_RATIO_NS;
+	const char *sampled = used ? af_coverage_text(&r->coverage, &r->tables) : NULL;
 	const char *cost = value_of(r, "cost", "recorder");
 
 	if (sampled)

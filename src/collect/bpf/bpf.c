@@ -104,6 +104,11 @@ static void watcher_drop_rights(void *self)
 		return;
 	for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
 		keep |= 1ull << kept[i];
+	uid_t uid;
+	gid_t gid;
+	/* At the end the trace is given to the user who called sudo. */
+	if (af_sudo_user(&uid, &gid))
+		keep |= 1ull << CAP_CHOWN;
 	/* Each probe by itself is an event that is for nobody else (perf_uprobe_event_init()). */
 	if (!bpf_probes_at_once() && b->r->control->flags & AF_SESSION_CUDA)
 		keep |= 1ull << CAP_SYS_ADMIN;
