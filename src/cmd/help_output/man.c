@@ -79,43 +79,32 @@ static void man_fill(const char *text, size_t len)
 		putchar('\n');
 }
 
-/*
- * "[OPTIONS]", "[a|b]", "PROGRAM": a piece of a usage as a line of its own, or several where it is
- * a list of words, which may then be broken anywhere.
- */
-static void man_usage_piece(const char *piece, size_t len)
+/* "-p", "top", "PID": a word of a usage as a line of its own. */
+static void man_usage_word(const char *word, size_t len)
 {
-	bool optional = *piece == '[', list = optional && memchr(piece, '|', len);
-	const char *word;
-	size_t word_len, nr = 0;
+	const char *macro = *word == '-' ? "Fl" : *word >= 'a' && *word <= 'z' ? "Cm" : "Ar";
+	bool option = *word == '-';
 
-	if (optional) {
-		piece++;
-		len -= 2;
-	}
-	const char *p = piece, *stop = piece + len;
-	printf(list ? ".Oo\n." : optional ? ".Op " : ".");
-	while ((word = af_expect_next(&p, stop, "|", &word_len))) {
-		const char *macro = *word >= 'a' && *word <= 'z' ? "Cm" : "Ar";
-		if (*word == '-') {
-			macro = "Fl";
-			word++;
-			word_len--;
-		}
-		printf("%s%s ", !nr++ ? "" : list ? "\n|\n." : " | ", macro);
-		man_argument(word, word_len);
-	}
-	printf(list ? "\n.Oc\n" : "\n");
+	printf(".%s ", macro);
+	man_argument(word + option, len - option);
+	putchar('\n');
 }
 
+/* Each bracket, bar and word has a line, so that the list may be broken anywhere. */
 static void man_usage(const struct af_command *cmd)
 {
-	const char *p = cmd->usage, *stop = p + strlen(p), *piece;
-	size_t len;
-
 	printf(".Nm aflame\n.Cm %s\n", cmd->name);
-	while ((piece = af_expect_next(&p, stop, " ", &len)))
-		man_usage_piece(piece, len);
+	for (const char *p = cmd->usage; *p;) {
+		size_t len = strcspn(p, " []|");
+		if (len)
+			man_usage_word(p, len);
+		p += len;
+		if (*p == '[' || *p == ']')
+			puts(*p == '[' ? ".Oo" : ".Oc");
+		else if (*p == '|')
+			puts("|");
+		p += *p != 0;
+	}
 }
 
 static void man_synopsis(void)
