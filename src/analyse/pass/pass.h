@@ -104,6 +104,7 @@ extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
+extern const struct af_pass_ops af_pass_phases;
 extern const struct af_pass_ops af_pass_sampled;
 
 /*

@@ -7,6 +7,17 @@
 
 #include "analyse/table/table.h"
 
+#define AF_PHASE_COLUMNS(C)                                                                        \
+	C(phase, "Phase", AF_CELL_TEXT) /* start, warm-up, steady, end */                          \
+	C(from_ns, "From", AF_CELL_NS)  /* as --from and --to count */                             \
+	C(to_ns, "To", AF_CELL_NS)                                                                 \
+	C(length_ns, "Length", AF_CELL_NS)                                                         \
+	C(steps, "Steps", AF_CELL_COUNT)                                                           \
+	C(step_ns, "A step, on average", AF_CELL_NS)
+struct af_phase_row {
+	AF_PHASE_COLUMNS(AF_ROW_CELL)
+};
+
 #define AF_MEMORY_COLUMNS(C)                                                                       \
 	C(device, "Device", AF_CELL_TEXT)                                                          \
 	C(memory, "Memory", AF_CELL_TEXT)                                                          \

@@ -55,6 +55,7 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	                                                   &af_pass_memory,
 	                                                   &af_pass_idle,
 	                                                   &af_pass_run,
+	                                                   &af_pass_phases,
 	                                                   &af_pass_coverage,
 	                                                   &af_pass_who,
 	                                                   &af_pass_blocked,

@@ -11,6 +11,7 @@
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/summary.h"
+#include "collect/disk/place.h"
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 
@@ -32,6 +33,15 @@ static const char *value_of(const struct af_results *r, const char *table, const
 static void put(struct af_buf *b, const char *text)
 {
 	af_buf_terminal(b, text, strlen(text), "");
+}
+
+/* The trace's name at the end of a command, unless it is the one that commands take anyway. */
+static void put_trace(struct af_buf *b, const struct af_results *r)
+{
+	if (!strcmp(r->dir, AF_PLACE_DEFAULT))
+		return;
+	af_buf_char(b, ' ');
+	af_buf_word(b, r->dir);
 }
 
 /* "python3 train.py ran for 1.187 s and ended with status 0." */
@@ -61,7 +71,7 @@ static void line_cpu(struct af_buf *b, const struct af_results *r)
 	af_buf_str(b, used ? "It used " : "Samples stand for ");
 	af_cell_text(b, AF_CELL_NS, ns);
 	af_buf_str(b, " of CPU time");
-	/* Of a short run, much is used before it can be recorded. */
+	/* A short program used much of it before it could be recorded. */
 	if (r->shown_ns >= SCREEN_RATIO_NS)
 		af_buf_fmt(b, ": %.2f CPUs at a time on average", (double)ns / (double)r->shown_ns);
 	af_buf_str(b, ".\n");
@@ -84,6 +94,28 @@ static void lines_devices(struct af_buf *b, const struct af_results *r)
 	if (t && t->nr_rows > SCREEN_DEVICES)
 		af_buf_fmt(b, "… and %u more devices: `aflame report verdict`\n",
 		           t->nr_rows - SCREEN_DEVICES);
+}
+
+/* "Steady from 7.4 s to 10.6 s: 58 steps of 55 ms; its findings: `aflame report …`." */
+static void line_phases(struct af_buf *b, const struct af_results *r)
+{
+	const struct af_table *t = af_tables_find(&r->tables, "phases");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		const struct af_phase_row *row = AF_ROW_AT(struct af_phase_row, t, i);
+		if (!row || strcmp(row->phase.text, "steady") != 0)
+			continue;
+		af_buf_str(b, "It repeats itself from ");
+		af_cell_text(b, AF_CELL_NS, row->from_ns.value);
+		af_buf_str(b, " on: ");
+		af_buf_fmt(b, "%llu steps of ", (unsigned long long)row->steps.value);
+		af_cell_text(b, AF_CELL_NS, row->step_ns.value);
+		af_buf_fmt(b, ". Of these alone: `aflame report findings --from %lluns --to %lluns",
+		           (unsigned long long)row->from_ns.value,
+		           (unsigned long long)row->to_ns.value);
+		put_trace(b, r);
+		af_buf_str(b, "`.\n");
+	}
 }
 
 static void line_data(struct af_buf *b, struct af_results *r)
@@ -116,6 +148,7 @@ void af_screen_print(struct af_results *r)
 	line_run(&b, r);
 	line_cpu(&b, r);
 	lines_devices(&b, r);
+	line_phases(&b, r);
 	if (findings) {
 		af_buf_char(&b, '\n');
 		af_findings_text(&b, findings, SCREEN_FINDINGS, af_annotate_width(),
