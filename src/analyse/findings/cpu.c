@@ -123,10 +123,31 @@ static void find_spinning(const struct cpu *c)
 	find_stacks(c, &x, WAITS_PATTERN);
 }
 
+/* Threads of libgomp, of LLVM's and Intel's OpenMP, and of OpenBLAS that wait for each other. */
+#define TEAM_WAITS                                                                                 \
+	"^gomp_(team_)?barrier_wait|^blas_thread_server$|^__kmp_(.*barrier|wait_)|^kmp_flag_.*::wait"
+
+/* Threads of a team that are on a CPU only to wait for the others. */
+static void find_team_waits(const struct cpu *c)
+{
+	struct findings_sum sum = findings_pattern_weight(c->t, TEAM_WAITS);
+	struct finding x = {.kind = "team-waiting",
+	                    .helps = "fewer threads (OMP_NUM_THREADS, OPENBLAS_NUM_THREADS, "
+	                             "torch.set_num_threads), or OMP_WAIT_POLICY=passive"};
+
+	x.what = af_tables_text(c->s->f,
+	                        "threads of OpenMP or OpenBLAS were on a CPU for %s only to wait "
+	                        "for each other",
+	                        findings_sampled(c->s, &x, c->t, sum));
+	find_stacks(c, &x, TEAM_WAITS);
+}
+
 static void find_functions(const struct cpu *c)
 {
 	const struct af_table *top = findings_table(c->s, "cpu_top");
+	struct af_hits waits;
 
+	af_hits_match(&waits, c->t, TEAM_WAITS);
 	for (uint32_t i = 0; top && i < top->nr_rows && i < FUNCTIONS_MOST; i++) {
 		enum af_frame frame =
 		    af_kind_of(findings_text(CELL(af_top_row, top, i, kind)), AF_FRAME_NATIVE);
@@ -135,11 +156,12 @@ static void find_functions(const struct cpu *c)
 		uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, i, function));
 		bool is_function = frame != AF_FRAME_MARK && frame != AF_FRAME_PROCESS &&
 		                   *name != '[' && !strstr(name, "(<frozen ") &&
-		                   !findings_is_ours(c->t, id);
+		                   !findings_is_ours(c->t, id) && !waits.is[id];
 		if (is_function && is_at_least(findings_value(CELL(af_top_row, top, i, self)),
 		                               c->all.ns, FUNCTION_PERCENT))
 			find_function(c, top, i);
 	}
+	af_hits_free(&waits);
 }
 
 /* If no single function takes much: the function below which most of the time was spent. */
@@ -317,6 +339,7 @@ void findings_cpu(struct findings *s)
 		return;
 	find_functions(&c);
 	find_spinning(&c);
+	find_team_waits(&c);
 	find_below(&c);
 	find_system(&c);
 	find_python(&c);

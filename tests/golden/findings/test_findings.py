@@ -51,7 +51,7 @@ IDLE = {
 STACKS = {"imports", "python-gc", "spinning", "cut-stacks", "no-stack", "frame-pointers"}
 KINDS = {"function", "below", "system", "python", "kernel", "gap", "copies", "uneven", "off-cpu"}
 KINDS |= {"no-cpu-free", "not-recorded", "nameless", "jit-nameless", "no-kernel", "not-sampled", "counted-twice", "lost"}
-KINDS |= {"not-joined", "not-timed"} | set(IDLE) | STACKS
+KINDS |= {"team-waiting", "not-joined", "not-timed"} | set(IDLE) | STACKS
 SEEN = set()
 
 
@@ -181,11 +181,55 @@ def check(trace):
         expect("\n" not in row["finding"] and row["finding"], "one sentence")
 
 
+def traced(name, parts, module="/usr/bin/app", function="build"):
+    """A program that is @parts samples of 10 ms in memcpy of libc, called by build, and once in other."""
+    path = os.path.join(WORK, name + ".trace")
+    lines = [
+        '   0.000000000 s0   p0   100/100      note         key="cmd" value="app"',
+        '   0.000000001 s0   p0   100/100      note         key="collector.cpu" value="perf: as asked"',
+        '   0.000000010 s1   p1   101/101      thread       tid=101 name="app"',
+        '   0.000000011 s1   p1   101/101      process      pid=101 ppid=100 parent=0 exe="/usr/bin/app" cmdline="app"',
+        '   0.000000041 s1   p1   101/101      stack        stack=1 stop=COMPLETE epoch=1 pcs=[0x9000,0x2000,0x1000]',
+        '   0.000000041 s1   p1   101/101      callpath     callpath=1 stack=1 py_stack=0',
+        '   0.000000042 s1   p1   101/101      stack        stack=2 stop=COMPLETE epoch=1 pcs=[0x3000,0x1000]',
+        '   0.000000042 s1   p1   101/101      callpath     callpath=2 stack=2 py_stack=0',
+    ]
+    for i in range(parts + 1):
+        lines.append('   %d.%09d s1   p1   101/101      sample       callpath=%d flags=0 weight_ns=9999936'
+                     % ((i + 1) // 100, (i + 1) % 100 * 10**7, 2 if i == parts else 1))
+    for i, text in enumerate(["/usr/bin/app", "main", function, "other", "/lib/x86_64-linux-gnu/libc.so.6", "memcpy", module]):
+        lines.append('  90.000000010 s0   p0   100/100      string       string=%d text="%s"' % (i + 1, text))
+    for address, of, name in ((0x1000, 1, 2), (0x2000, 7, 3), (0x3000, 1, 4), (0x9000, 5, 6)):
+        lines.append('  90.000000020 s0   p0   100/100      symbol       process=1 address=0x%x epoch=0 module=%d '
+                     'offset=0x%x source=SYMTAB frames=[%d,0,0]' % (address, of, address, name))
+    with open(path, "w", encoding="utf-8") as file:
+        file.write("\n".join(lines) + "\n")
+    made = path[:-6]
+    subprocess.run([MKTRACE, path, made], check=True)
+    return made
+
+
+def found(made, *words):
+    return json.loads(run("report", "findings", "--json", *words, made))["tables"][0]
+
+
 for path in PATHS:
 
     @case("%s: each finding weighs what the report that it names says" % os.path.basename(path)[:-6])
     def _(path=path):
         check(Trace(path))
+
+
+@case("threads of OpenMP that wait for each other are one finding, not a function")
+def _():
+    made = traced("team", 80, "/usr/lib/libgomp.so.1", "gomp_team_barrier_wait_end")
+    rows = {row["kind"]: row for row in found(made)["rows"]}
+    SEEN.add("team-waiting")
+    row = rows["team-waiting"]
+    equal((row["samples"], row["time_ns"]), (80, 80 * 9999936), "its samples and time")
+    expect("OMP_WAIT_POLICY=passive" in row["helps"], row["helps"])
+    document = json.loads(run(*shlex.split(row["check"])[1:], "--json"))
+    equal(document["total"], row["time_ns"], "what its check says")
 
 
 @case("the traces have findings of every kind")
@@ -379,38 +423,6 @@ def _():
     )
     expect("in node" in found["jit-nameless"]["finding"], found["jit-nameless"]["finding"])
     equal(found["jit-nameless"]["helps"], "node --perf-basic-prof", "what helps")
-
-
-def traced(name, parts, module="/usr/bin/app", function="build"):
-    """A program that is @parts samples of 10 ms in memcpy of libc, called by build, and once in other."""
-    path = os.path.join(WORK, name + ".trace")
-    lines = [
-        '   0.000000000 s0   p0   100/100      note         key="cmd" value="app"',
-        '   0.000000001 s0   p0   100/100      note         key="collector.cpu" value="perf: as asked"',
-        '   0.000000010 s1   p1   101/101      thread       tid=101 name="app"',
-        '   0.000000011 s1   p1   101/101      process      pid=101 ppid=100 parent=0 exe="/usr/bin/app" cmdline="app"',
-        '   0.000000041 s1   p1   101/101      stack        stack=1 stop=COMPLETE epoch=1 pcs=[0x9000,0x2000,0x1000]',
-        '   0.000000041 s1   p1   101/101      callpath     callpath=1 stack=1 py_stack=0',
-        '   0.000000042 s1   p1   101/101      stack        stack=2 stop=COMPLETE epoch=1 pcs=[0x3000,0x1000]',
-        '   0.000000042 s1   p1   101/101      callpath     callpath=2 stack=2 py_stack=0',
-    ]
-    for i in range(parts + 1):
-        lines.append('   %d.%09d s1   p1   101/101      sample       callpath=%d flags=0 weight_ns=9999936'
-                     % ((i + 1) // 100, (i + 1) % 100 * 10**7, 2 if i == parts else 1))
-    for i, text in enumerate(["/usr/bin/app", "main", function, "other", "/lib/x86_64-linux-gnu/libc.so.6", "memcpy", module]):
-        lines.append('  90.000000010 s0   p0   100/100      string       string=%d text="%s"' % (i + 1, text))
-    for address, of, name in ((0x1000, 1, 2), (0x2000, 7, 3), (0x3000, 1, 4), (0x9000, 5, 6)):
-        lines.append('  90.000000020 s0   p0   100/100      symbol       process=1 address=0x%x epoch=0 module=%d '
-                     'offset=0x%x source=SYMTAB frames=[%d,0,0]' % (address, of, address, name))
-    with open(path, "w", encoding="utf-8") as file:
-        file.write("\n".join(lines) + "\n")
-    made = path[:-6]
-    subprocess.run([MKTRACE, path, made], check=True)
-    return made
-
-
-def found(made, *words):
-    return json.loads(run("report", "findings", "--json", *words, made))["tables"][0]
 
 
 @case("fewer than 50 samples are no finding, and the note says how many were left out")
