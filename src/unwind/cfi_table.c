@@ -89,8 +89,11 @@ int cfi_cie(const struct af_cfi *of, uint64_t at, struct cfi_cie *cie)
 		if (!name[i])
 			break;
 	}
+	/* Without "z" nothing says how long an unknown augmentation's data is. */
 	if (!strcmp(name, "eh")) /* gcc before 3.0 */
 		af_dwarf_uint(&c, 8);
+	else if (name[0] && name[0] != 'z')
+		return -EINVAL;
 	if (version == 4 && (af_dwarf_uint(&c, 1) != 8 || af_dwarf_uint(&c, 1) != 0))
 		return -EINVAL;
 	cie->code_align = af_dwarf_uleb(&c);
@@ -128,10 +131,17 @@ static unsigned table_word(uint8_t encoding)
 {
 	uint8_t format = encoding & AF_PE_FORMAT & ~AF_PE_SIGNED;
 
-	return format == AF_PE_ULEB128  ? 0
-	       : format == AF_PE_UDATA2 ? 2
-	       : format == AF_PE_UDATA4 ? 4
-	                                : 8;
+	switch (format) {
+	case AF_PE_UDATA2:
+		return 2;
+	case AF_PE_UDATA4:
+		return 4;
+	case AF_PE_UDATA8:
+	case AF_PE_ABSPTR:
+		return 8;
+	default:
+		return 0;
+	}
 }
 
 int cfi_header(const struct af_cfi *c, struct cfi_header *h)
@@ -145,7 +155,10 @@ int cfi_header(const struct af_cfi *c, struct cfi_header *h)
 	h->encoding = (uint8_t)af_dwarf_uint(&at, 1);
 	if (at.bad || version != 1 || eh_frame_encoding == AF_PE_OMIT)
 		return -EINVAL;
+	h->nr = 0;
 	h->eh_frame = af_dwarf_pointer(&at, eh_frame_encoding, h->data) - c->image.address;
+	if (at.bad)
+		return -EINVAL;
 	h->table = at;
 	h->table.bad = true;
 	unsigned word = table_word(h->encoding);

@@ -118,7 +118,10 @@ static int function_order(const void *a, const void *b)
 		return x->time_ns < y->time_ns ? 1 : -1;
 	if (x->samples != y->samples)
 		return x->samples < y->samples ? 1 : -1;
-	return strcmp(x->name, y->name);
+	int name = strcmp(x->name, y->name), object = strcmp(x->object, y->object);
+	if (name || object)
+		return name ? name : object;
+	return (x->symbol > y->symbol) - (x->symbol < y->symbol);
 }
 
 void af_sampled_finish(struct af_sampled *s)
@@ -163,13 +166,15 @@ static bool name_is(const char *full, const char *name)
 /* How well @name describes @f: 2 it is the name, 1 it is a part of it, 0 it is not. */
 static int match_grade(const struct af_sampled_function *f, const char *name)
 {
-	const char *space = strchr(f->shown, ' ');
+	size_t types = strcspn(f->shown, "(<");
 
 	if (!strcmp(f->name, name) || name_is(f->shown, name))
 		return 2;
-	/* Names of templates begin with the type that they return. */
-	if (space && name_is(space + 1, name))
-		return 2;
+	/* Names of templates begin with the type that they return: "unsigned int sum<4>(int)". */
+	for (const char *space = f->shown; (space = strchr(space, ' ')) &&
+	                                   space < f->shown + types;)
+		if (name_is(++space, name))
+			return 2;
 	return strstr(f->name, name) || strstr(f->shown, name) ? 1 : 0;
 }
 
@@ -192,7 +197,8 @@ uint32_t af_sampled_match(const struct af_sampled *s, const char *name, uint32_t
 		return s->nr_functions ? 1 : 0;
 	}
 	const char *object = name_object(name);
-	scope_free char *bare = strndup(name, (size_t)(object - name));
+	scope_free char *bare = af_xcalloc((size_t)(object - name) + 1, 1);
+	memcpy(bare, name, (size_t)(object - name));
 	object += *object == '@';
 	for (int grade = 2; grade && !nr; grade--)
 		for (uint32_t i = 0; i < s->nr_functions; i++) {

@@ -7,7 +7,7 @@
 #include "sym/device/listing.h"
 #include "sym/lines/source.h"
 
-enum { SOURCE_COLUMNS = 400 }; /* bytes of a line of source at most */
+enum { SOURCE_BYTES = 400 }; /* bytes of a line of source at most */
 
 /* the table of facts */
 
@@ -37,7 +37,7 @@ void annotation_kernel(struct annotation *a)
 	            af_tables_text(a->f, "%.0f (%.2f %% of all)", fn->samples,
 	                           all > 0 ? 100 * fn->samples / all : 0));
 	kernel_pair(a, "exact", "Call path known",
-	            af_tables_text(a->f, "%.2f %% of them for sure",
+	            af_tables_text(a->f, "%.2f %% of samples",
 	                           fn->samples > 0 ? 100 * fn->exact / fn->samples : 0));
 	if (fn->time_ns > 0)
 		kernel_pair(a, "time", "Time", af_tables_ns(a->f, af_tables_count(fn->time_ns)));
@@ -50,8 +50,7 @@ static const char *missing_files(const struct annotation *a, bool withheld)
 
 	for (uint32_t i = 0; i < a->nr_lines; i++) {
 		const char *file = a->lines[i].file;
-		if ((i && !strcmp(file, a->lines[i - 1].file)) || file == AF_CODE_PTX ||
-		    !strcmp(file, AF_CODE_PTX))
+		if ((i && !strcmp(file, a->lines[i - 1].file)) || !strcmp(file, AF_CODE_PTX))
 			continue;
 		if (a->with->sources && !af_source_where(a->with->sources, file) &&
 		    af_source_is_withheld(a->with->sources, file) == withheld)
@@ -104,21 +103,26 @@ static uint32_t reason_columns(const struct annotation *a, struct af_column *col
 /* A line of source with its tabs as spaces, "" when it is not there. */
 static const char *line_text(struct annotation *a, const struct annotated_line *l)
 {
-	char text[SOURCE_COLUMNS + 1];
+	char text[SOURCE_BYTES + 1];
 	size_t len = 0, nr = 0;
 	const char *source = annotation_source(a, l->file, l->number, &len);
 
-	for (size_t i = 0; source && i < len && nr < SOURCE_COLUMNS; i++) {
+	size_t i = 0;
+	for (; source && i < len && nr < SOURCE_BYTES; i++) {
 		if (source[i] != '\t') {
 			text[nr++] = source[i];
 			continue;
 		}
 		do
 			text[nr++] = ' ';
-		while (nr % 8 && nr < SOURCE_COLUMNS);
+		while (nr % 8 && nr < SOURCE_BYTES);
 	}
-	while (nr && nr == SOURCE_COLUMNS && (text[nr - 1] & 0x80))
-		nr--; /* not in the middle of a character */
+	/* The next byte continues a character: what there is of that goes. */
+	if (source && i < len && (source[i] & 0xc0) == 0x80) {
+		while (nr && (text[nr - 1] & 0xc0) == 0x80)
+			nr--;
+		nr -= nr != 0;
+	}
 	return nr ? af_tables_text(a->f, "%.*s", (int)nr, text) : "";
 }
 
@@ -146,11 +150,13 @@ static void lines_table(struct annotation *a)
 	uint32_t nr = reason_columns(a, columns, fixed, AF_LINE_FIXED), left_out = 0;
 	struct af_table *t = af_tables_table(a->f, "lines", "Source lines", columns, nr);
 
+	/* Lines are in order of files: where not all fit, those with most samples stay. */
 	for (uint32_t i = 0; i < a->nr_lines; i++) {
-		if (t->nr_rows < a->with->most)
-			line_row(a, t, &a->lines[i]);
+		const struct annotated_line *l = &a->lines[i];
+		if (a->nr_lines <= a->with->most || (l->rank && l->rank <= a->with->most))
+			line_row(a, t, l);
 		else
-			left_out += a->lines[i].rank != 0;
+			left_out += l->rank != 0;
 	}
 	if (left_out)
 		t->note = af_tables_text(a->f, "%u lines that have samples are left out", left_out);
@@ -162,8 +168,9 @@ static void keep_around(struct annotation *a, uint32_t i)
 {
 	uint32_t context = a->with->context;
 	uint32_t first = i > context ? i - context : 0;
+	uint32_t end = a->nr_insns - i > context ? i + context + 1 : a->nr_insns;
 
-	for (uint32_t k = first; k < a->nr_insns && k - i + context <= 2 * context; k++)
+	for (uint32_t k = first; k < end; k++)
 		a->insns[k].keep = true;
 }
 
@@ -182,23 +189,21 @@ static uint32_t insn_index(const struct annotation *a, uint32_t offset)
 }
 
 /*
- * Chooses which instructions are shown: as many as fit of the heaviest, those that they wait for,
- * and their neighbours.
+ * Chooses which instructions are shown: the heaviest, those that they wait for, and neighbours.
+ * Returns how many with samples are not shown.
  */
 static uint32_t insns_keep(struct annotation *a)
 {
 	uint32_t nr = 0, left_out = 0, most = a->with->most;
+	/* The others make room for what these wait for, and for neighbours. */
+	uint32_t heaviest = most / 4 + (most % 4 != 0);
 	bool all = a->with->context == UINT32_MAX && a->nr_insns <= most;
 
 	for (uint32_t i = 0; i < a->nr_insns; i++) {
 		struct annotated_insn *insn = &a->insns[i];
 		insn->keep |= all;
-		if (!insn->rank || all)
+		if (!insn->rank || insn->rank > heaviest || all)
 			continue;
-		if (insn->rank > most / 4) {
-			left_out++;
-			continue;
-		}
 		if (a->with->context == UINT32_MAX)
 			insn->keep = true;
 		else
@@ -211,12 +216,14 @@ static uint32_t insns_keep(struct annotation *a)
 	}
 	for (uint32_t i = 0; i < a->nr_insns; i++)
 		nr += a->insns[i].keep;
-	/* Neighbours are the first to give way. */
+	/* Too many: those without samples give way, the last ones first. */
 	for (uint32_t i = a->nr_insns; i-- > 0 && nr > most;)
 		if (a->insns[i].keep && !a->insns[i].rank) {
 			a->insns[i].keep = false;
 			nr--;
 		}
+	for (uint32_t i = 0; i < a->nr_insns; i++)
+		left_out += a->insns[i].rank && !a->insns[i].keep;
 	return left_out;
 }
 

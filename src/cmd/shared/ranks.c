@@ -34,7 +34,7 @@ struct rank {
 	uint64_t rank, pid, cpu_ns;
 	char host[128], status[64];
 	const char *state;
-	bool has_rank, has_end;
+	bool has_rank, has_cpu;
 };
 
 struct ranks {
@@ -42,11 +42,20 @@ struct ranks {
 	uint32_t nr, cap;
 };
 
+/* A number and nothing else. */
+static bool rank_parse(const char *text, uint64_t *rank)
+{
+	char *end;
+
+	errno = 0;
+	*rank = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && !*end && !errno;
+}
+
 static void rank_note(struct rank *r, const char *key, const char *value)
 {
 	if (!strcmp(key, "rank")) {
-		r->rank = strtoull(value, NULL, 10);
-		r->has_rank = true;
+		r->has_rank = rank_parse(value, &r->rank);
 	} else if (!strcmp(key, "pid")) {
 		r->pid = strtoull(value, NULL, 10);
 	} else if (!strcmp(key, "host")) {
@@ -62,9 +71,10 @@ static void rank_end(struct rank *r, const struct af_ev_process_end *end)
 	 */
 	if (end->source != AF_USAGE_WAIT && (end->source != AF_USAGE_ENDED || end->status == -1))
 		return;
-	r->has_end = true;
-	if (end->source == AF_USAGE_WAIT)
+	if (end->source == AF_USAGE_WAIT) {
 		r->cpu_ns = end->user_ns + end->kernel_ns;
+		r->has_cpu = true;
+	}
 	if (WIFSIGNALED(end->status))
 		snprintf(r->status, sizeof r->status, "signal %d (%s)", WTERMSIG(end->status),
 		         strsignal(WTERMSIG(end->status)));
@@ -94,8 +104,10 @@ static bool rank_read(struct rank *r, int dir_fd)
 		if (ev.kind == AF_KIND_PROCESS_END && af_event_decode(&ev, &end, sizeof end, tails))
 			rank_end(r, &end);
 		if (ev.kind == AF_KIND_USAGE && af_event_decode(&ev, &usage, sizeof usage, tails) &&
-		    !usage.process && usage.whose == AF_USAGE_CHILDREN)
+		    !usage.process && usage.whose == AF_USAGE_CHILDREN) {
 			r->cpu_ns = usage.user_ns + usage.kernel_ns;
+			r->has_cpu = true;
+		}
 	}
 	if (!rc)
 		af_trace_close(t);
@@ -110,14 +122,14 @@ static int ranks_order(const void *a, const void *b)
 	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
 }
 
-/* "rank-0000.old" and the snapshot "rank-0000.1" are beside their trace. */
+/* Is it a backup, "rank-0000.old", or a snapshot, "rank-0000.1", of a trace beside it? */
 static bool is_copy(int fd, const char *name)
 {
 	char of[NAME_MAX + 1];
 	const char *dot = strrchr(name, '.');
 
 	if (!dot || dot == name ||
-	    (strcmp(dot, ".old") != 0 && dot[1 + strspn(dot + 1, "0123456789")]))
+	    (strcmp(dot, ".old") != 0 && (!dot[1] || dot[1 + strspn(dot + 1, "0123456789")])))
 		return false;
 	snprintf(of, sizeof of, "%.*s", (int)(dot - name), name);
 	return af_trace_has(fd, of);
@@ -144,7 +156,7 @@ static void ranks_find(struct ranks *all, int fd)
 		qsort(all->items, all->nr, sizeof *all->items, ranks_order);
 }
 
-/* One that a killed recorder left is finished here, as by any command that reads it. */
+/* Sets the state. First finishes a trace that a killed recorder left, as any reader does. */
 static void rank_state(struct rank *r, int fd, const char *dir)
 {
 	char path[PATH_MAX];
@@ -152,16 +164,19 @@ static void rank_state(struct rank *r, int fd, const char *dir)
 	scope_close int one = af_trace_folder(fd, r->name);
 	bool unfinished = one >= 0 && af_trace_has(one, AF_SESSION_FILE);
 
+	if (one < 0 || (size_t)snprintf(path, sizeof path, "%s/%s", dir, r->name) >= sizeof path) {
+		r->state = "cannot be opened";
+		return;
+	}
 	if (unfinished && af_place_is_recorded(one)) {
 		r->state = "still being recorded";
 		return;
 	}
-	snprintf(path, sizeof path, "%s/%s", dir, r->name);
 	if (unfinished && af_trace_prepare(path, &err))
 		fprintf(stderr, "aflame: %s\n", err.msg);
-	r->state = one >= 0 && af_trace_has(one, AF_SESSION_FILE) ? "not finished"
-	           : one >= 0 && af_trace_has(one, "recovered")   ? "recovered"
-	                                                          : "complete";
+	r->state = af_trace_has(one, AF_SESSION_FILE) ? "not finished"
+	           : af_trace_has(one, "recovered")   ? "recovered"
+	                                              : "complete";
 	rank_read(r, one); /* it may have ended since */
 }
 
@@ -191,7 +206,7 @@ static void ranks_table(const struct ranks *all, const char *dir, struct af_tabl
 		c->pid.text = r->pid ? af_tables_text(f, "%llu", (unsigned long long)r->pid) : "";
 		c->exit_status.text = r->status;
 		c->cpu_time_ns.value = r->cpu_ns;
-		c->cpu_time_ns.unknown = !r->has_end;
+		c->cpu_time_ns.unknown = !r->has_cpu;
 		c->state.text = r->state;
 		c->trace.text = r->name;
 	}
@@ -233,10 +248,10 @@ static int ranks_choose(const struct ranks *all, const char *rank, const char **
                         struct af_err *err)
 {
 	const struct rank *found = NULL;
-	char *end, path[PATH_MAX];
-	uint64_t number = strtoull(rank, &end, 10);
+	char path[PATH_MAX];
+	uint64_t number;
 
-	if (!isdigit((unsigned char)*rank) || *end)
+	if (!rank_parse(rank, &number))
 		return af_fail_plain(err, -EINVAL, "--rank takes a number, not \"%s\"", rank);
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct rank *r = &all->items[i];
@@ -293,9 +308,9 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 {
 	scope_close int fd = af_trace_dir_open(*dir);
 
-	if (fd < 0 && !query->rank)
+	if (fd < 0)
 		return 0; /* the reader says what is wrong with it */
-	bool trace = fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
+	bool trace = af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
 	if (trace && query->rank)
 		return af_fail_plain(err, -EINVAL,
 		                     "%s is not a folder of ranks, which --rank needs", *dir);

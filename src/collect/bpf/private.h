@@ -57,7 +57,7 @@ enum {
 struct bpf_mapping {
 	uint64_t start, end, offset;
 	uint64_t time_ns; /* 0: it existed before the recording */
-	uint32_t epoch;   /* less BPF_EPOCH */
+	uint32_t epoch;   /* of modules, minus BPF_EPOCH */
 	uint32_t path;    /* string */
 	uint32_t build_id_size;
 	uint8_t build_id[20];
@@ -67,7 +67,7 @@ struct bpf_out {
 	struct af_stream stream;
 	uint32_t finish_as;             /* the ring's number for af_drain_finish() */
 	uint32_t tid;                   /* thread of the events that come now */
-	struct af_keys kstacks, stacks; /* frames, behind the user's their epoch → id */
+	struct af_keys kstacks, stacks; /* frames (of user stacks with their module epoch) → id */
 	uint32_t nr_kstacks, nr_stacks;
 	/* Epoch of struct af_session in which the ids were given */
 	uint32_t epoch;
@@ -112,7 +112,7 @@ struct bpf_image {
 	bool has_environment;                      /* its own has been read, for @rank */
 	bool has_user;
 	uint32_t user; /* its effective uid when it was last looked at */
-	/* Its own; a fork also has those of bpf_image_above() until then */
+	/* Its own; a fork also has those of bpf_image_above() until it execs */
 	struct bpf_mapping *maps;
 	uint32_t nr_above; /* images that have some of its mappings */
 	bool has_all;      /* it has those of @from itself */
@@ -121,10 +121,10 @@ struct bpf_image {
 	struct bpf_out *out; /* NULL: nothing to write so far */
 	uint32_t rules_of;   /* number under which unwind.c remembers its rules; 0: none so far */
 	enum bpf_calls calls;
-	bool outside;                      /* it carries libaflame, which cannot see them */
+	bool outside;                      /* it carries libaflame, which cannot see its calls */
 	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
 	struct bpf_probes *probes;         /* of its calls, or NULL */
-	const struct bpf_library *library; /* that they are in */
+	const struct bpf_library *library; /* that has the functions of these calls */
 };
 
 /* From /proc/kallsyms; all 0 where it shows no addresses. */

@@ -3,12 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-/* Intel SDM volume 2: endbr64, push, Jcc, CMP r/m, imm with its operand at a place(%rip). */
-static bool is_push(const uint8_t *at)
-{
-	return (at[0] & 0xf8) == 0x50 || (at[0] == 0x41 && (at[1] & 0xf8) == 0x50);
-}
-
+/* Intel SDM volume 2: endbr64, Jcc, and CMP with an immediate and an operand at a place(%rip). */
 static bool is_branch(const uint8_t *at)
 {
 	return (at[0] & 0xf0) == 0x70 || (at[0] == 0x0f && (at[1] & 0xf0) == 0x80);
@@ -26,7 +21,7 @@ uint32_t af_probe_place(const uint8_t *code, uint32_t size)
 	static const uint8_t endbr64[] = {0xf3, 0x0f, 0x1e, 0xfa};
 	uint32_t at = size >= 4 && !memcmp(code, endbr64, 4) ? 4 : 0;
 
-	if (at + 2 > size || is_push(code + at))
+	if (at + 2 > size)
 		return at;
 	/* NVIDIA's driver begins with a comparison of a variable, and a jump that depends on it. */
 	uint32_t compare = compare_size(code + at);

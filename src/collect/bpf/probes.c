@@ -103,7 +103,8 @@ struct bpf_probes *bpf_probes_take(struct bpf_probes **list)
 {
 	struct bpf_probes *p = *list;
 
-	*list = p->next;
+	if (p)
+		*list = p->next;
 	return p;
 }
 

@@ -85,7 +85,9 @@ static uint64_t frame_address(uint32_t frame)
 }
 
 /*
- * Inlined functions have the address of the one that they are in: the stack goes on outside of it.
+ * The outermost node of a chain of inlined functions. The address of the innermost one stands for
+ * all of the chain, as its symbol has them all (write_frame()), so the stack continues from this
+ * node's parent.
  */
 static uint32_t address_outermost(const struct af_builder *d, uint32_t node)
 {
@@ -114,7 +116,8 @@ void builder_define_stack(struct builder_writer *w, uint32_t process, uint32_t n
 	d->nodes[node].defined = w->nr_streams;
 	for (uint32_t at = node; at; at = d->nodes[address_outermost(d, at)].parent) {
 		uint32_t frame = d->nodes[at].frame;
-		bool kernel = d->frames[frame].kind == AF_BUILDER_KERNEL;
+		uint32_t outer = d->nodes[address_outermost(d, at)].frame;
+		bool kernel = d->frames[outer].kind == AF_BUILDER_KERNEL;
 		builder_use(&w->frames, kernel ? UINT32_MAX : process, frame);
 		if (kernel) {
 			pcs[nr++] = ADDRESS_KERNEL + frame_address(frame);
@@ -153,7 +156,7 @@ void builder_define_kernel_stack(struct builder_writer *w, uint32_t node, uint64
 	if (d->nodes[node].defined == w->nr_streams)
 		return;
 	d->nodes[node].defined = w->nr_streams;
-	for (uint32_t at = node; at; at = d->nodes[at].parent) {
+	for (uint32_t at = node; at; at = d->nodes[address_outermost(d, at)].parent) {
 		builder_use(&w->frames, UINT32_MAX, d->nodes[at].frame);
 		pcs[nr++] = ADDRESS_KERNEL + frame_address(d->nodes[at].frame);
 	}
@@ -433,7 +436,9 @@ static void span_find(struct builder_writer *w)
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
 		const struct af_builder_slice *s = &d->slices[i];
 		bool back = s->thread >> 24 == AF_BUILDER_BACK;
-		span_add(w, s->start_ns - (back ? s->busy_ns : 0), s->busy_ns);
+		uint64_t back_ns = back ? s->busy_ns : 0;
+		span_add(w, s->start_ns - (back_ns < s->start_ns ? back_ns : s->start_ns),
+		         s->busy_ns);
 	}
 	for (uint64_t i = 0; i < d->nr_works; i++)
 		span_add(w, d->works[i].start_ns, d->works[i].busy_ns);

@@ -61,8 +61,9 @@ static size_t folded_shared(const char *a, const char *b, size_t len)
 }
 
 /*
- * Take the count off the end of line[0..*len): whitespace, digits, perhaps a fraction; or as
- * iaprof's documentation has it. Returns false, and leaves *@len as it was, when there is none.
+ * Take the count off the end of line[0..*len): one blank or tab, digits, perhaps a fraction; or a
+ * semicolon in place of the blank, as iaprof's documentation has it. Returns false, and leaves
+ * *@len as it was, when there is none.
  */
 static bool folded_count(const char *line, uint32_t *len, struct folded_count *out)
 {
@@ -241,7 +242,7 @@ static const char *folded_line(struct folded_reader *r, const char *line, uint32
 	if (!folded_count(line, &len, &counts[r->two_columns]))
 		return "no count after the stack";
 	if (r->two_columns && !folded_count(line, &len, &counts[0]))
-		return "no second count (two columns were asked for)";
+		return "only one count after the stack (two columns are read)";
 	while (len > 0 && line[len - 1] == ';')
 		len--;
 	if (!len)
