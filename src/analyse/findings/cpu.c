@@ -125,7 +125,22 @@ static void find_spinning(const struct cpu *c)
 
 /* Threads of libgomp, of LLVM's and Intel's OpenMP, and of OpenBLAS that wait for each other. */
 #define TEAM_WAITS                                                                                 \
-	"^gomp_(team_)?barrier_wait|^blas_thread_server$|^__kmp_(.*barrier|wait_)|^kmp_flag_.*::wait"
+	"^gomp_(team_)?barrier_wait|^blas_thread_server$|^__kmp_(.*barrier|wait_)|^kmp_flag_.*::"  \
+	"wait"
+
+static bool is_team_wait(const struct cpu *c, const struct findings_where *w)
+{
+	struct af_hits waits, hits;
+	bool is = false;
+
+	af_hits_match(&waits, c->t, TEAM_WAITS);
+	af_hits_find(&hits, c->t, w->name.id);
+	for (uint32_t i = 1; i < c->t->nr_names; i++)
+		is |= waits.is[i] && hits.is[i];
+	af_hits_free(&waits);
+	af_hits_free(&hits);
+	return is;
+}
 
 /* Threads of a team that are on a CPU only to wait for the others. */
 static void find_team_waits(const struct cpu *c)
@@ -170,7 +185,7 @@ static void find_below(const struct cpu *c)
 	struct findings *s = c->s;
 	struct findings_where w = {0};
 
-	if (!findings_where(s, c->t, &w))
+	if (!findings_where(s, c->t, &w) || is_team_wait(c, &w))
 		return;
 	struct finding x = {
 	    .kind = "below", .function = w.name.text, .id = w.name.id, .view = "cpu"};

@@ -2,7 +2,8 @@
  * The phases of a run that repeats itself: its start, the first steps, which take longer than the
  * others, the steady part, and the end. Nothing names the steps: they are found by the call paths
  * that launch device work. A loop whose body launches it calls each of them once in a step, so many
- * paths have one and the same number of calls, which is the number of steps.
+ * paths have one and the same number of calls, which is the number of steps. A loop that launches
+ * a graph has one such path.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -14,12 +15,12 @@
 
 enum {
 	STEPS_LEAST = 8,
-	PATHS_LEAST = 2,        /* that are called once in each step */
 	CALLS_MOST = 1 << 16,   /* of a path: one that is called more often is within a step */
 	MULTIPLES_PERCENT = 20, /* of all calls: of paths that are called so often in each step */
-	REGULAR = 2,            /* nine of ten steps take no longer than twice the median one */
+	REGULAR = 2,            /* four of five steps take half to twice the median one */
 	STEADY_STEPS = 3,       /* so many in a row end the warm-up, */
 	STEADY_HALVES = 3,      /* when each takes at most 3/2 of the median one */
+	STEADY_PERCENT = 5,     /* of the run, at least, is steady */
 };
 
 /* The calls from one call path that launched work. */
@@ -97,14 +98,15 @@ static uint64_t *later_lengths(const struct phase_path *anchor, uint32_t *nr)
 	return lengths;
 }
 
-/* The median length of the later half of the steps, and whether most are about as long. */
+/* The median length of the later half of the steps; *@regular: most are about as long. */
 static uint64_t step_median(const struct phase_path *anchor, bool *regular)
 {
 	uint32_t nr;
 	uint64_t *lengths = later_lengths(anchor, &nr);
 	uint64_t median = lengths[nr / 2];
 
-	*regular = median && lengths[(uint64_t)nr * 9 / 10] <= median * REGULAR;
+	*regular = median && lengths[(uint64_t)nr * 9 / 10] / REGULAR <= median &&
+	           lengths[nr / 10] >= median / REGULAR;
 	free(lengths);
 	return median;
 }
@@ -130,7 +132,7 @@ static struct phase_steps steps_find(const struct phase_path *paths, uint32_t fr
 		for (end = i; end < to && paths[end].nr == paths[i].nr; end++)
 			;
 		if (paths[i].nr < STEPS_LEAST || paths[i].nr > CALLS_MOST ||
-		    end - i < PATHS_LEAST || !is_much(paths, from, to, paths[i].nr))
+		    !is_much(paths, from, to, paths[i].nr))
 			continue;
 		step_median(&paths[i], &regular);
 		if (regular)
@@ -201,7 +203,9 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 	uint64_t first_ns = anchor->times[0] - zero, steady_ns = anchor->times[steady] - zero,
 		 last_ns = anchor->times[last] - zero;
 
-	if (last - steady < STEPS_LEAST / 2)
+	/* Compilers try kernels in loops, too: a small part of a run is not what it repeats. */
+	if (last - steady < STEPS_LEAST / 2 ||
+	    (last_ns - steady_ns) / STEADY_PERCENT < end_ns / 100)
 		return;
 	struct af_table *t = AF_TABLE(f, "phases", "Phases", columns);
 	phase_row(f, t, "start", 0, first_ns, 0);

@@ -101,6 +101,15 @@ def _():
         equal(rows["steady"]["steps"], 26, "of %d layers" % layers)
 
 
+@case("a loop that launches one graph has steps; a loop that is a small part of a run has none")
+def _():
+    launches = [(200 * MS + step * 10 * MS, 1) for step in range(50)]
+    rows = {row["phase"]: row for row in phases(trace("graph", launches, 705 * MS))}
+    equal((rows["steady"]["steps"], rows["steady"]["step_ns"]), (49, 10 * MS), "of a graph")
+    launches, _, end = training(40)
+    equal(phases(trace("small", launches, 20 * end)), [], "of a run of 20 times its length")
+
+
 @case("a run of a few steps, one without a loop, and a part of a run have no phases")
 def _():
     launches, _, end = training(6)
