@@ -111,8 +111,10 @@ static uint64_t step_median(const struct phase_path *anchor, bool *regular)
 	return median;
 }
 
-/* Of the paths of a process, [@from, @to): how many calls are from paths called @nr times, or a
- * multiple of that? */
+/*
+ * Whether a good part of the calls from the paths [@from, @to) of a process comes from paths that
+ * are called @nr times, or a multiple of that.
+ */
 static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to, uint64_t nr)
 {
 	uint64_t all = 0, multiples = 0;
