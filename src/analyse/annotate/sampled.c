@@ -171,8 +171,8 @@ static int match_grade(const struct af_sampled_function *f, const char *name)
 	if (!strcmp(f->name, name) || name_is(f->shown, name))
 		return 2;
 	/* Names of templates begin with the type that they return: "unsigned int sum<4>(int)". */
-	for (const char *space = f->shown; (space = strchr(space, ' ')) &&
-	                                   space < f->shown + types;)
+	for (const char *space = f->shown;
+	     (space = strchr(space, ' ')) && space < f->shown + types;)
 		if (name_is(++space, name))
 			return 2;
 	return strstr(f->name, name) || strstr(f->shown, name) ? 1 : 0;
