@@ -1,4 +1,5 @@
-/* CPU time sampled beside CPU time used, as tables. */
+/* CPU time sampled beside CPU time used, as tables, and in sentences: what is missing, why, and the
+ * usual remedy. */
 #include <stdlib.h>
 
 #include "analyse/coverage/coverage.h"
@@ -51,14 +52,14 @@ const char *af_coverage_cause(const struct af_coverage_row *r, struct af_tables 
 		                      "samples see user mode only, and %s of it was in the kernel",
 		                      af_tables_ns(f, r->cpu.used_kernel));
 	if (r->cause == AF_UNSAMPLED_SHORT_THREADS && r->count)
-		return af_tables_text(
-		    f, "%llu thread%s ended before their first sample, after %s in all",
-		    (unsigned long long)r->count, r->count == 1 ? "" : "s",
-		    af_tables_ns(f, r->cpu_ns));
+		return af_tables_text(f,
+		                      "%llu thread%s ended before %s first sample, after %s in all",
+		                      (unsigned long long)r->count, r->count == 1 ? "" : "s",
+		                      r->count == 1 ? "its" : "their", af_tables_ns(f, r->cpu_ns));
 	return r->cause ? af_unsampled_text(r->cause) : NULL;
 }
 
-/* "; 16 of 20 launches have no device work": @what is NULL before the first part. */
+/* Append "16 of 20 @what" to @reported, after "; " unless that is ""; nothing if @nr is 0. */
 static const char *warning_add(struct af_tables *f, const char *reported, uint64_t nr, uint64_t of,
                                const char *what)
 {

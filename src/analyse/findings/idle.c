@@ -62,14 +62,14 @@ static const struct reason reasons[] = {
      "before work whose launch is not in the trace", NULL, IDLE_NONE},
 };
 
-/* One device of the idle table. */
+/* The devices of one name, which are reported together. */
 struct idled {
 	struct findings *s;
 	const struct af_tree *phases; /* of all devices; of no nodes where there are no stacks */
 	const char *device;
-	uint32_t nr;      /* that are called so */
-	uint64_t span_ns; /* of these together */
-	bool alone;       /* the only one */
+	uint32_t nr;      /* devices of this name */
+	uint64_t span_ns; /* from first work to last, summed over them */
+	bool alone;       /* the trace has no other device */
 };
 
 /* How many calls do one of @category, bits of enum af_call_category; their time is in @ns. */
@@ -89,7 +89,7 @@ static uint64_t calls_sum(const struct findings *s, uint32_t category, uint64_t 
 	return count;
 }
 
-/* ", 1,234 calls of cuMemAlloc_v2 and the like took 1.2 s" */
+/* "; all 1,234 calls that allocate or free took 1.2 s"; "" if there are none. */
 static const char *calls_text(struct findings *s, uint32_t category, const char *verb)
 {
 	uint64_t ns, count = calls_sum(s, category, &ns);

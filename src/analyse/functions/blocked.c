@@ -33,6 +33,7 @@ static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t sta
 	struct blocked_sum *s = &b->sums[*slot];
 	s->ns += ns;
 	s->count += !out_of_range;
+	s->counted_ns += out_of_range ? 0 : ns;
 	if (ns > s->longest_ns)
 		s->longest_ns = ns;
 }
@@ -71,6 +72,7 @@ static void rows_make(struct blocked_rows *r, const struct blocked *b, const str
 		s->state = b->sums[i].state;
 		s->ns += b->sums[i].ns;
 		s->count += b->sums[i].count;
+		s->counted_ns += b->sums[i].counted_ns;
 		if (b->sums[i].longest_ns > s->longest_ns)
 			s->longest_ns = b->sums[i].longest_ns;
 		r->all_ns += b->sums[i].ns;
@@ -97,7 +99,10 @@ static int row_order(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-/* The path down to @node, outermost first: all of it, or the last functions of the program. */
+/*
+ * The path down to @node, outermost first: its innermost 4096 frames, or the last functions of the
+ * program.
+ */
 static const char *path_text(struct af_tables *f, const struct af_tree *t, uint32_t node, bool all)
 {
 	uint32_t stack[4096], nr = 0, most = all ? 4096 : BLOCKED_SHOWN;
@@ -164,7 +169,7 @@ static void blocked_row(struct af_tables *f, struct af_table *table, const struc
 	c->time_ns.value = s->ns;
 	c->share.value = af_tables_ratio(s->ns, r->all_ns, 1e4);
 	c->waits.value = s->count;
-	c->mean_ns.value = s->count ? s->ns / s->count : 0;
+	c->mean_ns.value = s->count ? s->counted_ns / s->count : 0;
 	c->mean_ns.unknown = !s->count;
 	c->longest_ns.value = s->longest_ns;
 	c->process.text = node_text(f, t, node_process(t, s->place));

@@ -18,6 +18,7 @@ struct af_world;
 struct blocked_sum {
 	uint32_t place, state, tid;
 	uint64_t ns, count, longest_ns;
+	uint64_t counted_ns; /* of the waits that count */
 };
 
 struct blocked {

@@ -389,12 +389,13 @@ void af_sym_task_place(struct af_sym_task *task)
 	task_collect(task);
 }
 
-/* True if place @i has the same answer as the place before: then it needs no event of its own. */
+/* True if address @i has the answer of the one before: then it needs no event of its own. */
 static bool task_repeats(const struct af_sym_task *task, size_t i)
 {
+	if (!i)
+		return false;
 	const struct task_address *p = &task->addresses[i], *before = p - 1;
-
-	return i && before->process == p->process && before->address == p->address &&
+	return before->process == p->process && before->address == p->address &&
 	       before->module == p->module && before->vaddr == p->vaddr;
 }
 
