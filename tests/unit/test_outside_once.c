@@ -33,12 +33,12 @@ static void first_watch_that_speaks_has_the_thread(void **state)
 
 	(void)state;
 	af_outside_once_event(&w.once, w.a, 11); /* of another CPU */
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_B, 100));
-	assert_false(af_outside_once_speaks(&w.once, TID, OF_A, 101));
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_B, 102));
-	assert_true(af_outside_once_speaks(&w.once, TID + 1, OF_A, 103));
-	assert_true(af_outside_once_speaks(&w.once, TID + 1, 11, 104));
-	assert_false(af_outside_once_speaks(&w.once, TID + 1, OF_B, 105));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_B, 100));
+	assert_false(af_outside_once_accepts(&w.once, TID, OF_A, 101));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_B, 102));
+	assert_true(af_outside_once_accepts(&w.once, TID + 1, OF_A, 103));
+	assert_true(af_outside_once_accepts(&w.once, TID + 1, 11, 104));
+	assert_false(af_outside_once_accepts(&w.once, TID + 1, OF_B, 105));
 	af_outside_once_free(&w.once);
 }
 
@@ -47,7 +47,7 @@ static void event_of_no_watch_has_none(void **state)
 	struct af_outside_once o = {0};
 
 	(void)state;
-	assert_false(af_outside_once_speaks(&o, TID, 99, 100));
+	assert_false(af_outside_once_accepts(&o, TID, 99, 100));
 	af_outside_once_free(&o);
 }
 
@@ -56,11 +56,11 @@ static void closed_watch_leaves_its_threads_to_others(void **state)
 	struct two w = two_watches();
 
 	(void)state;
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_A, 100));
-	assert_false(af_outside_once_speaks(&w.once, TID, OF_B, 101));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_A, 100));
+	assert_false(af_outside_once_accepts(&w.once, TID, OF_B, 101));
 	af_outside_once_close(&w.once, w.a);
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_B, 102));
-	assert_false(af_outside_once_speaks(&w.once, TID, OF_A, 103));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_B, 102));
+	assert_false(af_outside_once_accepts(&w.once, TID, OF_A, 103));
 	af_outside_once_free(&w.once);
 }
 
@@ -69,12 +69,12 @@ static void thread_of_the_same_number_begins_anew(void **state)
 	struct two w = two_watches();
 
 	(void)state;
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_A, 100));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_A, 100));
 	/* Reported before the last samples of the one before it. */
 	af_outside_once_begin(&w.once, TID, 200);
-	assert_false(af_outside_once_speaks(&w.once, TID, OF_B, 150));
-	assert_true(af_outside_once_speaks(&w.once, TID, OF_B, 210));
-	assert_false(af_outside_once_speaks(&w.once, TID, OF_A, 211));
+	assert_false(af_outside_once_accepts(&w.once, TID, OF_B, 150));
+	assert_true(af_outside_once_accepts(&w.once, TID, OF_B, 210));
+	assert_false(af_outside_once_accepts(&w.once, TID, OF_A, 211));
 	af_outside_once_free(&w.once);
 }
 

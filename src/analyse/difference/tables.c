@@ -269,6 +269,16 @@ static void path_row(const struct af_difference *d, struct af_tables *f, struct 
 	af_buf_free(&path);
 }
 
+/* ", 1.25 % of before"; of nothing there is no share. */
+static const char *part_text(const struct af_difference *d, struct af_tables *f, uint64_t sum)
+{
+	uint64_t before = change_of_all(d).before;
+
+	return before ? af_tables_text(f, ", %.2f %% of before",
+	                               (double)af_tables_ratio(sum, before, 1e4) / 100)
+	              : "";
+}
+
 static void paths_table(const struct af_difference *d, struct af_tables *f,
                         const struct af_difference_shown *shown, enum af_change_kind kind)
 {
@@ -292,9 +302,8 @@ static void paths_table(const struct af_difference *d, struct af_tables *f,
 	else if (!nr)
 		t->note = "none";
 	if (nr)
-		t->title = af_tables_text(
-		    f, "%s paths: %u, %.2f %% of before", fresh ? "New" : "Vanished", nr,
-		    (double)af_tables_ratio(sum, change_of_all(d).before, 1e4) / 100);
+		t->title = af_tables_text(f, "%s paths: %u%s", fresh ? "New" : "Vanished", nr,
+		                          part_text(d, f, sum));
 	free(paths);
 }
 

@@ -303,12 +303,12 @@ static void idle_edge(const struct idled *d, enum idle_phase phase, const char *
 	if (!idle_phase(d, &t, phase))
 		return;
 	uint64_t ns = findings_total(&t).ns;
-	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns, .of = "the run"};
+	struct finding x = {.kind = kind, .ns = ns, .of_ns = s->run_ns * d->nr, .of = "the run"};
 	findings_where(s, &t, &w);
-	x.what = af_tables_text(s->f, "%s had no work for %s (%s of %s) %s%s%s", d->device,
-	                        af_tables_ns(s->f, ns), findings_share(s, ns, s->run_ns),
-	                        af_tables_ns(s->f, s->run_ns), event, most_text(s, &t),
-	                        below_text(s, &w));
+	x.what =
+	    af_tables_text(s->f, "%s without work for %s (%s of %s) %s%s%s", device_was(d),
+	                   af_tables_ns(s->f, ns), findings_share(s, ns, x.of_ns),
+	                   af_tables_ns(s->f, x.of_ns), event, most_text(s, &t), below_text(s, &w));
 	idle_place(d, &x, idle_phase_frame(phase), NULL, &w);
 	findings_add(s, &x);
 	af_tree_close(&t);
@@ -330,7 +330,7 @@ static uint32_t least_row(const struct af_table *t, const uint32_t *reported, bo
 	uint32_t best = UINT32_MAX;
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
-		if (reported[i] == 1 &&
+		if (reported[i] &&
 		    (best == UINT32_MAX || row_edge(t, i, after) < row_edge(t, best, after)))
 			best = i;
 	return best;

@@ -143,8 +143,8 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 }
 
 /*
- * If the tree has the device's work too, its time is in it already: the time of the host's thread
- * is the same time.
+ * If the tree has the time of devices' work too, a device that is the host has its time there: the
+ * time of the host's thread is the same time.
  */
 static bool flame_elsewhere(const struct flame_sum *s, uint32_t weight, bool with_work)
 {
@@ -242,7 +242,7 @@ static void flame_add_sums(const struct flame *f, const struct af_world *w, stru
 {
 	const struct af_query *query = &out->query;
 	struct af_tree *t = &out->trees[view];
-	bool with_work = view == AF_VIEW_ALL;
+	bool with_work = view == AF_VIEW_ALL && out->has[AF_VIEW_GPU] & 1 << AF_WEIGHT_TIME;
 	bool parts = view == AF_VIEW_CPU && query->answers & AF_ANSWER_TABLES;
 	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
 	struct af_frames_last last = {0};

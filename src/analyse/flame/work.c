@@ -114,10 +114,10 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 	launch_group->bytes += w->descriptors[work->descriptor].is.bytes;
 }
 
-static uint32_t launch_group_has(const struct flame_launch_group *j)
+static uint32_t launch_group_has(const struct flame_launch_group *g)
 {
-	return (uint32_t) !!j->time_ns << AF_WEIGHT_TIME |
-	       (uint32_t) !!j->count << AF_WEIGHT_COUNT | (uint32_t) !!j->bytes << AF_WEIGHT_BYTES;
+	return (uint32_t) !!g->time_ns << AF_WEIGHT_TIME |
+	       (uint32_t) !!g->count << AF_WEIGHT_COUNT | (uint32_t) !!g->bytes << AF_WEIGHT_BYTES;
 }
 
 uint32_t flame_work_has(const struct flame_work *f)
@@ -172,7 +172,8 @@ static uint32_t draw_device(struct af_tree *t, const struct af_world *w, uint32_
 
 	if (!id)
 		return af_frames_under(t, node, "[device not known]", AF_FRAME_MARK);
-	snprintf(text, sizeof text, "[device %u: %s]", id, device ? device->name : "");
+	snprintf(text, sizeof text, device && *device->name ? "[device %u: %s]" : "[device %u]", id,
+	         device ? device->name : "");
 	const struct af_location location = {
 	    .what = AF_LOCATION_DEVICE, .function = device ? device->name : "", .address = id};
 	return af_frames_at(t, node, text, AF_FRAME_GPU, &location);
@@ -266,8 +267,7 @@ static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32
 }
 
 uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                           const struct af_launch_group_key *is, bool matched,
-                           const struct af_query *query)
+                           const struct af_launch_group_key *is, const struct af_query *query)
 {
 	uint32_t node = flame_process(t, w, is->process, query->group);
 
@@ -278,21 +278,23 @@ uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const str
 	node = af_frames_call(t, w, node, is->path);
 	if (is->function && *w->functions[is->function].name)
 		node = af_frames_under(t, node, w->functions[is->function].name, AF_FRAME_NATIVE);
-	if (matched)
+	if (is->matched)
 		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
 	if (is->node)
 		node = draw_graph(t, w, node, is->node);
-	/* A graph that was timed as a whole has no node. */
+	/*
+	 * If a graph was timed as a whole, is->node only identifies the graph: there is no capture
+	 * stack.
+	 */
 	if (is->node && is->op != AF_OP_GRAPH)
 		node = draw_capture(t, scratch, w, node, is->path, af_world_node_path(w, is->node));
 	return node;
 }
 
 uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                          const struct af_launch_group_key *is, bool matched,
-                          const struct af_query *query)
+                          const struct af_launch_group_key *is, const struct af_query *query)
 {
-	uint32_t node = flame_group_stack(t, scratch, w, is, matched, query);
+	uint32_t node = flame_group_stack(t, scratch, w, is, query);
 
 	if (is->node && is->op == AF_OP_GRAPH)
 		return node;
@@ -316,6 +318,7 @@ struct af_launch_group_key flame_key(const struct af_world *w, const struct af_w
 	    .op = descriptor->is.op,
 	    .kernel = descriptor->is.kernel,
 	    .queue = descriptor->is.queue,
+	    .matched = work->matched != 0,
 	};
 }
 
@@ -332,6 +335,7 @@ static struct af_launch_group_key launch_group_key(const struct flame_work *f,
 	    .doing = site->doing,
 	    .node = what->node,
 	    .descriptor = what->descriptor,
+	    .matched = site->matched,
 	};
 
 	return flame_key(w, &work);
@@ -380,8 +384,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		const struct af_launch_group_key key = launch_group_key(f, w, launch_group);
 		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;
-		bool matched = f->sites[launch_group->site].matched;
-		uint32_t node = flame_group_node(t, &scratch, w, &key, matched, query);
+		uint32_t node = flame_group_node(t, &scratch, w, &key, query);
 		flame_insn_draw(&insn, &key, node, launch_group->time_ns);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, launch_group->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, launch_group->bytes);

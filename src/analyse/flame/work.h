@@ -44,16 +44,14 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 
 /*
  * The frames of @is up to its kernel, without it; where a graph was timed as a whole, up to the
- * graph. @scratch is an open tree for this use alone. @matched: its call was found by time only.
+ * graph. @scratch is an open tree for this use alone.
  */
 uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                           const struct af_launch_group_key *is, bool matched,
-                           const struct af_query *query);
+                           const struct af_launch_group_key *is, const struct af_query *query);
 
 /* The same with the frame of the kernel or of the other work. */
 uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                          const struct af_launch_group_key *is, bool matched,
-                          const struct af_query *query);
+                          const struct af_launch_group_key *is, const struct af_query *query);
 
 /* The launch group that @work belongs to; its descriptor is known. */
 struct af_launch_group_key flame_key(const struct af_world *w, const struct af_work *work);

@@ -9,12 +9,13 @@
 #include "analyse/world/world.h"
 
 /*
- * The location of the address that @s names, in @process (0: the kernel), not of a function there.
+ * The location of the address that @s describes, in @process (0: the kernel). It names the module
+ * and the address, and no function.
  */
 struct af_location af_location_address(const struct af_world *w, uint32_t process,
                                        const struct af_symbol *s);
 
-/* The location of function @i of its frames, 0 being the innermost. */
+/* The location of function @i of those inlined at the address of @s; 0 is the innermost. */
 struct af_location af_location_function(const struct af_world *w, uint32_t process,
                                         const struct af_symbol *s, uint32_t i);
 
@@ -28,7 +29,7 @@ struct af_location af_location_process(const struct af_world *w, uint32_t proces
 uint32_t af_frames_at(struct af_tree *t, uint32_t parent, const char *text, enum af_frame kind,
                       const struct af_location *location);
 
-/* Below @node a frame of the thread @tid of @process: "[thread NAME 1234]". */
+/* The child of @node for the thread @tid of @process: "[thread NAME 1234]". */
 uint32_t af_frames_thread(struct af_tree *t, const struct af_world *w, uint32_t node,
                           uint32_t process, uint32_t tid);
 

@@ -176,6 +176,20 @@ static void blocked_row(struct af_tables *f, struct af_table *table, const struc
 	c->path.text = path_text(f, t, s->place, true);
 }
 
+/*
+ * "12 lighter paths are left out: 1.2 ms", of the @nr sums from @left on. Sums of no time are no
+ * paths.
+ */
+static const char *left_out_text(struct af_tables *f, const struct blocked_sum *left, uint32_t nr)
+{
+	uint64_t ns = 0;
+	uint32_t paths = 0;
+
+	for (; paths < nr && left[paths].ns; paths++)
+		ns += left[paths].ns;
+	return af_tables_text(f, "%u lighter paths are left out: %s", paths, af_tables_ns(f, ns));
+}
+
 static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {BLOCKED_COLUMNS(AF_ROW_COLUMN)};
@@ -189,8 +203,11 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	uint32_t nr = rows.tree.nr;
 	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
 	struct af_table *table = AF_TABLE(f, "blocked", "Where threads were off the CPU", columns);
-	for (uint32_t i = 0; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
+	uint32_t i = 0;
+	for (; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
+	if (i < nr && rows.by_node[i].ns)
+		table->note = left_out_text(f, &rows.by_node[i], nr - i);
 	blocked_threads(b, &rows, w, f);
 	rows_free(&rows);
 }

@@ -308,6 +308,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	    .op = descriptor->op,
 	    .kernel = descriptor->kernel,
 	    .queue = descriptor->queue,
+	    .matched = work.matched != 0,
 	};
 	uint32_t launch_group = launch_group_of(a, w, &key);
 	struct af_work part = work;

@@ -63,6 +63,7 @@ struct af_launch_group_key {
 	uint32_t path, function, doing; /* of the call: see struct af_work */
 	uint32_t node;
 	uint32_t op, kernel, queue; /* of the descriptor, as the process numbers them */
+	uint32_t matched;           /* 1: the call was found by time only */
 };
 
 struct af_launch_group {

@@ -77,8 +77,7 @@ uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
 	if (fresh)
-		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is,
-		                         work->matched != 0, t->query.trees);
+		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is, t->query.trees);
 	return (uint32_t)*slot;
 }
 

@@ -51,18 +51,18 @@ void af_outside_once_begin(struct af_outside_once *o, uint32_t tid, uint64_t tim
 	thread_at(o, tid)->began_ns = time_ns;
 }
 
-bool af_outside_once_speaks(struct af_outside_once *o, uint32_t tid, uint64_t id, uint64_t time_ns)
+bool af_outside_once_accepts(struct af_outside_once *o, uint32_t tid, uint64_t id, uint64_t time_ns)
 {
 	const uint64_t *watch = af_map_get(&o->watch_of, id);
-	struct once_thread *t = thread_at(o, tid);
 
 	if (!watch)
 		return false;
+	struct once_thread *t = thread_at(o, tid);
 	/* Its beginning may have been read before what the one before it did last. */
-	bool another = t->spoken_ns < t->began_ns && time_ns >= t->began_ns;
+	bool another = t->chosen_ns < t->began_ns && time_ns >= t->began_ns;
 	if (!t->watch || o->closed[t->watch] || another) {
 		t->watch = (uint32_t)*watch;
-		t->spoken_ns = time_ns;
+		t->chosen_ns = time_ns;
 	}
 	return t->watch == *watch;
 }

@@ -17,8 +17,8 @@ struct af_outside_once {
 	struct af_map by_tid;   /* index of @threads plus one */
 	struct once_thread {
 		uint32_t watch; /* 0: no sample yet */
-		/* When the thread began, and its watch's first sample */
-		uint64_t began_ns, spoken_ns;
+		/* When the thread began, and when its watch was chosen: at its first sample */
+		uint64_t began_ns, chosen_ns;
 	} * threads;
 	uint32_t nr, cap;
 	bool *closed; /* by watch */
@@ -41,6 +41,7 @@ void af_outside_once_close(struct af_outside_once *o, uint32_t watch);
 void af_outside_once_begin(struct af_outside_once *o, uint32_t tid, uint64_t time_ns);
 
 /* Does a sample of event @id for @tid count? Call it in order of time. */
-bool af_outside_once_speaks(struct af_outside_once *o, uint32_t tid, uint64_t id, uint64_t time_ns);
+bool af_outside_once_accepts(struct af_outside_once *o, uint32_t tid, uint64_t id,
+                             uint64_t time_ns);
 
 #endif

@@ -88,7 +88,7 @@ static void samples_queue(struct af_outside *o)
 		struct af_bpf_stacks *r = o->samples[i].stacks;
 		const struct af_bpf_head *h = &r->head;
 		const struct bpf_image *image = bpf_image_at(&o->b, h->pid, h->time_ns);
-		if (af_outside_once_speaks(&o->once, h->tid, o->samples[i].event, h->time_ns) &&
+		if (af_outside_once_accepts(&o->once, h->tid, o->samples[i].event, h->time_ns) &&
 		    is_wanted(o, image, h->tid)) {
 			snprintf(r->head.comm, sizeof r->head.comm, "%s",
 			         af_outside_name(&o->names, h->pid, h->tid));

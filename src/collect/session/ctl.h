@@ -25,15 +25,18 @@ struct af_ctl {
 };
 
 /*
- * Make the FIFOs that do not exist. Refuses anything else of that name, and FIFOs of other users.
+ * Make the FIFOs @path and @path.ack where they do not exist. Anything else of these names, and
+ * FIFOs of other users, are refused: a negative errno and *err.
  */
 int af_ctl_open(struct af_ctl *c, const char *path, struct af_err *err);
+
+/* Close them, and remove those that af_ctl_open() made. Of a closed one nothing is done. */
 void af_ctl_close(struct af_ctl *c);
 
-/* Execute the commands that have arrived. */
+/* Execute the commands that have arrived, without waiting for any. */
 void af_ctl_pump(struct af_recording *r);
 
-/* Answer: "ok @text" or "error @text". */
+/* Answer "ok @text", or "error @text" if not @ok; @text has no newline. */
 void af_ctl_answer(struct af_ctl *c, bool ok, const char *text);
 
 #endif

@@ -96,7 +96,7 @@ static void group_set(struct export_iaprof *x, const struct af_launch_group *lau
 	if (launch_group->recorded && launch_group->is.path)
 		export_stack(&x->tree,
 		             flame_group_stack(&x->tree, &x->scratch, x->world, &launch_group->is,
-		                               false, &x->results->query),
+		                               &x->results->query),
 		             stack_frame, x);
 	x->now[PART_USTACK] = x->user.len ? string_of(x, x->user.data, x->user.len) : 0;
 	x->now[PART_KSTACK] = x->kernel.len ? string_of(x, x->kernel.data, x->kernel.len) : 0;

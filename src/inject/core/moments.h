@@ -1,6 +1,7 @@
 /*
- * The samplers' hooks at moments in the life of a process and of its threads. Contexts, streams and
- * definitions call them without knowing the samplers; begin.c sets them before recording starts.
+ * The samplers' hooks: functions to call at certain moments in the life of a process and of its
+ * threads. Code that keeps contexts, streams and definitions calls them without knowing the
+ * samplers; begin.c sets them before recording starts.
  */
 #ifndef AF_INJECT_CORE_MOMENTS_H
 #define AF_INJECT_CORE_MOMENTS_H

@@ -135,7 +135,10 @@ int af_sampler_timer_start(uint64_t period_ns)
 	control.period_ns = period_ns;
 	if (control.has_key)
 		pthread_setspecific(control.key, NULL);
-	return thread_arm();
+	int rc = thread_arm();
+	if (rc)
+		control.period_ns = 0;
+	return rc;
 }
 
 bool af_sampler_timer_is_on(void)

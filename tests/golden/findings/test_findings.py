@@ -567,7 +567,8 @@ def _():
 def _():
     trace = Trace(os.path.join(HERE, "namesakes.trace"))
     rows = [row for row in trace.findings if row["view"] == "idle"]
-    equal(len(rows), 5, "findings of idle time")
+    equal(len(rows), 7, "findings of idle time")
+    expect({"start", "end"} <= {row["kind"] for row in rows}, "the time before the first work and after the last")
     for row in rows:
         expect(row["finding"].startswith("2 devices called NVIDIA H200 of two [101] "), row["finding"])
         expect(row["share"] <= 100, row["finding"])
