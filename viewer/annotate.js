@@ -230,7 +230,8 @@ class Annotate {
   bar(table, row, most) {
     const { reasons } = this.data;
     const samples = row.samples;
-    const parts = table.columns.slice(-reasons.rows.length).map(({ key }, k) => [row[key], k])
+    const first = table.columns.length - reasons.rows.length; /* of a CPU there are no reasons */
+    const parts = table.columns.slice(first).map(({ key }, k) => [row[key], k])
       .filter(([value]) => value > 0);
     const reported = parts.reduce((sum, [value]) => sum + value, 0);
     const bar = stackedBar([...parts.map(([value, k]) => [value, this.colors[k]]),

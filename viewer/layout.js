@@ -1,6 +1,7 @@
 /* The parts of the page, made once: what they show is Page's, what they do is App's. */
 
 const TABS = [
+  { value: 'summary', text: 'Summary' },
   { value: 'flame', text: 'Flame graph' },
   { value: 'top', text: 'Functions' },
   { value: 'sandwich', text: 'Sandwich' },
@@ -18,9 +19,11 @@ class Layout extends Model {
     this.menu = new Menu();
     this.details = new Details(this);
     this.annotate = new Annotate(this);
-    const without = { source: !meta.annotated.length, timeline: !meta.time, heat: !meta.time };
+    const without = { summary: !this.hasSummary, source: !meta.annotated.length,
+      timeline: !meta.time, heat: !meta.time };
     this.tabList = TABS.filter(({ value }) => !without[value]);
     this.timePages = this.times && new TimePages(this);
+    this.summary = new Summary(this);
     this.buildSearch();
     this.buildControls();
     this.buildPages();
@@ -106,6 +109,7 @@ class Layout extends Model {
       h('option', { value }, `by ${value}`))));
     this.factsHost = h('div', { class: 'page-body cards' });
     this.pages = {
+      summary: h('section', { class: 'page' }, this.summary.el),
       flame: h('section', { class: 'page flame-page' },
         h('div', { class: 'bar' }, this.shapes, this.dirs, this.orders,
           this.glueButton, this.foldButton,
@@ -145,7 +149,6 @@ class Layout extends Model {
 
   buildBody() {
     const { meta } = this;
-    this.strip = h('div', { class: 'strip', role: 'list', 'aria-label': 'Run' });
     this.toast = h('div', { class: 'toast', role: 'status', hidden: true });
     this.busy = h('div', { class: 'busy', hidden: true }, 'Working…');
     this.dialog = helpDialog();
@@ -160,7 +163,6 @@ class Layout extends Model {
           this.iconButton('moon', 'Light, dark, as the system (t)', () => this.cycle('theme')),
           h('button', { type: 'button', class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
             onclick: () => this.help() }, '?'))),
-      this.strip,
       h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }),
         this.timePages?.chip, this.tools),
       h('main', {}, Object.values(this.pages)), this.dialog, this.toast, this.busy);

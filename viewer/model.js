@@ -6,6 +6,8 @@
  *	Model ← Layout (the parts of the page) ← Page (what they show) ← App (what keys and clicks do)
  */
 
+const SUMMARY_TABLES = ['verdict', 'findings', 'run']; /* a report of these has a summary */
+
 class Model {
   constructor(meta, names) {
     this.meta = meta;
@@ -23,26 +25,39 @@ class Model {
       dir: meta.picture.reverse ? 'callers' : 'callees',
       order: meta.picture.chart && meta.time ? 'time' : 'name',
       delta: meta.differences[0]?.self ? 'self' : 'inclusive' };
-    this.state = stateFromHash(location.hash, this.defaults);
+    this.hasSummary = !meta.picture.differential
+      && SUMMARY_TABLES.some((name) => tableOf(meta.tables, name));
+    this.state = this.addressed();
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
     this.trackGroups = meta.time ? TRACK_GROUPS.slice(meta.time.ranks ? 0 : 1) : [];
     window.addEventListener('popstate', () => this.fromAddress());
     window.addEventListener('hashchange', () => this.fromAddress());
   }
 
+  /* The state of the page's address: a bare one is that of the summary, where there is one. */
+  addressed() {
+    const state = stateFromHash(location.hash, this.defaults);
+    return this.hasSummary && location.hash.length < 2 ? { ...state, tab: 'summary' } : state;
+  }
+
+  address() {
+    const hash = stateToHash(this.state, this.defaults);
+    if (!this.hasSummary) return `#${hash}`;
+    return hash === 'tab=summary' ? '#' : `#${hash || 'tab=flame'}`;
+  }
+
   /* Change the state; push makes it a step that the browser's Back undoes. */
   async update(patch, push = true) {
     this.state = { ...this.state, ...patch };
-    const hash = `#${stateToHash(this.state, this.defaults)}`;
+    const hash = this.address();
     if (hash !== (location.hash || '#'))
       window.history[push ? 'pushState' : 'replaceState'](null, '', hash);
     await this.refresh();
   }
 
   async fromAddress() {
-    const hash = `#${stateToHash(this.state, this.defaults)}`;
-    if ((location.hash || '#') === hash) return;
-    this.state = stateFromHash(location.hash, this.defaults);
+    if ((location.hash || '#') === this.address()) return;
+    this.state = this.addressed();
     await this.refresh();
   }
 

@@ -1,7 +1,5 @@
 /* What each part of the page shows, drawn from what the model computed. */
 
-const STRIP = ['verdict', 'findings', 'lost', 'run']; /* tables that are shown above the tabs */
-const STRIP_FINDINGS = 5;
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
 
 /* The rows of that table. */
@@ -31,6 +29,7 @@ class Page extends Layout {
   }
 
   async draw() {
+    if (this.state.tab === 'summary') this.drawTabs(); /* its words need no tree */
     if (!await this.compute()) return;
     this.drawPage();
     this.busy.hidden = true;
@@ -50,18 +49,24 @@ class Page extends Layout {
     await new Promise((done) => { requestAnimationFrame(() => setTimeout(done, 0)); });
   }
 
-  drawPage() {
-    const { state, meta } = this;
-    const palette = this.palette();
+  drawTabs() {
+    const { state } = this;
     for (const tab of this.tabs.children) {
       const on = tab.id === `tab-${state.tab}`;
       tab.setAttribute('aria-selected', on);
       tab.tabIndex = on ? 0 : -1;
     }
     for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
-    this.tools.hidden = ['facts', 'source', 'timeline', 'heat'].includes(state.tab);
+    this.tools.hidden = ['summary', 'facts', 'source', 'timeline', 'heat'].includes(state.tab);
+  }
+
+  drawPage() {
+    const { state, meta } = this;
+    const palette = this.palette();
+    this.drawTabs();
     if (state.tab === 'source') this.drawSource(palette);
     if (!meta.trees.length) {
+      this.summary.draw();
       this.emptyNote.hidden = false;
       this.emptyNote.textContent = 'This report carries no stacks.';
       return;
@@ -70,11 +75,12 @@ class Page extends Layout {
     this.views.hidden = meta.trees.length < 2;
     this.drawWeights();
     this.drawSearch();
-    this.drawStrip();
+    this.summary.draw();
     this.timing = this.timePages?.draw(palette);
     if (state.tab === 'flame') this.drawFlame(palette);
     else if (state.tab === 'top') this.timing = this.drawTop(palette);
     else if (state.tab === 'sandwich') this.drawSandwich(palette);
+    else if (state.tab === 'summary') this.timing = this.summary.drawTimes();
   }
 
   /* Of several kernels of one name the address says which. */
@@ -245,18 +251,6 @@ class Page extends Layout {
     }
   }
 
-  /* The first findings as links to where the page shows them, and one to all of them. */
-  findingTiles() {
-    const link = (hash, label, value) => h('div', { class: 'tile finding', role: 'listitem' },
-      h('a', { href: hash, title: value, onclick: (event) => this.follow(event) },
-        h('span', { class: 'tile-label' }, label), h('span', { class: 'tile-value' }, value)));
-    const all = findingsOf(this.meta);
-    return [...all.slice(0, STRIP_FINDINGS).map((row) => link(row.hash, [row.rank,
-      formatCell(row.time_ns, 'ns'), formatCell(row.share, 'percent')].filter(Boolean)
-      .join(' · '), row.finding)),
-    link('#tab=facts', 'findings', `all ${all.length}`)];
-  }
-
   follow(event) {
     if (event.ctrlKey || event.metaKey || event.shiftKey) return;
     event.preventDefault();
@@ -267,37 +261,6 @@ class Page extends Layout {
   go(hash) {
     const { theme, panel } = this.state;
     return this.update({ ...stateFromHash(hash, this.defaults), theme, panel });
-  }
-
-  /* What keeps the figures from being right, each reported once, whatever tables it concerns. */
-  warningTiles() {
-    return [...new Set(this.meta.tables.map(({ warning }) => warning).filter(Boolean))].map((text) => (
-      h('div', { class: 'tile warning', role: 'listitem', title: text },
-        h('span', { class: 'tile-label' }, 'not all was recorded'),
-        h('span', { class: 'tile-value' }, text))));
-  }
-
-  /* Facts that fit a line: the verdict, what was lost, what ran. */
-  drawStrip() {
-    const { forward, w, meta } = this;
-    const { unit, name } = forward.weights[w];
-    const tile = (label, value, kind) => h('div', { class: `tile ${kind || ''}`, role: 'listitem',
-      title: `${label}: ${value}` }, h('span', { class: 'tile-label' }, label),
-    h('span', { class: 'tile-value' }, value));
-    const tiles = STRIP.map((kind) => meta.tables.find((table) => table.name === kind))
-      .filter(Boolean).flatMap((table) => {
-        if (!table.rows.length && table.name !== 'verdict')
-          return [tile(table.name, table.note || 'nothing')];
-        if (table.name === 'findings') return this.findingTiles();
-        return table.rows.slice(0, 10).map((row) => {
-          const [label, ...values] = shownColumns(table)
-            .map(({ key, unit: is }) => formatCell(row[key], is));
-          return tile(label, values.filter(Boolean).join(' · '), table.name);
-        });
-      });
-    this.strip.replaceChildren(
-      ...this.warningTiles(), tile(`total ${name}`, formatWeight(forward.total(w)[0], unit)),
-      tile('frames', formatCount(forward.n - 1 - forward.nrGaps)), ...tiles);
   }
 
   hover(view, node, event) {

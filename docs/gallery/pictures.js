@@ -26,6 +26,7 @@ async function zoomed(page) {
 }
 
 const PAGES = [
+  ['summary', 'report.html', ''],
   ['flame', 'report.html', '#view=all'],
   ['flame-gpu', 'report.html', '#view=gpu&shape=icicle'],
   ['flame-dark', 'report.html', '#view=all&theme=dark&order=heavy'],

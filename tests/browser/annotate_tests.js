@@ -3,7 +3,7 @@
 
 const assert = require('node:assert/strict');
 
-module.exports = ({ test, app, settle, press, clickFrame }) => {
+module.exports = ({ test, app, settle, press, tab, clickFrame }) => {
   const rows = (page, label, what) => page.locator(`[aria-label="${label}"] .annotated-row`)
     .evaluateAll((all, name) => all.map((row) => row.querySelector(name).textContent), what);
   const classes = (page, label, name) => page.locator(`[aria-label="${label}"] .annotated-row`)
@@ -13,10 +13,22 @@ module.exports = ({ test, app, settle, press, clickFrame }) => {
       Math.round((100 * part.getBoundingClientRect().width) / bar.clientWidth)))));
   const source = { hash: '#tab=source' };
 
+  test('a device that gives no reasons has bars of samples', 'annotated', source, async (page) => {
+    assert.deepEqual(await app(page, `(() => { const { annotate } = app;
+      annotate.data = { ...annotate.data, reasons: { ...annotate.data.reasons, rows: [] } };
+      annotate.colors = [];
+      annotate.drawLegend();
+      annotate.drawLines();
+      annotate.drawInsns();
+      const bars = [...annotate.el.querySelectorAll('.annotated-bar')];
+      return [bars.length > 0, bars.every((bar) => bar.title === '' && bar.children.length < 3)];
+    })()`), [true, true]);
+  });
+
   test('without sampled kernels there is no tab of sources', 'known', {}, async (page) => {
     assert.deepEqual(await page.getByRole('tab').allTextContents(),
-      ['Flame graph', 'Functions', 'Sandwich', 'Run']);
-    await press(page, '5');
+      ['Summary', 'Flame graph', 'Functions', 'Sandwich', 'Run']);
+    await press(page, '6');
     assert.equal(await app(page, 'app.state.tab'), 'flame');
   });
 
@@ -62,7 +74,7 @@ module.exports = ({ test, app, settle, press, clickFrame }) => {
   });
 
   test('the tab of sources is reached and used by keys', 'annotated', {}, async (page) => {
-    await press(page, '5');
+    await tab(page, 'source');
     assert.equal(await app(page, 'app.state.tab'), 'source');
     const list = page.getByRole('listbox', { name: 'Instructions' });
     await list.focus();
@@ -89,7 +101,8 @@ module.exports = ({ test, app, settle, press, clickFrame }) => {
       assert.equal(await app(page, 'app.state.tab'), 'flame');
       await press(page, 'a');
       assert.equal(await app(page, 'app.state.tab'), 'source');
-      await press(page, '1', 'Backspace', 'a');
+      await tab(page, 'flame');
+      await press(page, 'Backspace', 'a');
       assert.equal(await app(page, 'app.state.tab'), 'flame');
     });
 

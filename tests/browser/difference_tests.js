@@ -2,7 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { test, drawnLabels, app, settle, press } = require('./tools.js');
+const { test, drawnLabels, app, settle, press, tab } = require('./tools.js');
 
 test('a difference is red where it grew, blue where it shrank, grey within noise', 'difference', {},
   async (page) => {
@@ -84,7 +84,7 @@ test('what is new and what vanished is seen alone', 'compared', {}, async (page)
   await page.locator('button', { hasText: /^New$/ }).click();
   await settle(page);
   assert.equal((await stacks()).length, 7);
-  await press(page, '2');
+  await tab(page, 'top');
   assert.deepEqual(await page.locator('.top-head button').allTextContents(), ['Function',
     'Self after ↓', 'Total after', 'Total before', 'Self change', 'Total change', 'Change', 'Kind',
     'Frames']);

@@ -2,7 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { test, app, settle, press, search, matched, clickFrame } = require('./tools.js');
+const { test, app, settle, press, tab, search, matched, clickFrame } = require('./tools.js');
 
 test('columns for programs, and those without anything, are not shown', 'waits',
   { hash: '#tab=facts' }, async (page) => {
@@ -13,7 +13,7 @@ test('columns for programs, and those without anything, are not shown', 'waits',
 
 test('functions: recursion counts once, sorting, search filters, row leads to the graph', 'known',
   {}, async (page) => {
-    await press(page, '2');
+    await tab(page, 'top');
     const cells = (name) => page.locator('.top-row', { hasText: name }).first()
       .locator('[role=cell]').allInnerTexts();
     const rec = (await cells('rec')).map((text) => text.replace(/\s+/g, ' '));
@@ -32,7 +32,7 @@ test('functions: recursion counts once, sorting, search filters, row leads to th
   });
 
 test('a table of many functions holds only the rows in sight', 'cpu', {}, async (page) => {
-  await press(page, '2');
+  await tab(page, 'top');
   const rows = await page.locator('.top-row').count();
   assert.ok(rows > 10 && rows < 80, `${rows} rows`);
   await page.locator('.top-scroll').evaluate((el) => { el.scrollTop = el.scrollHeight; });
@@ -52,10 +52,11 @@ test('sandwich shows the callers above and the callees below', 'known', {}, asyn
 
 test('run facts and losses are shown, names in them lead to the graph', 'known', {},
   async (page) => {
-    const strip = await page.locator('.strip').innerText();
+    await tab(page, 'summary');
+    const summary = await page.locator('#page-summary').innerText();
     for (const part of ['GPU (81.4 % busy)', 'python train.py --steps 40', 'samples lost', '12'])
-      assert.ok(strip.includes(part), `${part} in ${strip}`);
-    await press(page, '4');
+      assert.ok(summary.includes(part), `${part} in ${summary}`);
+    await tab(page, 'facts');
     const text = await page.locator('#page-facts').innerText();
     for (const part of ['Where GPU time went', '9.12 s', '45.18%', '3,840', '48.0 GiB',
       'its ring buffer was full'])
@@ -64,7 +65,7 @@ test('run facts and losses are shown, names in them lead to the graph', 'known',
 
 test('the table of functions is copied as numbers', 'known', { permissions: true },
   async (page) => {
-    await press(page, '2');
+    await tab(page, 'top');
     await page.locator('button', { hasText: 'Copy table' }).click();
     const lines = (await page.evaluate('navigator.clipboard.readText()')).split('\n');
     assert.equal(lines[0], 'Function\tSelf time (ns)\tTotal time (ns)\tTotal samples (samples)\t' +

@@ -2,6 +2,7 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const path = require('node:path');
 const { run, eachTrace } = require('./traces.js');
 
 /* As text has them. */
@@ -48,33 +49,47 @@ function check(row, page) {
 
 async function checkTrace(page, trace, say) {
   const rows = findings(trace);
-  await say('the strip has the first findings, and a way to all', async () => {
-    const tiles = await page.locator('.strip .finding').allInnerTexts();
-    assert.equal(tiles.length, Math.min(5, rows.length) + 1);
-    rows.slice(0, 5).forEach((row, k) => {
-      assert.ok(tiles[k].startsWith(`${k + 1} · `), tiles[k]);
-      assert.ok(tiles[k].endsWith(row.finding), `${tiles[k]}: ${row.finding}`);
-    });
-    assert.match(tiles[tiles.length - 1], new RegExp(`all ${rows.length}$`));
+  await say('the summary comes first: three findings in whole sentences, with their commands', async () => {
+    assert.equal((await shown(page)).tab, 'summary');
+    const found = await page.locator('.summary .finding').evaluateAll((list) => list.map((el) => [
+      el.querySelector('a').textContent, el.querySelector('a').getAttribute('href'),
+      el.querySelector('code')?.textContent || '']));
+    assert.deepEqual(found, rows.slice(0, 3).map((row) => [row.finding, row.hash,
+      row.check.replace(trace, path.basename(trace))]));
+    const all = page.locator('.summary-all');
+    if (rows.length > 3) assert.equal(await all.innerText(), `All ${rows.length} findings`);
+    else assert.equal(await all.count(), 0);
   });
-  await say('what tables warn of is the first thing in the strip, and stands in the tables', async () => {
+  await say('it begins with the verdict of each device, or with the command', async () => {
+    const { tables } = JSON.parse(run('report', '--json', trace));
+    const table = (name) => tables.find((one) => one.name === name)?.rows || [];
+    const wanted = table('verdict').length ? table('verdict') : table('run').slice(0, 3);
+    assert.deepEqual(await page.locator('.summary-verdict > *').allInnerTexts(),
+      wanted.flatMap(({ label, value }) => [label, value]));
+  });
+  await say('a row a device and thread, whose curve is nowhere without work', async () => {
+    const of = await page.evaluate(() => window.aflame.app.times?.tracks
+      .filter(({ kind, all }) => (kind === 'device' || kind === 'thread') && all > 0).length || 0);
+    const curves = await page.locator('.summary-row path').evaluateAll((list) => (
+      list.map((el) => /V0\.?\d*H/.test(el.getAttribute('d')))));
+    assert.ok(of === 0 || curves.length > 0, `${of} tracks`);
+    assert.ok(curves.length <= 12 && curves.every(Boolean), String(curves));
+  });
+  await say('what tables warn of stands before the findings, and in the tables', async () => {
     const { tables } = JSON.parse(run('report', '--json', trace));
     const warnings = tables.filter(({ warning }) => warning);
     const texts = [...new Set(warnings.map(({ warning }) => warning))];
-    assert.deepEqual(await page.locator('.strip .warning .tile-value').allInnerTexts(), texts);
-    const first = await page.locator('.strip .tile').first().innerText();
-    assert.equal(texts.length > 0, first.startsWith('not all was recorded'));
+    assert.deepEqual(await page.locator('.summary-warnings .warning').allInnerTexts(), texts);
     assert.deepEqual(await page.locator('.card:has(.note.warning)').evaluateAll((list) => (
       list.map((el) => el.dataset.table).sort())), warnings.map(({ name }) => name).sort());
   });
-  await say('each is a link in a list, and keys go there', async () => {
-    const first = page.locator('.strip [role=listitem] a').first();
-    assert.equal(await first.getAttribute('href'), rows[0].hash);
+  await say('each is a link, and keys go there and back', async () => {
+    const first = page.locator('.summary .finding a').first();
     await first.focus();
     await page.keyboard.press('Enter');
     check(rows[0], await shown(page));
     await page.goBack();
-    assert.equal((await shown(page)).hash, '');
+    assert.deepEqual([(await shown(page)).hash, (await shown(page)).tab], ['', 'summary']);
   });
   for (const [k, row] of rows.entries()) {
     await say(`${row.kind}: a click leads to what weighs as much`, async () => {
@@ -145,7 +160,10 @@ async function checkTrace(page, trace, say) {
       assert.match(await page.evaluate(() => window.aflame.app.matched.title), /^400(\.0+)? /);
     });
   await say('all findings are the first table of the run', async () => {
-    await page.locator('.strip .finding a').last().click();
+    await page.evaluate(() => window.aflame.app.update({ tab: 'summary' }));
+    await shown(page);
+    if (rows.length > 3) await page.locator('.summary-all').click();
+    else await page.evaluate(() => window.aflame.app.update({ tab: 'facts' }));
     assert.equal((await shown(page)).tab, 'facts');
     const cards = await page.locator('.cards-column:last-child .card').evaluateAll((list) => (
       list.map((el) => [el.getBoundingClientRect().top, el.dataset.table])));

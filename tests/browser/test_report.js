@@ -34,7 +34,7 @@ async function run(browser, { name, file, options, body }) {
   const context = { colorScheme: options.dark ? 'dark' : 'light',
     permissions: options.permissions ? ['clipboard-read', 'clipboard-write'] : [] };
   await withWindow(browser, context, async (window_) => {
-    const page = await openReport(window_, path_, options.hash || '');
+    const page = await openReport(window_, path_, options.hash ?? '#tab=flame');
     await body(page, window_, path_);
     if (process.env.SCREENSHOTS) await page.screenshot({ path: shotOf(name) });
     if (options.expectProblems) assert.match(page.problems.join('\n'), options.expectProblems);

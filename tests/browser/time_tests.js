@@ -5,7 +5,7 @@ const assert = require('node:assert/strict');
 
 const MS = 1e6;
 
-module.exports = ({ test, app, settle, press, openReport }) => {
+module.exports = ({ test, app, settle, press, tab, openReport }) => {
   const timeline = { hash: '#tab=timeline' };
   const chip = (page) => page.locator('.chip.range');
   /* Where in the window track @name (nth of its name) has moment @t, in the level @level. */
@@ -154,13 +154,13 @@ module.exports = ({ test, app, settle, press, openReport }) => {
 
   test('table, sandwich and facts say what they are of', 'timed', {}, async (page) => {
     await range(page, 1200 * MS, 1500 * MS);
-    await press(page, '2');
+    await tab(page, 'top');
     const row = page.locator('.top-row', { hasText: 'decode' });
     assert.match((await row.innerText()).replace(/\s+/g, ' '), /decode 300 ms 60\.0%/);
     await row.dblclick();
     await settle(page);
     assert.match(await page.locator('.sandwich-facts').textContent(), /^300 ms total, 300 ms self/);
-    await press(page, '6');
+    await tab(page, 'facts');
     assert.match(await chip(page).textContent(), /this page is of the whole run/);
     await page.getByRole('button', { name: 'The whole run' }).click();
     await settle(page);
@@ -341,7 +341,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
       await drag(page, await cell(1, 10), await cell(1, 24));
       assert.deepEqual(await app(page, '[app.rangeNow.from, app.rangeNow.to]'),
         [1200 * MS, 1500 * MS]);
-      await press(page, '1');
+      await tab(page, 'flame');
       assert.equal((await stacks(page)).decode[1], 30);
       await page.goBack();
       await settle(page);
@@ -355,7 +355,7 @@ module.exports = ({ test, app, settle, press, openReport }) => {
   test('names in the tabs of time are text', 'timed', timeline, async (page) => {
     await click(page, 'on CPU (samples)', 205 * MS, 0, 1);
     assert.match(await page.locator('[aria-label="Selected slice"]').innerText(), /<b>loader/);
-    await press(page, '5');
+    await tab(page, 'heat');
     assert.equal(await page.locator('main b').count(), 0);
   });
 

@@ -22,6 +22,9 @@ const press = async (page, ...keys) => {
   for (const key of keys) await page.keyboard.press(key);
   await settle(page);
 };
+/* Press the digit of a tab. */
+const tab = async (page, value) => press(page, String(1 +
+  await app(page, `app.tabList.findIndex((tab) => tab.value === '${value}')`)));
 const search = async (page, text) => {
   await press(page, '/');
   await page.keyboard.type(text);
@@ -39,5 +42,5 @@ const clickFrame = async (page, name, options) => {
   await settle(page);
 };
 
-module.exports = { tests, test, drawnLabels, app, settle, press, search, matched, nodeOf,
+module.exports = { tests, test, drawnLabels, app, settle, press, tab, search, matched, nodeOf,
   clickFrame };

@@ -3,7 +3,7 @@
 
 const assert = require('node:assert/strict');
 const { openReport } = require('./browser.js');
-const { test, drawnLabels, app, settle, press, search, nodeOf, clickFrame } = require('./tools.js');
+const { test, drawnLabels, app, settle, press, tab, search, nodeOf, clickFrame } = require('./tools.js');
 
 test('bottom-up keeps all weight and every weight column', 'known', {}, async (page) => {
   await press(page, 'r');
@@ -160,12 +160,13 @@ test('the address alone brings the same view back', 'known', {}, async (page, co
 test('nonsense in the address does no harm', 'known', { hash: '#tab=nope&view=nope&w=nope' +
   '&z=9.x.-1.99999&o=nope%3Ax&o=focus%3Anope&shape=nope&dir=nope&theme=%3Cb%3E&q=((' },
 async (page) => {
-  await press(page, '0', '1');
+  await press(page, '0');
+  await tab(page, 'flame');
   assert.equal(await app(page, 'app.tree.n'), 13);
 });
 
 test('keys act on the function of the page in front', 'known', {}, async (page) => {
-  await press(page, '2');
+  await tab(page, 'top');
   await page.locator('.top-row', { hasText: 'idle' }).click();
   await press(page, 'x');
   assert.deepEqual(await app(page, 'app.state.ops'), ['drop:idle']);

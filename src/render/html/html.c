@@ -14,8 +14,9 @@
  * `<`, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
  * of script and style sheet lets nothing else run or load. The same results give the same bytes.
  *
- * Facts named `verdict`, `findings`, `run` and `lost` are also shown in the strip at the top: the
- * first column is the label, the rest of the row the value. What tables warn of stands before them.
+ * The page opens on its summary: facts named `verdict`, `findings`, `phases`, `run`, `lost` and
+ * `cost`. The first column is the label, the rest of the row the value. What tables warn of stands
+ * before the findings.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -61,6 +62,7 @@ AF_EMBED(heat_js);
 AF_EMBED(timepages_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
+AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
 AF_EMBED(app_js);
@@ -268,6 +270,7 @@ static void add_script(struct af_buf *b)
 	    PART(timepages_js),
 	    PART(keys_js),
 	    PART(model_js),
+	    PART(summary_js),
 	    PART(layout_js),
 	    PART(page_js),
 	    PART(app_js),

@@ -1,0 +1,162 @@
+/*
+ * The page that is seen first: what held the run back, what keeps its figures from being right, the
+ * first findings in whole sentences, its phases, what devices and threads did over time, and facts
+ * of the run.
+ *
+ *	new Summary(app) → el; draw() on every change of state, drawTimes() when the page is in front
+ */
+
+const STRIP = ['lost', 'run', 'cost']; /* tables whose rows are tiles of the strip */
+const SUMMARY_FINDINGS = 3;
+const SUMMARY_ROWS = 12; /* devices and threads over time */
+const SUMMARY_POINTS = 200; /* of each of these rows */
+
+class Summary {
+  constructor(app) {
+    const { meta } = app;
+    this.app = app;
+    this.strip = h('div', { class: 'strip', role: 'list', 'aria-label': 'Run' });
+    this.times = h('section', { class: 'summary-times', hidden: true });
+    this.el = h('div', { class: 'page-body summary' }, this.verdict(),
+      h('div', { class: 'summary-warnings' }, warningsOf(meta).map((text) => (
+        h('p', { class: 'note warning' }, text)))),
+      this.findings(), this.phases(), this.times, this.strip);
+  }
+
+  section(title, ...kids) {
+    return h('section', { class: 'summary-section' }, h('h2', {}, title), ...kids);
+  }
+
+  /* What held each device back, or how long which command ran. */
+  verdict() {
+    const rows = (name) => this.app.meta.tables.find((table) => table.name === name)?.rows || [];
+    const words = (row) => Object.values(row).slice(0, 2).map(String);
+    const shown = rows('verdict').length ? rows('verdict').map(words)
+      : rows('run').slice(0, 3).map(words);
+    return h('dl', { class: 'summary-verdict' }, shown.map(([label, value]) => [
+      h('dt', {}, label), h('dd', {}, value)]).flat());
+  }
+
+  findings() {
+    const { app } = this;
+    const table = tableOf(app.meta.tables, 'findings');
+    if (!table) return null;
+    const item = (row) => h('li', { class: 'finding' },
+      h('a', { href: row.hash, onclick: (event) => app.follow(event) }, row.finding),
+      row.helps && h('p', { class: 'note' }, `What usually helps: ${row.helps}`),
+      row.check && h('p', { class: 'note summary-check' }, h('code', {}, row.check),
+        app.iconButton('copy', 'Copy the command that shows this number', () => {
+          copyText(row.check);
+          app.say('Command copied');
+        })));
+    const first = table.rows.slice(0, SUMMARY_FINDINGS);
+    return this.section('What stands out',
+      first.length ? h('ol', { class: 'summary-findings' }, first.map(item))
+        : h('p', { class: 'note' }, table.note || 'Nothing stands out.'),
+      table.rows.length > first.length && h('a', { href: '#tab=facts', class: 'summary-all',
+        onclick: (event) => app.follow(event) }, `All ${table.rows.length} findings`));
+  }
+
+  /* Each phase is a link: the views of it alone. */
+  phases() {
+    const { app } = this;
+    const table = tableOf(app.meta.tables, 'phases');
+    if (!table?.rows.length) return null;
+    const cell = (row, key) => formatCell(row[key],
+      table.columns.find((column) => column.key === key)?.unit || 'text');
+    const steps = (row) => (row.steps > 1
+      ? `: ${cell(row, 'steps')} steps of ${cell(row, 'step_ns')}` : '');
+    const show = (row) => app.update({ tab: 'flame', from: String(row.from_ns),
+      to: String(row.to_ns) });
+    return this.section('Phases of the run', h('div', { class: 'summary-phases' },
+      table.rows.map((row) => h('button', { type: 'button', class: 'small',
+        disabled: !app.times, onclick: () => show(row),
+        title: 'Show this part of the run alone' },
+      `${row.phase} ${formatNs(row.to_ns - row.from_ns)}${steps(row)}`))));
+  }
+
+  /* Tiles that fit a line: the views' total, what was lost, what ran. */
+  draw() {
+    const { app } = this;
+    const tile = (label, value, kind) => h('div', { class: `tile ${kind || ''}`, role: 'listitem',
+      title: `${label}: ${value}` }, h('span', { class: 'tile-label' }, label),
+    h('span', { class: 'tile-value' }, value));
+    const tiles = STRIP.map((name) => tableOf(app.meta.tables, name)).filter(Boolean)
+      .flatMap((table) => {
+        if (!table.rows.length) return table.note ? [tile(table.name, table.note)] : [];
+        return table.rows.slice(0, 10).map((row) => {
+          const [label, ...values] = shownColumns(table)
+            .map(({ key, unit: is }) => formatCell(row[key], is));
+          return tile(label, values.filter(Boolean).join(' · '), table.name);
+        });
+      });
+    const { forward, w } = app;
+    if (forward) tiles.unshift(
+      tile(`total ${forward.weights[w].name}`,
+        formatWeight(forward.total(w)[0], forward.weights[w].unit)),
+      tile('frames', formatCount(forward.n - 1 - forward.nrGaps)));
+    this.strip.replaceChildren(...tiles);
+  }
+
+  /* The devices and threads with the most slices, each with the tracks that are part of it. */
+  rows() {
+    const { tracks } = this.app.times;
+    const inside = (k) => [k, ...tracks[k].kids.flatMap(inside)];
+    const rowOf = (track) => ({ track, parts: inside(track.at).map((k) => tracks[k])
+      .filter(({ n, view, kind }) => n && view && kind !== 'counter') });
+    const of = (...kinds) => tracks.filter(({ kind, parent }) => kinds.includes(kind)
+      && !kinds.includes(tracks[parent]?.kind)).map(rowOf).filter(({ parts }) => parts.length)
+      .sort((a, b) => b.track.all - a.track.all);
+    const devices = of('device').slice(0, SUMMARY_ROWS / 2);
+    return [...devices, ...of('thread').slice(0, SUMMARY_ROWS - devices.length)];
+  }
+
+  /* By point, the part of it in which the row's slices of most of its view lie. */
+  curve(parts) {
+    const { times } = this.app;
+    const long = times.span / SUMMARY_POINTS;
+    const sums = new Float64Array(SUMMARY_POINTS);
+    for (const { at } of parts)
+      for (const lane of times.loaded[at])
+        for (let point = 0; point < SUMMARY_POINTS; point++)
+          times.within(lane, { from: point * long, to: (point + 1) * long },
+            (i, weight) => { sums[point] += weight; });
+    const most = Math.max(long, ...sums);
+    return sums.map((sum) => sum / most);
+  }
+
+  async drawTimes() {
+    const { app } = this;
+    if (!app.times || this.drawn) return;
+    this.drawn = true;
+    const rows = this.rows();
+    for (const { parts } of rows) for (const { at } of parts) await app.times.load(at);
+    this.times.replaceChildren(h('h2', {}, 'Devices and threads over time'),
+      ...rows.map(({ track, parts }) => h('button', { type: 'button', class: 'summary-row',
+        title: 'Show in the timeline', onclick: () => app.update({ tab: 'timeline' }) },
+      h('span', { class: 'summary-name' }, app.timePages.place(track)),
+      area(this.curve(parts), track.kind))));
+    this.times.hidden = !rows.length;
+  }
+}
+
+/* What tables warn of, each once, whatever tables it concerns. */
+function warningsOf(meta) {
+  return [...new Set(meta.tables.map(({ warning }) => warning).filter(Boolean))];
+}
+
+/* A picture of @parts, each between 0 and 1, one after the other. */
+function area(parts, kind) {
+  const ns = 'http://www.w3.org/2000/svg';
+  const svg = document.createElementNS(ns, 'svg');
+  svg.setAttribute('viewBox', `0 0 ${parts.length} 1`);
+  svg.setAttribute('preserveAspectRatio', 'none');
+  svg.setAttribute('class', `area ${kind}`);
+  svg.setAttribute('aria-hidden', 'true');
+  const path = document.createElementNS(ns, 'path');
+  const high = (part) => (part > 0 ? Math.max(part, 0.08) : 0); /* the least is seen */
+  const points = [...parts].map((part, k) => `V${(1 - high(part)).toFixed(3)}H${k + 1}`).join('');
+  path.setAttribute('d', `M0 1${points}V1z`);
+  svg.append(path);
+  return svg;
+}
