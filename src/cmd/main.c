@@ -23,6 +23,7 @@ const struct af_command *const af_commands[] = {
     &af_command_record,
     &af_command_flame,
     &af_command_report,
+    &af_command_open,
     &af_command_tui,
     &af_command_annotate,
     &af_command_diff,

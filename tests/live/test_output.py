@@ -538,6 +538,58 @@ def _():
     )
 
 
+def shown_by(words, **how):
+    return subprocess.run([AFLAME, *words], capture_output=True, text=True, timeout=120, **how)
+
+
+def browser(body):
+    """A program for $BROWSER, which is given the file to show, and a file that it writes to."""
+    shown = new_path("shown")
+    path = new_path("browser")
+    with open(path, "w") as file:
+        file.write("#!/bin/sh\n%s\n" % body.replace("SHOWN", shown))
+    os.chmod(path, 0o755)
+    return path, shown
+
+
+@case("open writes the report and gives it to the browser, which Ctrl-C here does not end")
+def _():
+    run = one_run()
+    place = new_path("place")
+    os.mkdir(place)
+    path, shown = browser('printf "%s %s" "$1" "$(ps -o sid= -p $$)" >SHOWN')
+    env = dict(os.environ, BROWSER=path)
+    done = shown_by(["open", os.path.abspath(run.path)], cwd=place, env=env)
+    equal(done.returncode, 0, "exit status: " + done.stderr)
+    file, session = read(shown).decode().rsplit(" ", 1)
+    equal(file, os.path.realpath(os.path.join(place, "report.html")), "what the browser was given")
+    expect(int(session) != os.getsid(0), "the browser is in our session")
+    expect(read(file).startswith(b"<!doctype html>"), "it is a page")
+    os.unlink(shown)
+    done = shown_by(["open", file], env=env)
+    equal((done.returncode, done.stderr), (0, ""), "a report that is there is only shown")
+    equal(read(shown).decode().rsplit(" ", 1)[0], file, "the same")
+
+
+@case("open says what to do without a display, without a browser, and where it fails")
+def _():
+    run = one_run()
+    bare_env = {k: v for k, v in os.environ.items() if k not in ("BROWSER", "DISPLAY", "WAYLAND_DISPLAY", "SUDO_UID")}
+    page = new_path("page") + ".html"
+    path, _ = browser("exit 3")
+    for env, words in (({}, "there is no display here"), ({"BROWSER": "/none/such"}, "cannot start /none/such"),
+                       ({"BROWSER": path}, "ended with status 3")):
+        done = shown_by(["open", "--report", page, run.path], env={**bare_env, **env})
+        expect(done.returncode != 0 and words in done.stderr, done.stderr)
+        expect(os.path.exists(page), "the report is there all the same")
+    done = shown_by(["open", new_path("nowhere")], env={**bare_env, "BROWSER": path})
+    expect(done.returncode != 0 and "nowhere" in done.stderr, done.stderr)
+    done = shown_by(["run", "--open", "-q", "-o", new_path("trace"), "--report", page, "--", "true"],
+                env={**bare_env, "BROWSER": path})
+    equal(done.returncode, 0, "the program's own status")
+    expect("ended with status 3" in done.stderr, done.stderr)
+
+
 @case("names with every kind of character come through unharmed")
 def _():
     lines = [

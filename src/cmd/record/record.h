@@ -29,7 +29,7 @@ struct af_record_options {
 	uint64_t min_block_ns;
 	/* of `run` */
 	const char *report, *sources;
-	bool no_report, report_public;
+	bool no_report, report_public, open_report;
 };
 
 /* The rows of the option table for these. */

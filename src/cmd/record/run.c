@@ -1,46 +1,16 @@
 /* aflame run: records a program, then prints the summary and writes report.html. */
-#include <errno.h>
-#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
-#include "base/system/fs.h"
 #include "cmd/record/record.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/picture.h"
+#include "cmd/shared/report_file.h"
 #include "cmd/shared/screen.h"
-
-#define REPORT_DEFAULT "report.html"
-
-enum { NAMES_TRIED = 1000 };
-
-/* Is the file made by aflame? Its pages say so in their first lines. */
-static bool report_is_ours(const char *file)
-{
-	char head[1024];
-	scope_close int fd = af_open_regular(AT_FDCWD, file, O_NOFOLLOW);
-	ssize_t n = fd < 0 ? -1 : read(fd, head, sizeof head - 1);
-
-	head[n > 0 ? n : 0] = 0;
-	return strstr(head, "<meta name=\"generator\" content=\"aflame ");
-}
-
-/* "report.html", "report-rank-0017.html", "report-rank-0017-2.html" */
-static void report_number(char *file, size_t size, const char *stem, const char *dot, int number)
-{
-	if (number > 1)
-		snprintf(file, size, "%s-%d%s", stem, number, dot);
-	else
-		snprintf(file, size, "%s%s", stem, dot);
-}
 
 /*
  * Where the report goes: ranks of a job have one each. A file that was named is replaced, as by any
@@ -50,9 +20,8 @@ static int report_name(const struct af_record_options *o, const struct af_record
                        char *file, size_t size, struct af_err *err)
 {
 	char stem[PATH_MAX - 64], dot[16] = "";
-	struct stat st;
-	int pattern =
-	    af_job_name(stem, sizeof stem, o->report ? o->report : REPORT_DEFAULT, &done->job, err);
+	int pattern = af_job_name(stem, sizeof stem, o->report ? o->report : AF_REPORT_DEFAULT,
+	                          &done->job, err);
 
 	if (pattern < 0)
 		return pattern;
@@ -65,30 +34,8 @@ static int report_name(const struct af_record_options *o, const struct af_record
 	if (done->job.is_rank && !pattern)
 		snprintf(stem + len, sizeof stem - len, "-rank-%04llu",
 		         strtoull(done->job.rank, NULL, 10));
-	report_number(file, size, stem, dot, 1);
-	for (int i = 2; !o->report && i < NAMES_TRIED && !lstat(file, &st) && !report_is_ours(file);
-	     i++) {
-		if (i == 2)
-			fprintf(stderr, "aflame run: %s is not a report of aflame's and is kept\n",
-			        file);
-		report_number(file, size, stem, dot, i);
-	}
+	af_report_name(file, size, stem, dot, o->report, done->who);
 	return 0;
-}
-
-static int run_report(const struct af_recorded *done, struct af_output to,
-                      const struct af_results *r, const char *title, struct af_err *err)
-{
-	struct af_picture picture = {.title = title};
-	struct af_picture_request request = {
-	    .format = af_format_for("html"),
-	    .to = to,
-	    .picture = &picture,
-	    .results = r,
-	    .dir = done->dir,
-	};
-
-	return af_picture_write(&request, err);
 }
 
 /* The command as one would say it: "python3 train.py --steps 3". */
@@ -100,6 +47,15 @@ static const char *run_title(int nr_words, char **words, char *title, size_t siz
 	for (int i = 1; i < nr_words && used < size; i++)
 		used += (size_t)snprintf(title + used, size - used, " %s", words[i]);
 	return title;
+}
+
+/* Without a browser the program ran and was recorded all the same. */
+static void run_show(const char *file)
+{
+	struct af_err err = {0};
+
+	if (af_report_open(file, &err))
+		fprintf(stderr, "aflame run: %s\n", err.msg);
 }
 
 /* After the program: the trace, read again for the summary and the report. */
@@ -120,7 +76,8 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	if (!rc && !o->no_report)
 		rc = report_name(o, done, file, sizeof file, err);
 	if (!rc && !o->no_report)
-		rc = run_report(done, (struct af_output){file, o->report_public}, &r, title, err);
+		rc = af_report_write(done->dir, (struct af_output){file, o->report_public}, &r,
+		                     title, err);
 	af_results_close(&r);
 	if (rc)
 		return rc;
@@ -129,6 +86,8 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 		        af_record_shown(done->dir));
 	if (!o->no_report)
 		fprintf(stderr, "The report is %s\n", realpath(file, full) ? full : file);
+	if (!o->no_report && o->open_report)
+		run_show(file);
 	return 0;
 }
 
@@ -152,6 +111,8 @@ static const struct af_option run_options[] = {
      offsetof(struct af_record_options, report)},
     {AF_OPT_FLAG, "no-report", 0, NULL, "only the summary",
      offsetof(struct af_record_options, no_report)},
+    {AF_OPT_FLAG, "open", 0, NULL, "show the report in the browser",
+     offsetof(struct af_record_options, open_report)},
     AF_PUBLIC_OPTION(struct af_record_options, report_public),
     AF_SOURCES_OPTION(struct af_record_options, 0),
     AF_RECORD_OPTIONS(struct af_record_options),
@@ -166,7 +127,8 @@ const struct af_command af_command_run = {
 	"The same as `aflame record`, then a summary on standard error and the report: one file\n"
 	"that opens in any browser, without a network. A file that is not a report of aflame's\n"
 	"is not replaced, unless it is named by --report. Ranks of a job have a report each.",
-    .examples = "aflame run -- python3 train.py\tthe whole story",
+    .examples = "aflame run -- python3 train.py\tthe whole story\n"
+		"aflame run --open -- ./app\tand the report in the browser",
     .flags = AF_CMD_STOP_AT_WORD | AF_CMD_KEEPS_RIGHTS,
     .options = run_options,
     .state_size = sizeof(struct af_record_options),

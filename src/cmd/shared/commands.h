@@ -12,6 +12,7 @@ extern const struct af_command af_command_flame;
 extern const struct af_command af_command_flamescope;
 extern const struct af_command af_command_help;
 extern const struct af_command af_command_import;
+extern const struct af_command af_command_open;
 extern const struct af_command af_command_print;
 extern const struct af_command af_command_record;
 extern const struct af_command af_command_report;
