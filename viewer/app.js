@@ -40,7 +40,7 @@ class App extends Page {
 
   reset() {
     const { tab, view, w, theme, panel } = this.state;
-    this.update({ ...this.defaults, tab, view, w, theme, panel });
+    this.update({ ...this.defaults, ...this.opening, tab, view, w, theme, panel });
   }
 
   arrow(key) {

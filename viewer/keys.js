@@ -7,7 +7,7 @@ const KEYS = [
     ['Enter', 'zoom into the selected frame', (app) => app.zoom(app.selected())],
     ['Backspace', 'zoom out one frame', (app) => app.zoomOut()],
     ['Esc', 'clear search, then zoom, selection, range', (app) => app.escape()],
-    ['0', 'reset everything', (app) => app.reset()],
+    ['0', 'all as the page opened', (app) => app.reset()],
   ]],
   ['Find', [
     ['/', 'search (a regular expression)', (app) => app.search.focus()],

@@ -27,6 +27,9 @@ class Model {
       delta: meta.differences[0]?.self ? 'self' : 'inclusive' };
     this.hasSummary = !meta.picture.differential
       && SUMMARY_TABLES.some((name) => tableOf(meta.tables, name));
+    /* What the user wrote comes first: the root on top, its heaviest part left, no interpreter. */
+    this.opening = this.hasSummary
+      ? { tab: 'summary', shape: 'icicle', order: 'heavy', ops: ['glue'] } : {};
     this.state = this.addressed();
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
     this.trackGroups = meta.time ? TRACK_GROUPS.slice(meta.time.ranks ? 0 : 1) : [];
@@ -34,16 +37,17 @@ class Model {
     window.addEventListener('hashchange', () => this.fromAddress());
   }
 
-  /* The state of the page's address: a bare one is that of the summary, where there is one. */
+  /* The state of the page's address: of a bare one it is how the page opens. */
   addressed() {
     const state = stateFromHash(location.hash, this.defaults);
-    return this.hasSummary && location.hash.length < 2 ? { ...state, tab: 'summary' } : state;
+    return location.hash.length < 2 ? { ...state, ...this.opening } : state;
   }
 
   address() {
-    const hash = stateToHash(this.state, this.defaults);
-    if (!this.hasSummary) return `#${hash}`;
-    return hash === 'tab=summary' ? '#' : `#${hash || 'tab=flame'}`;
+    const hash = `#${stateToHash(this.state, this.defaults)}`;
+    if (!this.hasSummary) return hash;
+    const first = stateToHash({ ...this.defaults, ...this.opening }, this.defaults);
+    return hash === `#${first}` ? '#' : hash === '#' ? '#tab=flame' : hash;
   }
 
   /* Change the state; push makes it a step that the browser's Back undoes. */
@@ -165,12 +169,14 @@ class Model {
     this.difference = this.meta.picture.differential && this.base.weights.length > 1
       ? this.memo('difference', [this.treeIndex(), this.state.norm], () => (
         new Difference(this.meta.differences[this.treeIndex()], this.state.norm))) : null;
-    this.forward = pipeline.run(this.state.ops);
+    /* The summary has no graph: what that would be made of can wait. */
+    const plain = this.state.tab === 'summary';
+    this.forward = pipeline.run(plain ? [] : this.state.ops);
     this.w = this.weightOf((await this.whole(this.treeIndex())).steps[0].tree);
     const chart = await this.charted();
     if (turn !== this.turn) return false;
     this.chart = chart;
-    this.tree = this.derive(this.forward, this.w);
+    this.tree = plain ? this.forward : this.derive(this.forward, this.w);
     this.root = this.tree.follow(this.state.z);
     this.node = this.tree.follow(this.state.x);
     return true;

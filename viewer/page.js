@@ -259,8 +259,8 @@ class Page extends Layout {
 
   /* Where a link leads, as the user likes it to look. */
   go(hash) {
-    const { theme, panel } = this.state;
-    return this.update({ ...stateFromHash(hash, this.defaults), theme, panel });
+    const { theme, panel, shape, order } = this.state;
+    return this.update({ ...stateFromHash(hash, { ...this.defaults, shape, order }), theme, panel });
   }
 
   hover(view, node, event) {

@@ -83,6 +83,23 @@ async function checkTrace(page, trace, say) {
     assert.deepEqual(await page.locator('.card:has(.note.warning)').evaluateAll((list) => (
       list.map((el) => el.dataset.table).sort())), warnings.map(({ name }) => name).sort());
   });
+  await say('the graph opens as an icicle, heavy first, without the interpreter, and says so', async () => {
+    await page.locator('#tab-flame').click();
+    const { app: state, chip, glue, top } = await page.evaluate(async () => {
+      const { app } = window.aflame;
+      await app.working;
+      return { app: [app.state.shape, app.state.order, app.state.ops],
+        chip: document.querySelector('.chips').textContent,
+        glue: [...app.tree.name].slice(1).filter((id) => /^_?PyEval_|^_start$|^__libc_start/.test(app.names.text[id])).length,
+        top: app.tree.total(app.w)[0] === app.base.total(app.w)[0] };
+    });
+    assert.deepEqual(state, ['icicle', 'heavy', ['glue']]);
+    assert.match(chip, /glue hidden/);
+    assert.equal(glue, 0);
+    assert.ok(top, 'nothing of the weight is lost');
+    await page.goBack();
+    assert.deepEqual([(await shown(page)).hash, (await shown(page)).tab], ['', 'summary']);
+  });
   await say('each is a link, and keys go there and back', async () => {
     const first = page.locator('.summary .finding a').first();
     await first.focus();

@@ -66,6 +66,8 @@ test('hide, remove, focus and undo', 'known', {}, async (page) => {
   assert.deepEqual(await app(page, '[app.tree.text(1), app.tree.total(0)[0], app.tree.n]'),
     ['work', 8000, 4]);
   await press(page, 'u');
+  assert.equal(await app(page, 'app.tree.n'), 12, 'as the page opens, without the interpreter');
+  await press(page, 'u');
   assert.equal(await app(page, 'app.tree.n'), 13);
 });
 
@@ -162,7 +164,7 @@ test('nonsense in the address does no harm', 'known', { hash: '#tab=nope&view=no
 async (page) => {
   await press(page, '0');
   await tab(page, 'flame');
-  assert.equal(await app(page, 'app.tree.n'), 13);
+  assert.equal(await app(page, 'app.tree.n'), 12);
 });
 
 test('keys act on the function of the page in front', 'known', {}, async (page) => {
