@@ -49,7 +49,7 @@ static int open_run(void *state, int nr_words, char **words, struct af_err *err)
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "one trace or one report, not %s too",
 		                     words[nr_words - 1]);
-	/* A folder is a trace; what a missing one lacks is said where traces are read. */
+	/* A folder is a trace. Reading reports what is missing. */
 	if (stat(what, &st) || S_ISDIR(st.st_mode)) {
 		int rc = open_write(o, what, file, sizeof file, err);
 		if (rc)
