@@ -11,7 +11,7 @@ import subprocess
 import time
 import xml.etree.ElementTree
 
-from machine import AFLAME, any_sampler, need, need_tool, program
+from machine import AFLAME, BUILD, SOURCE, any_sampler, need, need_tool, program
 from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, near, note, run_cases
@@ -536,6 +536,29 @@ def _():
         text.lower().startswith(b"<!doctype html>") and text.rstrip().endswith(b"</html>"),
         "no whole page",
     )
+
+
+@case("of a run that repeats itself the screen has the steady part first, as its command prints it", tries=3)
+def _():
+    need("opencl")
+    path = new_path("steady")
+    done = aflame("record", "-o", path, "--", "python3", os.path.join(SOURCE, "demo/train.py"),
+                  "--library", os.path.join(BUILD, "demo/libdemoblock.so"), "--steps", "60")
+    equal(done.returncode, 0, "exit status: " + done.stderr)
+
+    def rows(table, *options):
+        return json.loads(must("report", table, "--json", *options, path))["tables"][0]["rows"]
+
+    steady = [row for row in rows("phases") if row["phase"] == "steady"]
+    equal(len(steady), 1, "steady parts")
+    steps = re.search(r"repeats itself from .* on: ([\d,]+) steps of .* alone:", done.stderr)
+    expect(steps, done.stderr)
+    equal(int(steps.group(1)), steady[0]["steps"], "steps")
+    part = ["--from", "%dns" % steady[0]["from_ns"], "--to", "%dns" % steady[0]["to_ns"]]
+    shown = " ".join(done.stderr.split())
+    first = rows("findings", *part)[0]["finding"]
+    expect("1. " + first in shown, "%s in %s" % (first, shown))
+    expect("Of the whole run, with its start: " + rows("findings")[0]["finding"] in shown, shown)
 
 
 def shown_by(words, **how):

@@ -72,7 +72,7 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	int rc = af_load(done->dir, &query, &r, err);
 
 	if (!rc && summary)
-		af_screen_print(&r);
+		af_screen_print(done->dir, &r);
 	if (!rc && !o->no_report)
 		rc = report_name(o, done, file, sizeof file, err);
 	if (!rc && !o->no_report)

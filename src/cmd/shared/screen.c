@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/findings/findings.h"
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/table/table.h"
@@ -96,26 +97,43 @@ static void lines_devices(struct af_buf *b, const struct af_results *r)
 		           t->nr_rows - SCREEN_DEVICES);
 }
 
-/* "Steady from 7.4 s to 10.6 s: 58 steps of 55 ms; its findings: `aflame report …`." */
-static void line_phases(struct af_buf *b, const struct af_results *r)
+/* The steady part of a run that repeats itself, or NULL. */
+static const struct af_phase_row *steady_of(const struct af_results *r)
 {
 	const struct af_table *t = af_tables_find(&r->tables, "phases");
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		const struct af_phase_row *row = AF_ROW_AT(struct af_phase_row, t, i);
-		if (!row || strcmp(row->phase.text, "steady") != 0)
-			continue;
-		af_buf_str(b, "It repeats itself from ");
-		af_cell_text(b, AF_CELL_NS, row->from_ns.value);
-		af_buf_str(b, " on: ");
-		af_buf_fmt(b, "%llu steps of ", (unsigned long long)row->steps.value);
-		af_cell_text(b, AF_CELL_NS, row->step_ns.value);
-		af_buf_fmt(b, ". Of these alone: `aflame report findings --from %lluns --to %lluns",
-		           (unsigned long long)row->from_ns.value,
-		           (unsigned long long)row->to_ns.value);
-		put_trace(b, r);
-		af_buf_str(b, "`.\n");
+		if (row && !strcmp(row->phase.text, "steady"))
+			return row;
 	}
+	return NULL;
+}
+
+/* "It repeats itself from 7.4 s on: 58 steps of 55 ms. What follows is of these alone." */
+static void line_steady(struct af_buf *b, const struct af_phase_row *row)
+{
+	af_buf_str(b, "It repeats itself from ");
+	af_cell_text(b, AF_CELL_NS, row->from_ns.value);
+	af_buf_fmt(b, " on: %llu steps of ", (unsigned long long)row->steps.value);
+	af_cell_text(b, AF_CELL_NS, row->step_ns.value);
+	af_buf_str(b, ". What follows is of these steps alone:\n");
+}
+
+/* "Of the whole run, with its start: importing Python modules took …: `aflame report findings`" */
+static void line_whole(struct af_buf *b, const struct af_results *r)
+{
+	const struct af_table *t = af_tables_find(&r->tables, "findings");
+	const struct af_finding_row *first = AF_ROW_AT(struct af_finding_row, t, 0);
+
+	af_buf_str(b, "Of the whole run, with its start: ");
+	if (first) {
+		put(b, first->finding.text);
+		af_buf_str(b, ": ");
+	}
+	af_buf_str(b, "`aflame report findings");
+	put_trace(b, r);
+	af_buf_str(b, "`\n");
 }
 
 static void line_data(struct af_buf *b, struct af_results *r)
@@ -139,21 +157,57 @@ static void line_data(struct af_buf *b, struct af_results *r)
 	af_buf_char(b, '\n');
 }
 
-void af_screen_print(struct af_results *r)
+/* What held devices back, and what stands out, of all that @r is of. */
+static void lines_findings(struct af_buf *b, const struct af_results *r, const char *more)
 {
 	const struct af_table *findings = af_tables_find(&r->tables, "findings");
+
+	lines_devices(b, r);
+	if (!findings)
+		return;
+	af_buf_char(b, '\n');
+	af_findings_text(b, findings, SCREEN_FINDINGS, af_annotate_width(), af_colour(stderr),
+	                 more);
+}
+
+/* Of a run that repeats itself, the steady part first: false where it cannot be read alone. */
+static bool lines_steady(struct af_buf *b, const char *dir, const struct af_results *r,
+                         const struct af_phase_row *steady)
+{
+	struct af_query query = AF_QUERY_TABLES;
+	struct af_results part;
+	struct af_buf more = {0};
+
+	query.trace = r->dir;
+	query.from_ns = steady->from_ns.value;
+	query.to_ns = steady->to_ns.value;
+	bool read = !af_load_quietly(dir, &query, &part, NULL);
+	if (read) {
+		line_steady(b, steady);
+		af_buf_fmt(&more, "`aflame report findings --from %lluns --to %lluns",
+		           (unsigned long long)query.from_ns, (unsigned long long)query.to_ns);
+		put_trace(&more, r);
+		af_buf_str(&more, "` shows all");
+		af_buf_char(&more, 0);
+		lines_findings(b, &part, more.data);
+		af_buf_char(b, '\n');
+		line_whole(b, r);
+	}
+	af_buf_free(&more);
+	af_results_close(&part);
+	return read;
+}
+
+void af_screen_print(const char *dir, struct af_results *r)
+{
+	const struct af_phase_row *steady = steady_of(r);
 	struct af_buf b = {0};
 
 	af_buf_char(&b, '\n');
 	line_run(&b, r);
 	line_cpu(&b, r);
-	lines_devices(&b, r);
-	line_phases(&b, r);
-	if (findings) {
-		af_buf_char(&b, '\n');
-		af_findings_text(&b, findings, SCREEN_FINDINGS, af_annotate_width(),
-		                 af_colour(stderr), "`aflame report findings` shows all");
-	}
+	if (!steady || !lines_steady(&b, dir, r, steady))
+		lines_findings(&b, r, "`aflame report findings` shows all");
 	af_buf_char(&b, '\n');
 	line_data(&b, r);
 	fwrite(b.data, 1, b.len, stderr);
@@ -168,7 +222,7 @@ int af_screen_show(const char *dir, const char *shown, struct af_err *err)
 	query.trace = shown;
 	int rc = af_load(dir, &query, &r, err);
 	if (!rc)
-		af_screen_print(&r);
+		af_screen_print(dir, &r);
 	af_results_close(&r);
 	return rc;
 }
