@@ -6,10 +6,10 @@
 #include "cmd/diff.h"
 
 #include "base/err.h"
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
+#include "cmd/output/picture.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/picture.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/summary.h"
 #include "render/render.h"

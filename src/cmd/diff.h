@@ -9,7 +9,7 @@
 
 #include "analyse/difference/difference.h"
 #include "analyse/pass/pass.h"
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
 #include "cmd/shared/stacks.h"
 
 struct af_err;

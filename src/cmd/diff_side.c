@@ -10,9 +10,9 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/diff.h"
+#include "cmd/output/picture.h"
+#include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/picture.h"
-#include "cmd/shared/progress.h"
 #include "cmd/shared/ranks.h"
 #include "render/render.h"
 

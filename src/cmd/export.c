@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/err.h"
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
+#include "cmd/output/picture.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/picture.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/slices.h"
 #include "cmd/shared/stacks.h"

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cmd/output/progress.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/progress.h"
 #include "collect/disk/place.h"
 #include "exchange/builder/builder.h"
 #include "exchange/import.h"

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "cmd/output/report_file.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/report_file.h"
 
 struct open_options {
 	const char *report, *sources;

@@ -10,9 +10,9 @@
 #include "analyse/tree/ids.h"
 #include "analyse/tree/table.h"
 #include "base/err.h"
+#include "cmd/output/picture.h"
 #include "cmd/report.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/picture.h"
 #include "cmd/shared/summary.h"
 
 /* A tree that is reported on, by one weight. */

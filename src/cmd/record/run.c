@@ -5,11 +5,11 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cmd/output/report_file.h"
 #include "cmd/record/record.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/report_file.h"
 #include "cmd/shared/screen.h"
 
 /*

@@ -5,9 +5,9 @@
 
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
+#include "cmd/output/picture.h"
+#include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
-#include "cmd/shared/picture.h"
-#include "cmd/shared/progress.h"
 
 /* Samples of an event that is no clock have no time to go anywhere. */
 static void load_counted(struct af_results *r)

@@ -157,7 +157,7 @@ static void line_data(struct af_buf *b, struct af_results *r)
 	af_buf_char(b, '\n');
 }
 
-/* What held devices back, and what stands out, of all that @r is of. */
+/* Writes what held devices back and what stands out in @r. */
 static void lines_findings(struct af_buf *b, const struct af_results *r, const char *more)
 {
 	const struct af_table *findings = af_tables_find(&r->tables, "findings");
@@ -170,7 +170,7 @@ static void lines_findings(struct af_buf *b, const struct af_results *r, const c
 	                 more);
 }
 
-/* Of a run that repeats itself, the steady part first: false where it cannot be read alone. */
+/* The steady part of a run that repeats itself; false if it cannot be read alone. */
 static bool lines_steady(struct af_buf *b, const char *dir, const struct af_results *r,
                          const struct af_phase_row *steady)
 {

@@ -3,7 +3,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "cmd/shared/progress.h"
+#include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
 
 /* For af_atomic_write(). */

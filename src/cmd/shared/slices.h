@@ -7,7 +7,7 @@
 #include <stdbool.h>
 
 #include "analyse/time/timeline.h"
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
 #include "render/render.h"
 
 struct af_err;

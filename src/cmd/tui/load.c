@@ -5,8 +5,8 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cmd/output/picture.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/picture.h"
 #include "cmd/tui/tui.h"
 
 enum { FIRST_MS = 100 };

@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "analyse/tree/table.h"
-#include "cmd/shared/picture.h"
+#include "cmd/output/picture.h"
 #include "cmd/tui/tui.h"
 #include "render/text/label.h"
 #include "render/text/tables.h"

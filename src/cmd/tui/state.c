@@ -7,8 +7,8 @@
 #include "analyse/functions/top.h"
 #include "analyse/tree/filter.h"
 #include "base/arena.h"
+#include "cmd/output/picture.h"
 #include "cmd/shared/load.h"
-#include "cmd/shared/picture.h"
 #include "cmd/tui/tui.h"
 
 void tui_say(struct tui *t, const char *fmt, ...)

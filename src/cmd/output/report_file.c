@@ -1,4 +1,4 @@
-#include "cmd/shared/report_file.h"
+#include "cmd/output/report_file.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,7 +17,7 @@
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/rights.h"
-#include "cmd/shared/picture.h"
+#include "cmd/output/picture.h"
 
 enum {
 	NAMES_TRIED = 1000,

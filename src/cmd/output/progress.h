@@ -1,8 +1,8 @@
 /*
  * Shows the progress of slow work on a terminal.
  */
-#ifndef AF_CMD_SHARED_PROGRESS_H
-#define AF_CMD_SHARED_PROGRESS_H
+#ifndef AF_CMD_OUTPUT_PROGRESS_H
+#define AF_CMD_OUTPUT_PROGRESS_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,10 +1,10 @@
-#include "cmd/shared/picture.h"
+#include "cmd/output/picture.h"
 
 #include <stddef.h>
 
 #include "analyse/time/timeline.h"
 #include "base/err.h"
-#include "cmd/shared/progress.h"
+#include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};

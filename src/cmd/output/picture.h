@@ -1,11 +1,11 @@
 /*
  * Writes a finished analysis to a file, in the format that the file's name selects.
  */
-#ifndef AF_CMD_SHARED_PICTURE_H
-#define AF_CMD_SHARED_PICTURE_H
+#ifndef AF_CMD_OUTPUT_PICTURE_H
+#define AF_CMD_OUTPUT_PICTURE_H
 
 #include "analyse/pass/pass.h"
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
 #include "render/render.h"
 
 struct af_err;

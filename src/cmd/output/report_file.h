@@ -1,13 +1,13 @@
 /*
  * report.html: which file it is written to, and the user's browser that shows it.
  */
-#ifndef AF_CMD_SHARED_REPORT_FILE_H
-#define AF_CMD_SHARED_REPORT_FILE_H
+#ifndef AF_CMD_OUTPUT_REPORT_FILE_H
+#define AF_CMD_OUTPUT_REPORT_FILE_H
 
 #include <stdbool.h>
 #include <stddef.h>
 
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
 
 struct af_err;
 struct af_results;

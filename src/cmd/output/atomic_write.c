@@ -1,4 +1,4 @@
-#include "cmd/shared/atomic_write.h"
+#include "cmd/output/atomic_write.h"
 
 #include <errno.h>
 #include <fcntl.h>

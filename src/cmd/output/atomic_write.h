@@ -2,8 +2,8 @@
  * Atomic writes: nobody ever sees half of a file, and nobody else can read it unless the user
  * allows it.
  */
-#ifndef AF_CMD_SHARED_ATOMIC_WRITE_H
-#define AF_CMD_SHARED_ATOMIC_WRITE_H
+#ifndef AF_CMD_OUTPUT_ATOMIC_WRITE_H
+#define AF_CMD_OUTPUT_ATOMIC_WRITE_H
 
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,4 +1,4 @@
-#include "cmd/shared/progress.h"
+#include "cmd/output/progress.h"
 
 #include <stdio.h>
 #include <unistd.h>
