@@ -22,7 +22,7 @@ const VERBS = {
   hide: { text: 'hidden', tip: 'frames of this function merged into their callers' },
   module: { text: 'collapsed', tip: 'what a file calls of itself becomes what was called of it' },
   kind: { text: 'hidden', tip: 'frames of this kind merged into their callers' },
-  glue: { text: 'glue hidden', tip: 'interpreter and call plumbing merged into its callers' },
+  glue: { text: 'glue hidden', tip: 'functions of the interpreter and call plumbing merged into their callers' },
   fold: { text: 'recursion folded', tip: 'a function inside itself becomes one frame' },
 };
 
@@ -135,13 +135,25 @@ function transform(tree, op) {
     case 'module': return collapseTree(tree, Uint8Array.from(names.text, (text, id) => (
       names.moduleOf(id) === argument ? 1 : 0)));
     case 'glue': return hideTree(tree, Uint8Array.from(names.text, (text, id) => (
-      GLUE_KINDS.has(KINDS[names.kind[id]]) && GLUE.test(text) ? 1 : 0)));
+      isGlue(names, id, text) ? 1 : 0)));
     case 'fold': return foldTree(tree);
     default: return VERBS[verb].make ? VERBS[verb].make(tree) : tree;
   }
 }
 
 const GLUE_KINDS = new Set(['native', 'inlined']);
+
+/* Files of the interpreter itself: stripped, its functions have no names to go by. */
+const INTERPRETER = /^(lib)?python[23](\.\d+)*t?d?(\.so(\.[\d.]+)?)?$/;
+
+/* Python's own import machinery, which stands between each module and those that it imports. */
+const IMPORT_MACHINERY = /\(<frozen importlib\._bootstrap(_external)?>(:\d+)?\)$/;
+
+function isGlue(names, id, text) {
+  const kind = KINDS[names.kind[id]];
+  if (kind === 'python') return IMPORT_MACHINERY.test(text);
+  return GLUE_KINDS.has(kind) && (GLUE.test(text) || INTERPRETER.test(names.moduleOf(id)));
+}
 
 /* Apply @ops one after the other, remembering each step so that adding one or undoing is cheap. */
 class Pipeline {

@@ -27,7 +27,7 @@ async function zoomed(page) {
 
 const PAGES = [
   ['summary', 'report.html', ''],
-  ['flame', 'report.html', '#view=all'],
+  ['flame', 'report.html', '#view=all&shape=icicle&order=heavy&o=glue'],
   ['flame-gpu', 'report.html', '#view=gpu&shape=icicle'],
   ['flame-dark', 'report.html', '#view=all&theme=dark&order=heavy'],
   ['flame-time', 'report.html', '#view=cpu&order=time'],
