@@ -18,9 +18,12 @@ enum {
 	CALLS_MOST = 1 << 16,   /* of a path: one that is called more often is within a step */
 	MULTIPLES_PERCENT = 20, /* of all calls: of paths that are called so often in each step */
 	REGULAR = 2,            /* four of five steps take half to twice the median one */
-	STEADY_STEPS = 3,       /* so many in a row end the warm-up, */
-	STEADY_HALVES = 3,      /* when each takes at most 3/2 of the median one */
-	STEADY_PERCENT = 5,     /* of the run, at least, is steady */
+	GROUP_REGULAR = 4,  /* four of five groups differ from the median by a quarter at most */
+	GROUP_MOST = 16,    /* steps in a group: some steps wait for the device, most do not */
+	GROUPS_LEAST = 4,   /* in the later half of the run */
+	STEADY_STEPS = 3,   /* so many groups, each a step later, end the warm-up, */
+	STEADY_HALVES = 3,  /* when each takes at most 3/2 of the median one */
+	STEADY_PERCENT = 5, /* of the run, at least, is steady */
 };
 
 /* The calls from one call path that launched work. */
@@ -40,6 +43,7 @@ struct phases {
 struct phase_steps {
 	const struct phase_path *anchor; /* its calls begin the steps */
 	uint32_t paths;                  /* that are called once in each */
+	uint32_t group;                  /* so many steps in a row take about the same time */
 };
 
 static void phases_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -85,30 +89,57 @@ static int path_order(const void *a, const void *b)
 	return x->times[0] < y->times[0] ? -1 : x->times[0] > y->times[0];
 }
 
-/* The lengths of the later half of the steps, in order; the caller frees them. */
-static uint64_t *later_lengths(const struct phase_path *anchor, uint32_t *nr)
+/* The lengths of groups that begin with each step of the later half, in order; to be freed. */
+static uint64_t *later_lengths(const struct phase_path *anchor, uint32_t group, uint32_t *nr)
 {
 	uint32_t steps = (uint32_t)anchor->nr - 1, from = steps / 2;
 	uint64_t *lengths = af_xcalloc(steps, sizeof *lengths);
 
 	*nr = 0;
-	for (uint32_t i = from; i < steps; i++)
-		lengths[(*nr)++] = anchor->times[i + 1] - anchor->times[i];
+	for (uint32_t i = from; i + group <= steps; i++)
+		lengths[(*nr)++] = anchor->times[i + group] - anchor->times[i];
 	qsort(lengths, *nr, sizeof *lengths, time_order);
 	return lengths;
 }
 
-/* The median length of the later half of the steps; *@regular: most are about as long. */
-static uint64_t step_median(const struct phase_path *anchor, bool *regular)
+/* The median length of groups in the later half; *@regular: most are about as long. */
+static uint64_t group_median(const struct phase_path *anchor, uint32_t group, bool *regular)
 {
 	uint32_t nr;
-	uint64_t *lengths = later_lengths(anchor, &nr);
+	uint64_t *lengths = later_lengths(anchor, group, &nr);
 	uint64_t median = lengths[nr / 2];
 
-	*regular = median && lengths[(uint64_t)nr * 9 / 10] / REGULAR <= median &&
-	           lengths[nr / 10] >= median / REGULAR;
+	uint64_t low = lengths[nr / 10], high = lengths[(uint64_t)nr * 9 / 10];
+
+	/* The more steps a group has, the more random ones even out. */
+	*regular = median && (group == 1 ? high / REGULAR <= median && low >= median / REGULAR
+	                                 : high - median <= median / GROUP_REGULAR &&
+	                                       median - low <= median / GROUP_REGULAR);
 	free(lengths);
 	return median;
+}
+
+/* The time from a path's first call to its last. */
+static uint64_t span_of(const struct phase_path *path)
+{
+	return path->times[(path->nr < CALLS_MOST ? path->nr : CALLS_MOST) - 1] - path->times[0];
+}
+
+static bool is_regular(const struct phase_path *anchor, uint32_t group)
+{
+	bool regular = false;
+
+	group_median(anchor, group, &regular);
+	return regular;
+}
+
+/* The smallest group of several steps that makes them regular, 0 for none. */
+static uint32_t group_find(const struct phase_path *anchor)
+{
+	for (uint32_t group = 2; group <= GROUP_MOST; group *= 2)
+		if (anchor->nr / 2 / group >= GROUPS_LEAST && is_regular(anchor, group))
+			return group;
+	return 0;
 }
 
 /*
@@ -126,21 +157,30 @@ static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to, 
 	return multiples >= all / 100 * MULTIPLES_PERCENT;
 }
 
-/* The most steps that fit the paths [@from, @to) of one process, which are in order. */
+/*
+ * The steps that fit the paths [@from, @to) of one process, which are in order: the most, if single
+ * steps are regular. If only groups are, the fewest, as calls of an inner loop have regular groups
+ * too. Either go on for about as long as the path with most calls: what a start repeats is over
+ * soon.
+ */
 static struct phase_steps steps_find(const struct phase_path *paths, uint32_t from, uint32_t to)
 {
+	struct phase_steps grouped = {0};
+
 	for (uint32_t i = from, end; i < to; i = end) {
-		bool regular = false;
 		for (end = i; end < to && paths[end].nr == paths[i].nr; end++)
 			;
 		if (paths[i].nr < STEPS_LEAST || paths[i].nr > CALLS_MOST ||
+		    span_of(&paths[i]) < span_of(&paths[from]) / 2 ||
 		    !is_much(paths, from, to, paths[i].nr))
 			continue;
-		step_median(&paths[i], &regular);
-		if (regular)
-			return (struct phase_steps){&paths[i], end - i};
+		if (is_regular(&paths[i], 1))
+			return (struct phase_steps){&paths[i], end - i, 1};
+		uint32_t group = group_find(&paths[i]);
+		if (group)
+			grouped = (struct phase_steps){&paths[i], end - i, group};
 	}
-	return (struct phase_steps){0};
+	return grouped;
 }
 
 /* The steps of the process that launched most often of those that have any. */
@@ -162,13 +202,13 @@ static struct phase_steps steps_choose(const struct phase_path *paths, uint32_t 
 	return best;
 }
 
-/* The first step from which several in a row take about the median time. */
-static uint32_t steady_first(const struct phase_path *anchor, uint64_t median)
+/* The first step from which several groups take about the median time. */
+static uint32_t steady_first(const struct phase_path *anchor, uint32_t group, uint64_t median)
 {
 	uint32_t steps = (uint32_t)anchor->nr - 1, in_row = 0;
 
-	for (uint32_t i = 0; i < steps; i++) {
-		uint64_t length = anchor->times[i + 1] - anchor->times[i];
+	for (uint32_t i = 0; i + group <= steps; i++) {
+		uint64_t length = anchor->times[i + group] - anchor->times[i];
 		in_row = length / STEADY_HALVES <= median / 2 ? in_row + 1 : 0;
 		if (in_row == STEADY_STEPS)
 			return i + 1 - STEADY_STEPS;
@@ -200,8 +240,9 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 	struct af_tables *f = &out->tables;
 	bool regular;
 	uint64_t zero = out->start_ns, end_ns = w->last_ns > zero ? w->last_ns - zero : 0;
-	uint64_t median = step_median(anchor, &regular);
-	uint32_t last = (uint32_t)anchor->nr - 1, steady = steady_first(anchor, median);
+	uint64_t median = group_median(anchor, steps->group, &regular);
+	uint32_t last = (uint32_t)anchor->nr - 1,
+		 steady = steady_first(anchor, steps->group, median);
 	uint64_t first_ns = anchor->times[0] - zero, steady_ns = anchor->times[steady] - zero,
 		 last_ns = anchor->times[last] - zero;
 

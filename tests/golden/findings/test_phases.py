@@ -110,6 +110,17 @@ def _():
     equal(phases(trace("small", launches, 20 * end)), [], "of a run of 20 times its length")
 
 
+@case("steps of which each fourth waits for the device are steady, and what a start repeats is no step")
+def _():
+    lengths = [1 * MS, 1 * MS, 1 * MS, 37 * MS] * 25
+    begins = [200 * MS + sum(lengths[:i]) for i in range(len(lengths))]
+    launches = [(begin + i * MS // 10, 1 + i) for begin in begins for i in range(2)]
+    launches += [(50 * MS + i * MS // 10, 5) for i in range(90)]  # as many, and regular
+    rows = {row["phase"]: row for row in phases(trace("waits", launches, 1205 * MS))}
+    equal((rows["steady"]["from_ns"], rows["steady"]["steps"], rows["steady"]["step_ns"]),
+          (begins[0] - 1000, 99, (begins[99] - begins[0]) // 99), "the loop")
+
+
 @case("a run of a few steps, one without a loop, and a part of a run have no phases")
 def _():
     launches, _, end = training(6)
