@@ -29,10 +29,11 @@ void make_compared(struct af_render *r, struct af_err *err)
 	static const struct af_tree_weight weights[] = {
 	    {"time", "ns"}, {"samples", "samples"}, {"count", "launches"}};
 	struct af_tree before, after;
-	struct af_difference d;
+	static struct af_difference d; /* the page is ended after this returns */
 	struct af_tables tables = {0};
-	struct af_picture picture = *r->picture;
+	static struct af_picture picture;
 
+	picture = *r->picture;
 	af_tree_open(&before, weights, 3);
 	af_tree_open(&after, weights, 3);
 	report_add(&before, "P:old;n:main;n:grew", 500000, 500);
