@@ -7,6 +7,7 @@
 #include "analyse/flame/insn.h"
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
+#include "analyse/join/attribution.h"
 
 /* A call: who called what. */
 struct flame_site {
@@ -303,25 +304,6 @@ uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const stru
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
-struct af_launch_group_key flame_key(const struct af_world *w, const struct af_work *work)
-{
-	const struct af_work_descriptor *descriptor = &w->descriptors[work->descriptor];
-	const struct af_queue *queue = af_world_queue(w, descriptor->process, descriptor->is.queue);
-
-	return (struct af_launch_group_key){
-	    .process = work->process,
-	    .device = queue ? queue->device : 0,
-	    .path = work->path,
-	    .function = work->function,
-	    .doing = work->doing,
-	    .node = work->node,
-	    .op = descriptor->is.op,
-	    .kernel = descriptor->is.kernel,
-	    .queue = descriptor->is.queue,
-	    .matched = work->matched != 0,
-	};
-}
-
 static struct af_launch_group_key launch_group_key(const struct flame_work *f,
                                                    const struct af_world *w,
                                                    const struct flame_launch_group *launch_group)
@@ -338,7 +320,7 @@ static struct af_launch_group_key launch_group_key(const struct flame_work *f,
 	    .matched = site->matched,
 	};
 
-	return flame_key(w, &work);
+	return af_launch_group_key(w, &work);
 }
 
 /* Samples that belong to no work have no stack. */

@@ -288,6 +288,24 @@ static uint32_t place_of_work(struct af_attribution *a, const struct af_world *w
 	return place_of(a, is->process, host ? af_world_host_device(w, is->process) : is->device);
 }
 
+struct af_launch_group_key af_launch_group_key(const struct af_world *w, const struct af_work *work)
+{
+	const struct af_ev_descriptor *descriptor = &w->descriptors[work->descriptor].is;
+
+	return (struct af_launch_group_key){
+	    .process = work->process,
+	    .device = af_work_device(w, work),
+	    .path = work->path,
+	    .function = work->function,
+	    .doing = work->doing,
+	    .node = work->node,
+	    .op = descriptor->op,
+	    .kernel = descriptor->kernel,
+	    .queue = descriptor->queue,
+	    .matched = work->matched != 0,
+	};
+}
+
 void af_attribution_work(struct af_attribution *a, const struct af_world *w,
                          const struct af_work *is)
 {
@@ -297,19 +315,7 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 	if (!p || work.status || !work.descriptor ||
 	    !runs_code(w->descriptors[work.descriptor].is.op))
 		return;
-	const struct af_ev_descriptor *descriptor = &w->descriptors[work.descriptor].is;
-	const struct af_launch_group_key key = {
-	    .process = work.process,
-	    .device = af_work_device(w, &work),
-	    .path = work.path,
-	    .function = work.function,
-	    .doing = work.doing,
-	    .node = work.node,
-	    .op = descriptor->op,
-	    .kernel = descriptor->kernel,
-	    .queue = descriptor->queue,
-	    .matched = work.matched != 0,
-	};
+	const struct af_launch_group_key key = af_launch_group_key(w, &work);
 	uint32_t launch_group = launch_group_of(a, w, &key);
 	struct af_work part = work;
 	if (af_time_range_work(&w->time_range, w, &part)) {

@@ -66,6 +66,10 @@ struct af_launch_group_key {
 	uint32_t matched;           /* 1: the call was found by time only */
 };
 
+/* The launch group that @work belongs to; its descriptor is known. */
+struct af_launch_group_key af_launch_group_key(const struct af_world *w,
+                                               const struct af_work *work);
+
 struct af_launch_group {
 	struct af_launch_group_key is;
 	/*

@@ -4,6 +4,7 @@
  */
 #include "analyse/flame/work.h"
 #include "analyse/frames/frames.h"
+#include "analyse/join/attribution.h"
 #include "analyse/pass/pass.h"
 #include "analyse/time/timeline_private.h"
 
@@ -72,7 +73,7 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 {
-	const struct af_launch_group_key is = flame_key(&t->world, work);
+	const struct af_launch_group_key is = af_launch_group_key(&t->world, work);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
