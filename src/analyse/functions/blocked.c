@@ -4,6 +4,7 @@
  */
 #include "analyse/functions/blocked_private.h"
 
+#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -176,20 +177,6 @@ static void blocked_row(struct af_tables *f, struct af_table *table, const struc
 	c->path.text = path_text(f, t, s->place, true);
 }
 
-/*
- * "12 lighter paths are left out: 1.2 ms", of the @nr sums from @left on. Sums of no time are no
- * paths.
- */
-static const char *left_out_text(struct af_tables *f, const struct blocked_sum *left, uint32_t nr)
-{
-	uint64_t ns = 0;
-	uint32_t paths = 0;
-
-	for (; paths < nr && left[paths].ns; paths++)
-		ns += left[paths].ns;
-	return af_tables_text(f, "%u lighter paths are left out: %s", paths, af_tables_ns(f, ns));
-}
-
 static void blocked_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_column columns[] = {BLOCKED_COLUMNS(AF_ROW_COLUMN)};
@@ -206,8 +193,13 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	uint32_t i = 0;
 	for (; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
-	if (i < nr && rows.by_node[i].ns)
-		table->note = left_out_text(f, &rows.by_node[i], nr - i);
+	table->left_column = offsetof(struct blocked_row, time_ns) / sizeof(struct af_cell);
+	for (; i < nr && rows.by_node[i].ns; i++) {
+		table->left_out++;
+		table->left_weight += rows.by_node[i].ns;
+	}
+	if (table->left_out)
+		table->note = af_tables_text(f, "of %u paths in all", i);
 	blocked_threads(b, &rows, w, f);
 	rows_free(&rows);
 }
