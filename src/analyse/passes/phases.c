@@ -44,6 +44,7 @@ struct phase_steps {
 	const struct phase_path *anchor; /* its calls begin the steps */
 	uint32_t paths;                  /* that are called once in each */
 	uint32_t group;                  /* so many steps in a row take about the same time */
+	uint64_t median_ns;              /* of groups in the later half */
 };
 
 static void phases_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -102,44 +103,44 @@ static uint64_t *later_lengths(const struct phase_path *anchor, uint32_t group, 
 	return lengths;
 }
 
-/* The median length of groups in the later half; *@regular: most are about as long. */
-static uint64_t group_median(const struct phase_path *anchor, uint32_t group, bool *regular)
+/* The median length of groups in the later half if most are about as long, else 0. */
+static uint64_t regular_median(const struct phase_path *anchor, uint32_t group)
 {
 	uint32_t nr;
 	uint64_t *lengths = later_lengths(anchor, group, &nr);
-	uint64_t median = lengths[nr / 2];
+	uint64_t low = lengths[nr / 10], median = lengths[nr / 2],
+		 high = lengths[(uint64_t)nr * 9 / 10];
 
-	uint64_t low = lengths[nr / 10], high = lengths[(uint64_t)nr * 9 / 10];
-
-	/* The more steps a group has, the more random ones even out. */
-	*regular = median && (group == 1 ? high / REGULAR <= median && low >= median / REGULAR
-	                                 : high - median <= median / GROUP_REGULAR &&
-	                                       median - low <= median / GROUP_REGULAR);
 	free(lengths);
-	return median;
+	/* The more steps a group has, the more random ones even out. */
+	bool regular = group == 1 ? high / REGULAR <= median && low >= median / REGULAR
+	                          : high - median <= median / GROUP_REGULAR &&
+	                                median - low <= median / GROUP_REGULAR;
+	return regular ? median : 0;
+}
+
+/* How many of a path's times are kept. */
+static uint64_t nr_kept(const struct phase_path *path)
+{
+	return path->nr < CALLS_MOST ? path->nr : CALLS_MOST;
 }
 
 /* The time from a path's first call to its last. */
 static uint64_t span_of(const struct phase_path *path)
 {
-	return path->times[(path->nr < CALLS_MOST ? path->nr : CALLS_MOST) - 1] - path->times[0];
+	return path->times[nr_kept(path) - 1] - path->times[0];
 }
 
-static bool is_regular(const struct phase_path *anchor, uint32_t group)
+/* Steps that begin with the calls of @anchor, in the smallest group of several that is regular. */
+static struct phase_steps steps_grouped(const struct phase_path *anchor, uint32_t paths)
 {
-	bool regular = false;
-
-	group_median(anchor, group, &regular);
-	return regular;
-}
-
-/* The smallest group of several steps that makes them regular, 0 for none. */
-static uint32_t group_find(const struct phase_path *anchor)
-{
-	for (uint32_t group = 2; group <= GROUP_MOST; group *= 2)
-		if (anchor->nr / 2 / group >= GROUPS_LEAST && is_regular(anchor, group))
-			return group;
-	return 0;
+	for (uint32_t group = 2; group <= GROUP_MOST && anchor->nr / 2 / group >= GROUPS_LEAST;
+	     group *= 2) {
+		uint64_t median_ns = regular_median(anchor, group);
+		if (median_ns)
+			return (struct phase_steps){anchor, paths, group, median_ns};
+	}
+	return (struct phase_steps){0};
 }
 
 /*
@@ -174,11 +175,12 @@ static struct phase_steps steps_find(const struct phase_path *paths, uint32_t fr
 		    span_of(&paths[i]) < span_of(&paths[from]) / 2 ||
 		    !is_much(paths, from, to, paths[i].nr))
 			continue;
-		if (is_regular(&paths[i], 1))
-			return (struct phase_steps){&paths[i], end - i, 1};
-		uint32_t group = group_find(&paths[i]);
-		if (group)
-			grouped = (struct phase_steps){&paths[i], end - i, group};
+		uint64_t median_ns = regular_median(&paths[i], 1);
+		if (median_ns)
+			return (struct phase_steps){&paths[i], end - i, 1, median_ns};
+		struct phase_steps steps = steps_grouped(&paths[i], end - i);
+		if (steps.anchor)
+			grouped = steps;
 	}
 	return grouped;
 }
@@ -203,13 +205,13 @@ static struct phase_steps steps_choose(const struct phase_path *paths, uint32_t 
 }
 
 /* The first step from which several groups take about the median time. */
-static uint32_t steady_first(const struct phase_path *anchor, uint32_t group, uint64_t median)
+static uint32_t steady_first(const struct phase_steps *s)
 {
-	uint32_t steps = (uint32_t)anchor->nr - 1, in_row = 0;
+	uint32_t steps = (uint32_t)s->anchor->nr - 1, in_row = 0;
 
-	for (uint32_t i = 0; i + group <= steps; i++) {
-		uint64_t length = anchor->times[i + group] - anchor->times[i];
-		in_row = length / STEADY_HALVES <= median / 2 ? in_row + 1 : 0;
+	for (uint32_t i = 0; i + s->group <= steps; i++) {
+		uint64_t length = s->anchor->times[i + s->group] - s->anchor->times[i];
+		in_row = length / STEADY_HALVES <= s->median_ns / 2 ? in_row + 1 : 0;
 		if (in_row == STEADY_STEPS)
 			return i + 1 - STEADY_STEPS;
 	}
@@ -238,11 +240,8 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 	static const struct af_column columns[] = {AF_PHASE_COLUMNS(AF_ROW_COLUMN)};
 	const struct phase_path *anchor = steps->anchor;
 	struct af_tables *f = &out->tables;
-	bool regular;
 	uint64_t zero = out->start_ns, end_ns = w->last_ns > zero ? w->last_ns - zero : 0;
-	uint64_t median = group_median(anchor, steps->group, &regular);
-	uint32_t last = (uint32_t)anchor->nr - 1,
-		 steady = steady_first(anchor, steps->group, median);
+	uint32_t last = (uint32_t)anchor->nr - 1, steady = steady_first(steps);
 	uint64_t first_ns = anchor->times[0] - zero, steady_ns = anchor->times[steady] - zero,
 		 last_ns = anchor->times[last] - zero;
 
@@ -253,7 +252,7 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 	struct af_table *t = AF_TABLE(f, "phases", "Phases", columns);
 	phase_row(f, t, "start", 0, first_ns, 0);
 	phase_row(f, t, "warm-up", first_ns, steady_ns, steady);
-	phase_row(f, t, "steady", steady_ns, last_ns, last - steady);
+	phase_row(f, t, AF_PHASE_STEADY, steady_ns, last_ns, last - steady);
 	phase_row(f, t, "end", last_ns, end_ns, 0);
 	t->note =
 	    af_tables_text(f,
@@ -273,8 +272,7 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 		struct phase_path *path = &p->paths[i];
 		if (!path->nr)
 			continue;
-		qsort(path->times, path->nr < CALLS_MOST ? path->nr : CALLS_MOST,
-		      sizeof *path->times, time_order);
+		qsort(path->times, nr_kept(path), sizeof *path->times, time_order);
 		struct phase_path at = p->paths[nr];
 		p->paths[nr++] = *path;
 		*path = at;

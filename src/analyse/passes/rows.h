@@ -7,6 +7,9 @@
 
 #include "analyse/table/table.h"
 
+/* The phase of a run in which it repeats itself. */
+#define AF_PHASE_STEADY "steady"
+
 #define AF_PHASE_COLUMNS(C)                                                                        \
 	C(phase, "Phase", AF_CELL_TEXT) /* start, warm-up, steady, end */                          \
 	C(from_ns, "From", AF_CELL_NS)  /* as --from and --to count */                             \

@@ -97,6 +97,18 @@ static void lines_devices(struct af_buf *b, const struct af_results *r)
 		           t->nr_rows - SCREEN_DEVICES);
 }
 
+/* "`aflame report findings --from … --to … TRACE`", of the phase @part, of all where it is NULL. */
+static void put_findings_command(struct af_buf *b, const struct af_results *r,
+                                 const struct af_phase_row *part)
+{
+	af_buf_str(b, "`aflame report findings");
+	if (part)
+		af_buf_fmt(b, " --from %lluns --to %lluns", (unsigned long long)part->from_ns.value,
+		           (unsigned long long)part->to_ns.value);
+	put_trace(b, r);
+	af_buf_char(b, '`');
+}
+
 /* The steady part of a run that repeats itself, or NULL. */
 static const struct af_phase_row *steady_of(const struct af_results *r)
 {
@@ -104,7 +116,7 @@ static const struct af_phase_row *steady_of(const struct af_results *r)
 
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		const struct af_phase_row *row = AF_ROW_AT(struct af_phase_row, t, i);
-		if (row && !strcmp(row->phase.text, "steady"))
+		if (row && !strcmp(row->phase.text, AF_PHASE_STEADY))
 			return row;
 	}
 	return NULL;
@@ -131,9 +143,8 @@ static void line_whole(struct af_buf *b, const struct af_results *r)
 		put(b, first->finding.text);
 		af_buf_str(b, ": ");
 	}
-	af_buf_str(b, "`aflame report findings");
-	put_trace(b, r);
-	af_buf_str(b, "`\n");
+	put_findings_command(b, r, NULL);
+	af_buf_char(b, '\n');
 }
 
 static void line_data(struct af_buf *b, struct af_results *r)
@@ -157,17 +168,23 @@ static void line_data(struct af_buf *b, struct af_results *r)
 	af_buf_char(b, '\n');
 }
 
-/* Writes what held devices back and what stands out in @r. */
-static void lines_findings(struct af_buf *b, const struct af_results *r, const char *more)
+/* Writes what held devices back and what stands out in @r, of the phase @part or of all. */
+static void lines_findings(struct af_buf *b, const struct af_results *r,
+                           const struct af_phase_row *part)
 {
 	const struct af_table *findings = af_tables_find(&r->tables, "findings");
+	struct af_buf all = {0};
 
 	lines_devices(b, r);
 	if (!findings)
 		return;
+	put_findings_command(&all, r, part);
+	af_buf_str(&all, " shows all");
+	af_buf_char(&all, 0);
 	af_buf_char(b, '\n');
 	af_findings_text(b, findings, SCREEN_FINDINGS, af_annotate_width(), af_colour(stderr),
-	                 more);
+	                 all.data);
+	af_buf_free(&all);
 }
 
 /* The steady part of a run that repeats itself; false if it cannot be read alone. */
@@ -176,7 +193,6 @@ static bool lines_steady(struct af_buf *b, const char *dir, const struct af_resu
 {
 	struct af_query query = AF_QUERY_TABLES;
 	struct af_results part;
-	struct af_buf more = {0};
 
 	query.trace = r->dir;
 	query.from_ns = steady->from_ns.value;
@@ -184,16 +200,10 @@ static bool lines_steady(struct af_buf *b, const char *dir, const struct af_resu
 	bool read = !af_load_quietly(dir, &query, &part, NULL);
 	if (read) {
 		line_steady(b, steady);
-		af_buf_fmt(&more, "`aflame report findings --from %lluns --to %lluns",
-		           (unsigned long long)query.from_ns, (unsigned long long)query.to_ns);
-		put_trace(&more, r);
-		af_buf_str(&more, "` shows all");
-		af_buf_char(&more, 0);
-		lines_findings(b, &part, more.data);
+		lines_findings(b, &part, steady);
 		af_buf_char(b, '\n');
 		line_whole(b, r);
 	}
-	af_buf_free(&more);
 	af_results_close(&part);
 	return read;
 }
@@ -207,7 +217,7 @@ void af_screen_print(const char *dir, struct af_results *r)
 	line_run(&b, r);
 	line_cpu(&b, r);
 	if (!steady || !lines_steady(&b, dir, r, steady))
-		lines_findings(&b, r, "`aflame report findings` shows all");
+		lines_findings(&b, r, NULL);
 	af_buf_char(&b, '\n');
 	line_data(&b, r);
 	fwrite(b.data, 1, b.len, stderr);
