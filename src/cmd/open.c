@@ -1,11 +1,12 @@
 /* aflame open: shows a trace's report, or a report that is there already, in the browser. */
 #include <errno.h>
+#include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/stat.h>
 
 #include "base/err.h"
+#include "cmd/output/browser.h"
 #include "cmd/output/report_file.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
@@ -43,7 +44,7 @@ static int open_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct open_options *o = state;
 	const char *what = af_trace_dir(nr_words, words);
-	char file[4096];
+	char file[PATH_MAX];
 	struct stat st;
 
 	if (nr_words > 1)
@@ -56,7 +57,7 @@ static int open_run(void *state, int nr_words, char **words, struct af_err *err)
 			return rc;
 		what = file;
 	}
-	return af_report_open(what, err);
+	return af_browser_open(what, err);
 }
 
 #define AT(field) offsetof(struct open_options, field)

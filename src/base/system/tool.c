@@ -50,11 +50,9 @@ static void tool_close(posix_spawn_file_actions_t *actions)
 		closedir(dir);
 }
 
-/* Signals as a new program expects them, whatever ours are. */
-static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
+/* Signals as a new program expects them, whatever ours are; @flags: of posix_spawn(), besides. */
+static void tool_signals(posix_spawnattr_t *attr, short flags)
 {
-	posix_spawn_file_actions_t actions;
-	posix_spawnattr_t attr;
 	sigset_t none, common;
 
 	sigemptyset(&none);
@@ -62,11 +60,19 @@ static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
 	sigaddset(&common, SIGPIPE);
 	sigaddset(&common, SIGINT);
 	sigaddset(&common, SIGTERM);
+	posix_spawnattr_init(attr);
+	posix_spawnattr_setflags(attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | flags);
+	posix_spawnattr_setsigmask(attr, &none);
+	posix_spawnattr_setsigdefault(attr, &common);
+}
+
+static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+
 	posix_spawn_file_actions_init(&actions);
-	posix_spawnattr_init(&attr);
-	posix_spawnattr_setflags(&attr, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
-	posix_spawnattr_setsigmask(&attr, &none);
-	posix_spawnattr_setsigdefault(&attr, &common);
+	tool_signals(&attr, 0);
 	posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
 	posix_spawn_file_actions_adddup2(&actions, out, 1);
 	posix_spawn_file_actions_adddup2(&actions, err, 2);
@@ -129,25 +135,33 @@ static int tool_read(const struct af_tool *t, int out_fd, int err_fd, struct af_
 	return 0;
 }
 
-/* Its status, once it has ended: by itself, but not for longer than it has left. */
-static int tool_end(pid_t pid, int rc, int *status)
+/* Waits for it, @ms at most: its status is in *@status; -ETIMEDOUT where it still runs. */
+static int tool_wait(pid_t pid, unsigned ms, int *status)
 {
-	if (rc)
-		kill(pid, SIGKILL);
-	for (int i = 0; !rc && i < 1000; i++) {
+	for (unsigned i = 0; i < ms; i++) {
 		pid_t got = waitpid(pid, status, WNOHANG);
 
 		if (got == pid)
 			return 0;
 		if (got < 0 && errno != EINTR)
 			return -errno;
-		/* It closed its output, so it is ending. */
 		nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+	}
+	return -ETIMEDOUT;
+}
+
+/* Its status, once it has ended: by itself, but not for longer than it has left. */
+static int tool_end(pid_t pid, int rc, int *status)
+{
+	if (!rc) {
+		rc = tool_wait(pid, 1000, status); /* it closed its output, so it is ending */
+		if (rc != -ETIMEDOUT)
+			return rc;
 	}
 	kill(pid, SIGKILL);
 	while (waitpid(pid, status, 0) < 0 && errno == EINTR)
 		;
-	return rc ? rc : -ETIMEDOUT;
+	return rc;
 }
 
 int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err)
@@ -181,4 +195,27 @@ int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err)
 		return af_fail_plain(err, -EIO, "%s: %s", t->path,
 		                     words.len ? words.text : "it failed and did not say why");
 	return 0;
+}
+
+int af_tool_start(const char *const *argv, unsigned ms)
+{
+	posix_spawn_file_actions_t actions;
+	posix_spawnattr_t attr;
+	int status = 0;
+	pid_t pid;
+
+	posix_spawn_file_actions_init(&actions);
+	for (int fd = 0; fd <= 2; fd++)
+		posix_spawn_file_actions_addopen(&actions, fd, "/dev/null",
+		                                 fd ? O_WRONLY : O_RDONLY, 0);
+	tool_close(&actions);
+	tool_signals(&attr, POSIX_SPAWN_SETSID);
+	int rc = posix_spawnp(&pid, argv[0], &actions, &attr, (char *const *)argv, environ);
+	posix_spawn_file_actions_destroy(&actions);
+	posix_spawnattr_destroy(&attr);
+	if (rc)
+		return -rc;
+	if (tool_wait(pid, ms, &status))
+		return 0;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : 128;
 }

@@ -1,6 +1,6 @@
 /*
- * Runs another program for its output: never by a shell, with limits on its time and its output,
- * and nothing of it left behind.
+ * Runs another program, never by a shell: for its output, with limits on its time and its output
+ * and nothing of it left behind; or so that it stays, as a browser does.
  */
 #ifndef AF_BASE_SYSTEM_TOOL_H
 #define AF_BASE_SYSTEM_TOOL_H
@@ -28,5 +28,12 @@ struct af_tool {
  * children meanwhile.
  */
 int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err);
+
+/*
+ * Start a program that may outlive us: argv[0], looked up in $PATH, without our terminal and in a
+ * session of its own. It is not heard. Waits for it no longer than @ms. Its exit status, 0 also if
+ * it still runs, 128 if a signal ended it; -errno where it cannot be started.
+ */
+int af_tool_start(const char *const *argv, unsigned ms);
 
 #endif

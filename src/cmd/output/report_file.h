@@ -1,6 +1,4 @@
-/*
- * report.html: which file it is written to, and the user's browser that shows it.
- */
+/* report.html: which file it is written to, and writing it. */
 #ifndef AF_CMD_OUTPUT_REPORT_FILE_H
 #define AF_CMD_OUTPUT_REPORT_FILE_H
 
@@ -25,11 +23,5 @@ void af_report_name(char *file, size_t size, const char *stem, const char *dot, 
 /* Write all views and tables of @r, of the trace in @dir, to @to. 0, or -errno with a message. */
 int af_report_write(const char *dir, struct af_output to, const struct af_results *r,
                     const char *title, struct af_err *err);
-
-/*
- * Show @file in the user's browser: $BROWSER, or what xdg-open chooses. Returns when the browser
- * has been given the file. 0, or -errno and a message that says what to do instead.
- */
-int af_report_open(const char *file, struct af_err *err);
 
 #endif

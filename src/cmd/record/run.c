@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cmd/output/browser.h"
 #include "cmd/output/report_file.h"
 #include "cmd/record/record.h"
 #include "cmd/shared/annotate.h"
@@ -54,7 +55,7 @@ static void run_show(const char *file)
 {
 	struct af_err err = {0};
 
-	if (af_report_open(file, &err))
+	if (af_browser_open(file, &err))
 		fprintf(stderr, "aflame run: %s\n", err.msg);
 }
 
