@@ -29,16 +29,20 @@ const ICONS = {
     '.3 1 .8 1.6 1.4 1.8C6.8 5.5 7 3.2 8 1.5z',
 };
 
-function icon(name) {
+/* A picture of one path, which is not read aloud. */
+function drawing(d, attrs) {
   const ns = 'http://www.w3.org/2000/svg';
   const svg = document.createElementNS(ns, 'svg');
-  svg.setAttribute('viewBox', '0 0 16 16');
-  svg.setAttribute('class', 'icon');
-  svg.setAttribute('aria-hidden', 'true');
+  for (const [key, value] of Object.entries({ ...attrs, 'aria-hidden': 'true' }))
+    svg.setAttribute(key, value);
   const path = document.createElementNS(ns, 'path');
-  path.setAttribute('d', ICONS[name]);
+  path.setAttribute('d', d);
   svg.append(path);
   return svg;
+}
+
+function icon(name) {
+  return drawing(ICONS[name], { viewBox: '0 0 16 16', class: 'icon' });
 }
 
 /* A row of buttons of which one is on. options: [{value, text, title}] */

@@ -2,11 +2,6 @@
 
 const HEAVY_TREE = 300000; /* above so many frames a note is shown while a tree is made */
 
-/* The rows of that table. */
-function findingsOf(meta) {
-  return meta.tables.find(({ name }) => name === 'findings')?.rows || [];
-}
-
 class Page extends Layout {
   constructor(meta, names) {
     super(meta, names);
@@ -65,8 +60,8 @@ class Page extends Layout {
     const palette = this.palette();
     this.drawTabs();
     if (state.tab === 'source') this.drawSource(palette);
+    if (state.tab === 'summary') this.summary.draw();
     if (!meta.trees.length) {
-      this.summary.draw();
       this.emptyNote.hidden = false;
       this.emptyNote.textContent = 'This report carries no stacks.';
       return;
@@ -75,7 +70,6 @@ class Page extends Layout {
     this.views.hidden = meta.trees.length < 2;
     this.drawWeights();
     this.drawSearch();
-    this.summary.draw();
     this.timing = this.timePages?.draw(palette);
     if (state.tab === 'flame') this.drawFlame(palette);
     else if (state.tab === 'top') this.timing = this.drawTop(palette);
@@ -260,7 +254,8 @@ class Page extends Layout {
   /* Where a link leads, as the user likes it to look. */
   go(hash) {
     const { theme, panel, shape, order } = this.state;
-    return this.update({ ...stateFromHash(hash, { ...this.defaults, shape, order }), theme, panel });
+    const defaults = { ...this.defaults, shape, order };
+    return this.update({ ...stateFromHash(hash, defaults), theme, panel });
   }
 
   hover(view, node, event) {

@@ -125,6 +125,12 @@ class Times {
     return (from !== '' || to !== '') && a < b ? { from: a, to: b } : null;
   }
 
+  /* The track and those below it, as far as they have slices that weigh in a view. */
+  partsOf(track) {
+    const below = track.kids.flatMap((k) => this.partsOf(this.tracks[k]));
+    return track.n && track.view ? [track, ...below] : below;
+  }
+
   tracksOf(view) {
     return this.tracks.filter((track) => track.n && track.view === view);
   }

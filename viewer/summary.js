@@ -3,7 +3,7 @@
  * first findings in whole sentences, its phases, what devices and threads did over time, and facts
  * of the run.
  *
- *	new Summary(app) → el; draw() on every change of state, drawTimes() when the page is in front
+ *	new Summary(app) → el; draw() and drawTimes() when the page is in front
  */
 
 const STRIP = ['lost', 'run', 'cost']; /* tables whose rows are tiles of the strip */
@@ -27,14 +27,21 @@ class Summary {
     return h('section', { class: 'summary-section' }, h('h2', {}, title), ...kids);
   }
 
+  /* The cells of a row as people read them. */
+  words(table, row) {
+    return shownColumns(table).map(({ key, unit }) => formatCell(row[key], unit));
+  }
+
   /* What held each device back, or how long which command ran. */
   verdict() {
-    const rows = (name) => this.app.meta.tables.find((table) => table.name === name)?.rows || [];
-    const words = (row) => Object.values(row).slice(0, 2).map(String);
-    const shown = rows('verdict').length ? rows('verdict').map(words)
-      : rows('run').slice(0, 3).map(words);
-    return h('dl', { class: 'summary-verdict' }, shown.map(([label, value]) => [
-      h('dt', {}, label), h('dd', {}, value)]).flat());
+    const { tables } = this.app.meta;
+    const verdict = tableOf(tables, 'verdict');
+    const table = verdict?.rows.length ? verdict : tableOf(tables, 'run');
+    const rows = table === verdict ? verdict?.rows : table?.rows.slice(0, 3);
+    return h('dl', { class: 'summary-verdict' }, (rows || []).map((row) => {
+      const [label, value] = this.words(table, row);
+      return [h('dt', {}, label), h('dd', {}, value)];
+    }).flat());
   }
 
   findings() {
@@ -85,8 +92,7 @@ class Summary {
       .flatMap((table) => {
         if (!table.rows.length) return table.note ? [tile(table.name, table.note)] : [];
         return table.rows.slice(0, 10).map((row) => {
-          const [label, ...values] = shownColumns(table)
-            .map(({ key, unit: is }) => formatCell(row[key], is));
+          const [label, ...values] = this.words(table, row);
           return tile(label, values.filter(Boolean).join(' · '), table.name);
         });
       });
@@ -100,18 +106,16 @@ class Summary {
 
   /* The devices and threads with the most slices, each with the tracks that are part of it. */
   rows() {
-    const { tracks } = this.app.times;
-    const inside = (k) => [k, ...tracks[k].kids.flatMap(inside)];
-    const rowOf = (track) => ({ track, parts: inside(track.at).map((k) => tracks[k])
-      .filter(({ n, view, kind }) => n && view && kind !== 'counter') });
-    const of = (...kinds) => tracks.filter(({ kind, parent }) => kinds.includes(kind)
-      && !kinds.includes(tracks[parent]?.kind)).map(rowOf).filter(({ parts }) => parts.length)
+    const { times } = this.app;
+    const of = (wanted) => times.tracks.filter(({ kind, parent }) => kind === wanted
+      && times.tracks[parent]?.kind !== wanted)
+      .map((track) => ({ track, parts: times.partsOf(track) })).filter(({ parts }) => parts.length)
       .sort((a, b) => b.track.all - a.track.all);
     const devices = of('device').slice(0, SUMMARY_ROWS / 2);
     return [...devices, ...of('thread').slice(0, SUMMARY_ROWS - devices.length)];
   }
 
-  /* By point, the part of it in which the row's slices of most of its view lie. */
+  /* By point, the time of the row's slices in it: of a point, or of the most if slices overlap. */
   curve(parts) {
     const { times } = this.app;
     const long = times.span / SUMMARY_POINTS;
@@ -147,16 +151,8 @@ function warningsOf(meta) {
 
 /* A picture of @parts, each between 0 and 1, one after the other. */
 function area(parts, kind) {
-  const ns = 'http://www.w3.org/2000/svg';
-  const svg = document.createElementNS(ns, 'svg');
-  svg.setAttribute('viewBox', `0 0 ${parts.length} 1`);
-  svg.setAttribute('preserveAspectRatio', 'none');
-  svg.setAttribute('class', `area ${kind}`);
-  svg.setAttribute('aria-hidden', 'true');
-  const path = document.createElementNS(ns, 'path');
   const high = (part) => (part > 0 ? Math.max(part, 0.08) : 0); /* the least is seen */
   const points = [...parts].map((part, k) => `V${(1 - high(part)).toFixed(3)}H${k + 1}`).join('');
-  path.setAttribute('d', `M0 1${points}V1z`);
-  svg.append(path);
-  return svg;
+  return drawing(`M0 1${points}V1z`, { viewBox: `0 0 ${parts.length} 1`,
+    preserveAspectRatio: 'none', class: `area ${kind}` });
 }

@@ -329,10 +329,9 @@ class TimePages {
     const { tracks } = this.times;
     const views = [...new Set(tracks.filter(({ n, view }) => n && view).map(({ view }) => view))];
     return this.app.memo('heats', [], () => views.flatMap((view) => {
-      const inside = (k) => [k, ...tracks[k].kids.flatMap(inside)];
       const parts = tracks.map((track) => ({ value: `${view}/${track.at}`,
         text: `${view}: ${this.place(track)}`,
-        tracks: inside(track.at).map((k) => tracks[k]).filter((t) => t.n && t.view === view) }))
+        tracks: this.times.partsOf(track).filter((part) => part.view === view) }))
         .filter((part) => part.tracks.length);
       return [{ value: view, text: `${view}: all`, tracks: this.times.tracksOf(view) }, ...parts];
     }));

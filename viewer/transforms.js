@@ -22,7 +22,8 @@ const VERBS = {
   hide: { text: 'hidden', tip: 'frames of this function merged into their callers' },
   module: { text: 'collapsed', tip: 'what a file calls of itself becomes what was called of it' },
   kind: { text: 'hidden', tip: 'frames of this kind merged into their callers' },
-  glue: { text: 'glue hidden', tip: 'functions of the interpreter and call plumbing merged into their callers' },
+  glue: { text: 'glue hidden',
+    tip: 'functions of the interpreter and call plumbing merged into their callers' },
   fold: { text: 'recursion folded', tip: 'a function inside itself becomes one frame' },
 };
 

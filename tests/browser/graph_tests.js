@@ -32,6 +32,7 @@ test('gaps of a flame chart are no frames', 'chart', {}, async (page) => {
   const boxes = () => app(page, `[...Array(app.tree.n).keys()].slice(1).map((i) =>
     [app.tree.stackText(i).replaceAll('\\n', ';'), app.tree.total(0)[i]])`);
   assert.deepEqual(await kinds(), ['native80.0%', 'python20.0%']);
+  await app(page, 'app.summary.draw()');
   assert.match(await page.locator('.strip').textContent(), /frames\s*3/i);
 
   /* b and c have nothing between them; up from a, the heavier child is a frame. */

@@ -67,7 +67,7 @@ async function checkTrace(page, trace, say) {
     assert.deepEqual(await page.locator('.summary-verdict > *').allInnerTexts(),
       wanted.flatMap(({ label, value }) => [label, value]));
   });
-  await say('a row a device and thread, whose curve is nowhere without work', async () => {
+  await say('devices and threads have a row each, 12 at most, and a curve that shows what they did', async () => {
     const of = await page.evaluate(() => window.aflame.app.times?.tracks
       .filter(({ kind, all }) => (kind === 'device' || kind === 'thread') && all > 0).length || 0);
     const curves = await page.locator('.summary-row path').evaluateAll((list) => (
@@ -80,6 +80,10 @@ async function checkTrace(page, trace, say) {
     const warnings = tables.filter(({ warning }) => warning);
     const texts = [...new Set(warnings.map(({ warning }) => warning))];
     assert.deepEqual(await page.locator('.summary-warnings .warning').allInnerTexts(), texts);
+    const order = await page.locator('.summary > *').evaluateAll((list) => list.map((el) => (
+      ['summary-verdict', 'summary-warnings'].find((name) => el.classList.contains(name))
+        || (el.querySelector('.finding') ? 'findings' : ''))).filter(Boolean));
+    assert.deepEqual(order, ['summary-verdict', 'summary-warnings', 'findings']);
     assert.deepEqual(await page.locator('.card:has(.note.warning)').evaluateAll((list) => (
       list.map((el) => el.dataset.table).sort())), warnings.map(({ name }) => name).sort());
   });

@@ -561,10 +561,6 @@ def _():
     expect("Of the whole run, with its start: " + rows("findings")[0]["finding"] in shown, shown)
 
 
-def shown_by(words, **how):
-    return subprocess.run([AFLAME, *words], capture_output=True, text=True, timeout=120, **how)
-
-
 def browser(body):
     """A program for $BROWSER, which is given the file to show, and a file that it writes to."""
     shown = new_path("shown")
@@ -583,14 +579,14 @@ def _():
     path, shown = browser('printf "%s %s" "$1" "$(cut -d" " -f6 /proc/$$/stat)" >SHOWN')
     env = {key: value for key, value in os.environ.items() if key != "SUDO_UID"}
     env["BROWSER"] = path
-    done = shown_by(["open", os.path.abspath(run.path)], cwd=place, env=env)
+    done = aflame("open", os.path.abspath(run.path), cwd=place, env=env)
     equal(done.returncode, 0, "exit status: " + done.stderr)
     file, session = read(shown).decode().rsplit(" ", 1)
     equal(file, os.path.realpath(os.path.join(place, "report.html")), "what the browser was given")
     expect(int(session) != os.getsid(0), "the browser is in our session")
     expect(read(file).startswith(b"<!doctype html>"), "it is a page")
     os.unlink(shown)
-    done = shown_by(["open", file], env=env)
+    done = aflame("open", file, env=env)
     equal((done.returncode, done.stderr), (0, ""), "a report that is there is only shown")
     equal(read(shown).decode().rsplit(" ", 1)[0], file, "the same")
 
@@ -603,12 +599,12 @@ def _():
     path, _ = browser("exit 3")
     for env, words in (({}, "there is no display here"), ({"BROWSER": "/none/such"}, "cannot start /none/such"),
                        ({"BROWSER": path}, "ended with status 3")):
-        done = shown_by(["open", "--report", page, run.path], env={**bare_env, **env})
+        done = aflame("open", "--report", page, run.path, env={**bare_env, **env})
         expect(done.returncode != 0 and words in done.stderr, done.stderr)
         expect(os.path.exists(page), "the report is there all the same")
-    done = shown_by(["open", new_path("nowhere")], env={**bare_env, "BROWSER": path})
+    done = aflame("open", new_path("nowhere"), env={**bare_env, "BROWSER": path})
     expect(done.returncode != 0 and "nowhere" in done.stderr, done.stderr)
-    done = shown_by(["run", "--open", "-q", "-o", new_path("trace"), "--report", page, "--", "true"],
+    done = aflame("run", "--open", "-q", "-o", new_path("trace"), "--report", page, "--", "true",
                 env={**bare_env, "BROWSER": path})
     equal(done.returncode, 0, "the program's own status")
     expect("ended with status 3" in done.stderr, done.stderr)
