@@ -53,7 +53,6 @@ uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const str
 uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
                           const struct af_launch_group_key *is, const struct af_query *query);
 
-
 /* The frames of a process: its own, and its rank where that is requested. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,
                        enum af_grouping group);
