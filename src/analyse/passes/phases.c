@@ -3,7 +3,8 @@
  * others, the steady part, and the end. Nothing names the steps: they are found by the call paths
  * that launch device work. A loop whose body launches it calls each of them once in a step, so many
  * paths have one and the same number of calls, which is the number of steps. A loop that launches
- * a graph has one such path.
+ * a graph has one such path. Where no number of steps fits, or their lengths differ too much, a run
+ * is still steady while one path launches about as often in each tenth of its time.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -16,7 +17,7 @@
 enum {
 	STEPS_LEAST = 8,
 	CALLS_MOST = 1 << 16,   /* of a path: one that is called more often is within a step */
-	MULTIPLES_PERCENT = 20, /* of all calls: of paths that are called so often in each step */
+	MULTIPLES_PERCENT = 20, /* of the calls meanwhile: of paths called so often in each step */
 	REGULAR = 2,            /* four of five steps take half to twice the median one */
 	GROUP_REGULAR = 4,  /* four of five groups differ from the median by a quarter at most */
 	GROUP_MOST = 16,    /* steps in a group: some steps wait for the device, most do not */
@@ -24,14 +25,18 @@ enum {
 	STEADY_STEPS = 3,   /* so many groups, each a step later, end the warm-up, */
 	STEADY_HALVES = 3,  /* when each takes at most 3/2 of the median one */
 	STEADY_PERCENT = 5, /* of the run, at least, is steady */
+	EVEN_PARTS = 10,    /* of a path's time, in each of which an even path is called */
+	EVEN_LEAST = 3 * EVEN_PARTS, /* so often in all, */
+	EVEN_FACTOR = 2              /* and half to twice as often as in the median one */
 };
 
 /* The calls from one call path that launched work. */
 struct phase_path {
 	uint32_t process;
-	uint32_t cap;
-	uint64_t nr, last_id;
-	uint64_t *times; /* of the first CALLS_MOST; any order */
+	uint32_t cap, kept;
+	uint64_t nr, last_id, stride;
+	uint64_t
+	    *times; /* of the @kept calls: every @stride-th. In any order until they are sorted */
 };
 
 struct phases {
@@ -43,9 +48,27 @@ struct phases {
 struct phase_steps {
 	const struct phase_path *anchor; /* its calls begin the steps */
 	uint32_t paths;                  /* that are called once in each */
-	uint32_t group;                  /* so many steps in a row take about the same time */
+	uint32_t group;                  /* so many in a row take about the same time; 0: none do */
 	uint64_t median_ns;              /* of groups in the later half */
+	uint64_t even_ns;                /* where no group is known: when the steady part begins */
 };
+
+/* Keep the time of a call. Of too many every other one is kept, which still spans the run. */
+static void path_call(struct phase_path *path, uint64_t ns)
+{
+	if (!path->stride)
+		path->stride = 1;
+	if (path->kept == CALLS_MOST) {
+		for (uint32_t i = 0; i < CALLS_MOST / 2; i++)
+			path->times[i] = path->times[(size_t)2 * i];
+		path->kept = CALLS_MOST / 2;
+		path->stride *= 2;
+	}
+	if (path->nr++ % path->stride)
+		return;
+	AF_GROW(path->times, path->kept, path->cap);
+	path->times[path->kept++] = ns;
+}
 
 static void phases_work(void *self, const struct af_world *w, const struct af_work *work)
 {
@@ -63,12 +86,7 @@ static void phases_work(void *self, const struct af_world *w, const struct af_wo
 		return;
 	path->process = work->process;
 	path->last_id = work->id;
-	if (path->nr < CALLS_MOST) {
-		uint32_t nr = (uint32_t)path->nr;
-		AF_GROW(path->times, nr, path->cap);
-		path->times[nr] = work->call_start_ns;
-	}
-	path->nr++;
+	path_call(path, work->call_start_ns);
 }
 
 static int time_order(const void *a, const void *b)
@@ -119,16 +137,40 @@ static uint64_t regular_median(const struct phase_path *anchor, uint32_t group)
 	return regular ? median : 0;
 }
 
-/* How many of a path's times are kept. */
-static uint64_t nr_kept(const struct phase_path *path)
+static uint64_t last_of(const struct phase_path *path)
 {
-	return path->nr < CALLS_MOST ? path->nr : CALLS_MOST;
+	return path->times[path->kept - 1];
 }
 
 /* The time from a path's first call to its last. */
 static uint64_t span_of(const struct phase_path *path)
 {
-	return path->times[nr_kept(path) - 1] - path->times[0];
+	return last_of(path) - path->times[0];
+}
+
+/* How many times of @path are before @ns? */
+static uint32_t nr_before(const struct phase_path *path, uint64_t ns)
+{
+	uint32_t low = 0, high = path->kept;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (path->times[middle] < ns)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low;
+}
+
+/* The calls of @path from the first call of @during to its last. */
+static uint64_t calls_during(const struct phase_path *path, const struct phase_path *during)
+{
+	uint64_t first = during->times[0], last = last_of(during);
+
+	if (path->times[0] >= first && last_of(path) <= last)
+		return path->nr;
+	return path->stride * (nr_before(path, last + 1) - nr_before(path, first));
 }
 
 /* Steps that begin with the calls of @anchor, in the smallest group of several that is regular. */
@@ -138,51 +180,85 @@ static struct phase_steps steps_grouped(const struct phase_path *anchor, uint32_
 	     group *= 2) {
 		uint64_t median_ns = regular_median(anchor, group);
 		if (median_ns)
-			return (struct phase_steps){anchor, paths, group, median_ns};
+			return (struct phase_steps){anchor, paths, group, median_ns, 0};
 	}
 	return (struct phase_steps){0};
 }
 
 /*
- * Whether a good part of the calls from the paths [@from, @to) of a process comes from paths that
- * are called @nr times, or a multiple of that.
+ * Whether a good part of what the paths [@from, @to) of a process call during @anchor is called as
+ * often as it, or a multiple of that.
  */
-static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to, uint64_t nr)
+static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to,
+                    const struct phase_path *anchor)
 {
 	uint64_t all = 0, multiples = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		all += paths[i].nr;
-		multiples += paths[i].nr % nr ? 0 : paths[i].nr;
+		uint64_t calls = calls_during(&paths[i], anchor);
+		all += calls;
+		multiples += paths[i].nr % anchor->nr ? 0 : calls;
 	}
 	return multiples >= all / 100 * MULTIPLES_PERCENT;
 }
 
 /*
+ * The part of a path's time that is even and lasts to its end, as steps none of which is known: the
+ * median of the later half says how often it is called in a part.
+ */
+static struct phase_steps steps_even(const struct phase_path *path)
+{
+	uint64_t later[EVEN_PARTS / 2], span = span_of(path) / EVEN_PARTS + 1;
+	uint32_t nr[EVEN_PARTS], first = EVEN_PARTS;
+
+	if (path->kept < EVEN_LEAST)
+		return (struct phase_steps){0};
+	for (uint32_t i = 0; i < EVEN_PARTS; i++)
+		nr[i] = nr_before(path, path->times[0] + (i + 1) * span) -
+		        nr_before(path, path->times[0] + i * span);
+	for (uint32_t i = 0; i < EVEN_PARTS / 2; i++)
+		later[i] = nr[EVEN_PARTS / 2 + i];
+	qsort(later, EVEN_PARTS / 2, sizeof *later, time_order);
+	uint64_t median = later[EVEN_PARTS / 4];
+	while (first && (uint64_t)nr[first - 1] * EVEN_FACTOR >= median &&
+	       nr[first - 1] <= median * EVEN_FACTOR)
+		first--;
+	if (first > EVEN_PARTS / 2)
+		return (struct phase_steps){0};
+	return (struct phase_steps){.anchor = path, .even_ns = path->times[0] + first * span};
+}
+
+/*
  * The steps that fit the paths [@from, @to) of one process, which are in order: the most, if single
  * steps are regular. If only groups are, the fewest, as calls of an inner loop have regular groups
- * too. Either go on for about as long as the path with most calls: what a start repeats is over
- * soon.
+ * too. They go on for about as long as any path does: what a start repeats is over soon. If no
+ * steps fit, what one path does evenly.
  */
 static struct phase_steps steps_find(const struct phase_path *paths, uint32_t from, uint32_t to)
 {
-	struct phase_steps grouped = {0};
+	struct phase_steps grouped = {0}, even = {0};
+	uint64_t longest = 0;
 
+	for (uint32_t i = from; i < to; i++)
+		if (paths[i].nr >= STEPS_LEAST && span_of(&paths[i]) > longest)
+			longest = span_of(&paths[i]);
 	for (uint32_t i = from, end; i < to; i = end) {
 		for (end = i; end < to && paths[end].nr == paths[i].nr; end++)
 			;
-		if (paths[i].nr < STEPS_LEAST || paths[i].nr > CALLS_MOST ||
-		    span_of(&paths[i]) < span_of(&paths[from]) / 2 ||
-		    !is_much(paths, from, to, paths[i].nr))
+		if (paths[i].nr < STEPS_LEAST || span_of(&paths[i]) < longest / 2)
+			continue;
+		if (!even.anchor)
+			even = steps_even(&paths[i]);
+		if (paths[i].nr > CALLS_MOST || !is_much(paths, from, to, &paths[i]))
 			continue;
 		uint64_t median_ns = regular_median(&paths[i], 1);
 		if (median_ns)
-			return (struct phase_steps){&paths[i], end - i, 1, median_ns};
+			return (struct phase_steps){&paths[i], end - i, 1, median_ns, 0};
 		struct phase_steps steps = steps_grouped(&paths[i], end - i);
 		if (steps.anchor)
 			grouped = steps;
 	}
-	return grouped;
+	return grouped.anchor ? grouped : even;
 }
 
 /* The steps of the process that launched most often of those that have any. */
@@ -204,9 +280,11 @@ static struct phase_steps steps_choose(const struct phase_path *paths, uint32_t 
 	return best;
 }
 
-/* The first step from which several groups take about the median time. */
+/* The first step from which several groups take about the median time, or which is in even time. */
 static uint32_t steady_first(const struct phase_steps *s)
 {
+	if (!s->group)
+		return nr_before(s->anchor, s->even_ns);
 	uint32_t steps = (uint32_t)s->anchor->nr - 1, in_row = 0;
 
 	for (uint32_t i = 0; i + s->group <= steps; i++) {
@@ -241,7 +319,7 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 	const struct phase_path *anchor = steps->anchor;
 	struct af_tables *f = &out->tables;
 	uint64_t zero = out->start_ns, end_ns = w->last_ns > zero ? w->last_ns - zero : 0;
-	uint32_t last = (uint32_t)anchor->nr - 1, steady = steady_first(steps);
+	uint32_t last = anchor->kept - 1, steady = steady_first(steps);
 	uint64_t first_ns = anchor->times[0] - zero, steady_ns = anchor->times[steady] - zero,
 		 last_ns = anchor->times[last] - zero;
 
@@ -251,14 +329,17 @@ static void phases_table(const struct phase_steps *steps, const struct af_world 
 		return;
 	struct af_table *t = AF_TABLE(f, "phases", "Phases", columns);
 	phase_row(f, t, "start", 0, first_ns, 0);
-	phase_row(f, t, "warm-up", first_ns, steady_ns, steady);
-	phase_row(f, t, AF_PHASE_STEADY, steady_ns, last_ns, last - steady);
+	phase_row(f, t, "warm-up", first_ns, steady_ns, steps->group ? steady : 0);
+	phase_row(f, t, AF_PHASE_STEADY, steady_ns, last_ns, steps->group ? last - steady : 0);
 	phase_row(f, t, "end", last_ns, end_ns, 0);
-	t->note =
-	    af_tables_text(f,
-	                   "steps are found by what repeats: %u call paths launch work once in "
-	                   "each of %u; the end has the last step",
-	                   steps->paths, last + 1);
+	t->note = !steps->group
+	              ? "no single steps were found: one call path launches work about as often in "
+	                "each tenth of the steady part"
+	              : af_tables_text(
+			    f,
+			    "steps are found by what repeats: %u call paths launch work once in "
+			    "each of %u; the end has the last step",
+			    steps->paths, last + 1);
 }
 
 static void phases_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -272,7 +353,7 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 		struct phase_path *path = &p->paths[i];
 		if (!path->nr)
 			continue;
-		qsort(path->times, nr_kept(path), sizeof *path->times, time_order);
+		qsort(path->times, path->kept, sizeof *path->times, time_order);
 		struct phase_path at = p->paths[nr];
 		p->paths[nr++] = *path;
 		*path = at;

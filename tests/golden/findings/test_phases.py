@@ -121,13 +121,28 @@ def _():
           (begins[0] - 1000, 99, (begins[99] - begins[0]) // 99), "the loop")
 
 
-@case("a run of a few steps, one without a loop, and a part of a run have no phases")
+@case("what launches evenly is steady without steps; a rate that changes is not, nor is what a start does")
+def _():
+    shuffled = random.Random(7)
+    launches = [(shuffled.randrange(200 * MS, 3000 * MS), shuffled.randrange(1, PATHS)) for _ in range(500)]
+    rows = {row["phase"]: row for row in phases(trace("even", launches, 3000 * MS))}
+    equal((rows["steady"]["steps"], rows["steady"]["step_ns"]), (None, None), "no steps")
+    expect(rows["steady"]["from_ns"] <= 600 * MS and rows["steady"]["to_ns"] >= 2900 * MS, "its time: %s" % rows)
+    slow = [(ns, path) for ns, path in launches if ns > 1200 * MS or shuffled.random() < 0.1]
+    rows = {row["phase"]: row for row in phases(trace("slow", slow, 3000 * MS))}
+    expect(1000 * MS <= rows["steady"]["from_ns"] <= 1500 * MS, "it begins with its rate: %s" % rows)
+    falling = [(ns, path) for ns, path in launches if shuffled.random() < ((3000 * MS - ns) / 2800 / MS) ** 3]
+    equal(phases(trace("falling", falling, 3000 * MS)), [], "of a rate that falls")
+    more = [(ns * 10 // 11, 1) for ns, path in launches for _ in range(1)] * 140  # more than are kept
+    more = [(ns + number % 140, path) for number, (ns, path) in enumerate(sorted(more))]
+    rows = {row["phase"]: row for row in phases(trace("more", more, 3000 * MS))}
+    expect(rows["steady"]["to_ns"] >= 2600 * MS, "70,000 calls: %s" % rows)
+
+
+@case("a run of a few steps, and a part of a run have no phases")
 def _():
     launches, _, end = training(6)
     equal(phases(trace("few", launches, end)), [], "6 steps")
-    shuffled = random.Random(7)
-    launches = [(shuffled.randrange(10 * MS, 3000 * MS), shuffled.randrange(1, PATHS)) for _ in range(500)]
-    equal(phases(trace("none", launches, 3000 * MS)), [], "launches at random")
     launches, _, end = training(40)
     made = trace("part", launches, end)
     expect(phases(made), "all of it")
