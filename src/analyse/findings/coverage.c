@@ -140,7 +140,7 @@ static void find_group(struct findings *s, const struct group *g)
 	    .view = "facts",
 	    .hash = "#tab=facts",
 	    .helps = af_coverage_helps(are_short(s, g) ? AF_UNSAMPLED_SHORT_THREADS : g->sum.cause),
-	    .comes_first = true};
+	    .rank = FINDING_DATA};
 
 	x.what =
 	    af_tables_text(s->f, "%s used %s of CPU time, and %s of it was sampled (%s): %s",
@@ -160,7 +160,7 @@ static void find_group_over(struct findings *s, const struct group *g)
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
 	                    .helps = "recording with another --sample",
-	                    .comes_first = true};
+	                    .rank = FINDING_DATA};
 
 	af_covered_held(&g->sum.cpu, &used, &sampled);
 	x.what = af_tables_text(s->f, "%s used %s of %s, and samples stand for %s (%s): %s",

@@ -11,12 +11,13 @@ enum {
 	FUNCTIONS_MOST = 3,
 	FUNCTION_PERCENT = 10, /* of CPU time, in the function itself */
 	PYTHON_PERCENT = 10,
+	SOURCES_PERCENT = 25, /* of imports */
 	SYSTEM_PERCENT = 5
 };
 
 struct cpu {
 	struct findings *s;
-	const struct af_tree *t;
+	const struct af_tree *t; /* of CPU time */
 	struct findings_sum all;
 };
 
@@ -25,12 +26,28 @@ static bool is_at_least(uint64_t part, uint64_t whole, unsigned percent)
 	return part && (unsigned __int128)part * 100 >= (unsigned __int128)whole * percent;
 }
 
+/* How long GPUs waited for what @of finds in the stacks of a phase, the one with most of it. */
+static uint64_t waited_ns(const struct cpu *c,
+                          struct findings_sum (*of)(const struct af_tree *t, const char *what),
+                          const char *what)
+{
+	uint64_t most_ns = 0;
+
+	for (int p = 0; p < IDLE_PHASES; p++) {
+		uint64_t ns = of(&c->s->idle[p], what).ns;
+		most_ns = ns > most_ns ? ns : most_ns;
+	}
+	return most_ns;
+}
+
 /*
  * Add a finding about CPU time in stacks that match @pattern, which the page's search understands
  * too.
  */
 static void find_stacks(const struct cpu *c, struct finding *x, const char *pattern)
 {
+	x->on_host = true;
+	x->gain_ns = waited_ns(c, findings_pattern_weight, pattern);
 	x->view = "cpu";
 	x->hash = findings_link(c->s, "#view=cpu&w=time", "q", pattern);
 	x->check = af_tables_text(c->s->f, "aflame report callers '%s' --view cpu", pattern);
@@ -84,8 +101,12 @@ static void find_function(const struct cpu *c, const struct af_table *top, uint3
 	struct findings_sum self, total;
 	function_weight(c->t, id, AF_WEIGHT_TIME, &total.ns, &self.ns);
 	function_weight(c->t, id, AF_WEIGHT_SAMPLES, &total.samples, &self.samples);
-	struct finding x = {
-	    .kind = "function", .function = name.text, .id = name.id, .view = "sandwich"};
+	struct finding x = {.kind = "function",
+	                    .function = name.text,
+	                    .id = name.id,
+	                    .view = "sandwich",
+	                    .on_host = true,
+	                    .gain_ns = waited_ns(c, findings_words_self, name.words)};
 
 	struct findings_where w = {0};
 	const char *with = "";
@@ -187,8 +208,12 @@ static void find_below(const struct cpu *c)
 
 	if (!findings_where(s, c->t, &w) || is_team_wait(c, &w))
 		return;
-	struct finding x = {
-	    .kind = "below", .function = w.name.text, .id = w.name.id, .view = "cpu"};
+	struct finding x = {.kind = "below",
+	                    .function = w.name.text,
+	                    .id = w.name.id,
+	                    .view = "cpu",
+	                    .on_host = true,
+	                    .gain_ns = waited_ns(c, findings_words_weight, w.name.words)};
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
@@ -240,7 +265,9 @@ static void find_system(const struct cpu *c)
 	struct finding x = {.kind = "system",
 	                    .check = "aflame report callees kernel: --view cpu",
 	                    .view = "cpu",
-	                    .hash = "#view=cpu&w=time"};
+	                    .hash = "#view=cpu&w=time",
+	                    .on_host = true,
+	                    .gain_ns = waited_ns(c, findings_words_weight, "kernel:")};
 
 	if (!is_at_least(sum.ns, c->all.ns, SYSTEM_PERCENT))
 		return;
@@ -272,7 +299,9 @@ static void find_interpreter(const struct cpu *c)
 	                    .helps = "fewer and larger steps in Python, or compiled code",
 	                    .check = "aflame report callees python: --view cpu",
 	                    .view = "top",
-	                    .hash = "#tab=top&view=cpu&w=time&group=module"};
+	                    .hash = "#tab=top&view=cpu&w=time&group=module",
+	                    .on_host = true,
+	                    .gain_ns = waited_ns(c, findings_words_self, "python:")};
 
 	if (!is_at_least(sum.ns, c->all.ns, PYTHON_PERCENT))
 		return;
@@ -282,7 +311,23 @@ static void find_interpreter(const struct cpu *c)
 }
 
 #define IMPORTS "^_find_and_load "
+#define SOURCES "^Py_CompileStringObject$"
 #define COLLECTING "^gc_collect_(main|region)$"
+
+/* "; 20 s of it compiling their sources": modules whose bytecode is kept are only loaded. */
+static const char *sources_text(const struct cpu *c, struct findings_sum imports,
+                                const char **helps)
+{
+	uint64_t ns = findings_pattern_weight(c->t, SOURCES).ns;
+
+	*helps = "importing less, or only where it is needed";
+	if (ns > imports.ns || !is_at_least(ns, imports.ns, SOURCES_PERCENT))
+		return "";
+	*helps = "bytecode that is kept: python3 -m compileall, or a __pycache__ that can be "
+		 "written";
+	return af_tables_text(c->s->f, "; %s of it compiling their sources",
+	                      af_tables_ns(c->s->f, ns));
+}
 
 /* Python's work beside the program's own. */
 static void find_python(const struct cpu *c)
@@ -292,9 +337,9 @@ static void find_python(const struct cpu *c)
 			    collecting = findings_pattern_weight(c->t, COLLECTING);
 	struct finding x = {.kind = "imports"};
 
-	x.what = af_tables_text(s->f, "importing Python modules took %s",
-	                        findings_sampled(s, &x, c->t, imports));
-	x.helps = "importing less, or only where it is needed";
+	x.what = af_tables_text(s->f, "importing Python modules took %s%s",
+	                        findings_sampled(s, &x, c->t, imports),
+	                        sources_text(c, imports, &x.helps));
 	find_stacks(c, &x, IMPORTS);
 	x = (struct finding){.kind = "python-gc"};
 	x.what = af_tables_text(s->f, "Python's garbage collector took %s",
@@ -347,8 +392,9 @@ void findings_cpu(struct findings *s)
 {
 	if (s->r->has[AF_VIEW_CPU] & AF_HAS_COUNTED)
 		find_counted(s);
-	const struct cpu c = {s, &s->r->trees[AF_VIEW_CPU],
-	                      findings_total(&s->r->trees[AF_VIEW_CPU])};
+	const struct cpu c = {.s = s,
+	                      .t = &s->r->trees[AF_VIEW_CPU],
+	                      .all = findings_total(&s->r->trees[AF_VIEW_CPU])};
 
 	if (!c.all.ns)
 		return;

@@ -1,9 +1,14 @@
-/* Findings about devices: the longest gap, copies that ran alone, uneven GPUs. */
+/* Findings about devices: the longest gap, copies that ran alone, uneven GPUs, a busy GPU. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/findings/private.h"
 #include "trace/layout.h"
+
+enum {
+	BUSY_PERCENT = 90, /* of the time that is shown */
+	GAIN_PERCENT = 5   /* of it: less does not stand out beside a busy GPU */
+};
 
 /* The reason for the gap in row @row, as far as the table gives one. */
 static const char *gap_why(struct findings *s, const struct af_table *gaps, uint32_t row)
@@ -166,4 +171,61 @@ void findings_devices(struct findings *s)
 	}
 	free(reported);
 	find_uneven(s);
+}
+
+/* Is there something to gain that does not lie in kernels with nothing known against them? */
+static bool anything_stands_out(const struct findings *s)
+{
+	for (uint32_t i = 0; i < s->nr; i++) {
+		const struct finding *x = &s->all[i];
+		if (x->rank == FINDING_PROGRAM && !x->is_usual && !x->no_time &&
+		    x->gain_ns >= s->run_ns / 100 * GAIN_PERCENT)
+			return true;
+	}
+	return false;
+}
+
+/* "; most of it kernel X, whose instructions …", of the kernel with most time. */
+static const char *busy_text(struct findings *s, const char **helps)
+{
+	const struct finding *most = NULL;
+
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (s->all[i].is_usual && (!most || s->all[i].ns > most->ns))
+			most = &s->all[i];
+	if (!most)
+		return "";
+	bool sampled = !strcmp(most->view, "source");
+	if (!sampled && s->sampled_here)
+		*helps = "recording with --gpu-samples, which shows what its kernels wait for";
+	return af_tables_text(s->f, "; the kernel that took most of it is %s%s",
+	                      findings_short(s, most->function),
+	                      sampled ? ", and its instructions seldom stalled" : "");
+}
+
+/* A GPU that had work nearly always, for which nothing else is to be gained. */
+void findings_busy(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "devices"), *idle = findings_table(s, "idle");
+
+	if (!t || !idle || t->nr_rows != 1 || idle->nr_rows != 1 || !s->run_ns ||
+	    !findings_value(CELL(af_idle_row, idle, 0, is_gpu)))
+		return;
+	uint64_t busy_ns = findings_value(CELL(af_device_row, t, 0, busy_ns));
+	if (busy_ns < s->run_ns / 100 * BUSY_PERCENT || anything_stands_out(s))
+		return;
+	struct finding x = {.kind = "busy",
+	                    .rank = FINDING_BUSY,
+	                    .ns = busy_ns,
+	                    .of_ns = s->run_ns,
+	                    .of = "the run",
+	                    .check = "aflame report devices",
+	                    .view = "facts",
+	                    .hash = "#tab=facts"};
+	const char *kernel = busy_text(s, &x.helps);
+	x.what = af_tables_text(s->f, "nothing stands out: %s had work for %s (%s of %s)%s",
+	                        findings_text(CELL(af_device_row, t, 0, device)),
+	                        af_tables_ns(s->f, busy_ns), findings_share(s, busy_ns, s->run_ns),
+	                        af_tables_ns(s->f, s->run_ns), kernel);
+	findings_add(s, &x);
 }

@@ -33,17 +33,19 @@ static bool is_sampled_here(const struct findings *s)
 	return false;
 }
 
-/* By time; where that is the same, by what they say. */
+/* By the time that can be gained, devices first; where that is the same, by what they say. */
 static int findings_order(const void *a, const void *b)
 {
 	const struct finding *x = a, *y = b;
 
-	if (x->comes_first != y->comes_first)
-		return x->comes_first ? -1 : 1;
-	if (x->about_recording != y->about_recording)
-		return x->about_recording ? 1 : -1;
+	if (x->rank != y->rank)
+		return x->rank < y->rank ? -1 : 1;
 	if (x->no_time != y->no_time)
 		return x->no_time ? 1 : -1;
+	if (x->gain_ns != y->gain_ns)
+		return x->gain_ns > y->gain_ns ? -1 : 1;
+	if (x->on_host != y->on_host)
+		return x->on_host ? 1 : -1;
 	if (x->ns != y->ns)
 		return x->ns > y->ns ? -1 : 1;
 	int kind = strcmp(x->kind, y->kind);
@@ -116,6 +118,19 @@ static void findings_rows(struct findings *s)
 		t->note = "nothing stands out above 1 %";
 }
 
+/* Threads delay nothing by their work while no device waits for them. */
+static void findings_gain(struct findings *s)
+{
+	for (uint32_t i = 0; i < s->nr; i++) {
+		struct finding *x = &s->all[i];
+		if (!s->gpus || !x->on_host || x->no_time || x->gain_ns > x->ns)
+			x->gain_ns = x->ns;
+		if (x->gain_ns < x->ns / 2)
+			x->what = af_tables_text(s->f, "%s; a GPU waited for %s of that", x->what,
+			                         af_tables_ns(s->f, x->gain_ns));
+	}
+}
+
 void af_findings(struct af_results *r)
 {
 	struct findings s = {.r = r, .f = &r->tables, .run_ns = r->shown_ns};
@@ -135,6 +150,10 @@ void af_findings(struct af_results *r)
 	findings_withhold_cpu(&s, from);
 	findings_recording(&s);
 	findings_names(&s);
+	findings_gain(&s);
+	findings_busy(&s);
 	findings_rows(&s);
+	for (int p = 0; p < IDLE_PHASES; p++)
+		af_tree_close(&s.idle[p]);
 	free(s.all);
 }

@@ -8,6 +8,8 @@
 
 #include "analyse/findings/private.h"
 #include "analyse/idle/reasons.h"
+#include "analyse/tree/callers.h"
+#include "analyse/tree/filter.h"
 #include "trace/layout.h"
 
 enum {
@@ -19,6 +21,9 @@ enum {
 	IDLE_LOADS,
 	IDLE_RECORDING
 };
+
+/* After a wait the pipeline is filled again: what takes longer than this is no cost of the wait. */
+enum { AFTER_WAIT_NS = 100000, WAITS_MANY = 100 };
 
 struct reason {
 	enum idle_reason reason;
@@ -249,11 +254,14 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .of = "the time from the device's first work to its last",
 		                    .helps =
 		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
-		x.what = af_tables_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s", device_was(d),
+		const char *cause = r->reason == IDLE_RUN   ? findings_computing(s, &t, &x.helps)
+		                    : r->reason == IDLE_OFF ? findings_waiting(s, &t, &x.helps)
+		                                            : "";
+		x.what = af_tables_text(s->f, "%s idle for %s (%s of %s) %s%s%s%s%s", device_was(d),
 		                        af_tables_ns(s->f, ns), findings_share(s, ns, d->span_ns),
 		                        af_tables_ns(s->f, d->span_ns), r->what,
 		                        drained_text(s, device, r->reason, ns), below_text(s, &w),
-		                        extra_text(d, r->extra));
+		                        cause, extra_text(d, r->extra));
 		idle_place(d, &x, idle_phase_frame(IDLE_BETWEEN), frame, &w);
 		findings_add(s, &x);
 	}
@@ -266,15 +274,89 @@ static bool idle_phase(const struct idled *d, struct af_tree *t, enum idle_phase
 	return findings_focus(t, &d->phases[phase], d->device);
 }
 
+/* Both frames: waiting, and what came right after it. */
+#define WAITS "waiting for the device]"
+
+/*
+ * Many waits, each of which empties the device: the time in them and right after them is one
+ * finding, as the time after them would not be idle without them. Counts of waits are those of all
+ * devices.
+ */
+static bool waits_find(const struct idled *d, const struct af_tree *device)
+{
+	struct findings *s = d->s;
+	struct findings_where w = {0};
+	struct af_hits hits;
+	struct af_tree t;
+	uint64_t called_ns, nr = calls_sum(s, 1u << AF_CATEGORY_SYNC, &called_ns),
+			    in_ns = findings_weight(device, idle_reason_frame(IDLE_SYNC)).ns;
+
+	af_hits_match(&hits, device, "waiting for the device\\]$");
+	if (!d->alone || nr < WAITS_MANY || !hits.nr) {
+		af_hits_free(&hits);
+		return false;
+	}
+	af_tree_focus(&t, device, &hits);
+	af_hits_free(&hits);
+	uint64_t ns = findings_total(&t).ns;
+	bool many = ns > in_ns && (ns - in_ns) / nr <= AFTER_WAIT_NS;
+	if (many) {
+		findings_where(s, &t, &w);
+		struct finding x = {
+		    .kind = "waiting",
+		    .ns = ns,
+		    .of_ns = d->span_ns,
+		    .of = "the time from the device's first work to its last",
+		    .helps = "waiting less often: fewer synchronizations, results read back later"};
+		x.what = af_tables_text(
+		    s->f,
+		    "%s idle for %s (%s of %s) while the thread that feeds it waited for it, or "
+		    "right after%s%s",
+		    device_was(d), af_tables_ns(s->f, ns), findings_share(s, ns, d->span_ns),
+		    af_tables_ns(s->f, d->span_ns), below_text(s, &w), extra_text(d, IDLE_WAITS));
+		idle_place(d, &x, idle_phase_frame(IDLE_BETWEEN), WAITS, &w);
+		findings_add(s, &x);
+	}
+	af_tree_close(&t);
+	return many;
+}
+
 static void idle_between(const struct idled *d)
 {
 	struct af_tree t;
 
 	if (!idle_phase(d, &t, IDLE_BETWEEN))
 		return;
+	bool waits = waits_find(d, &t);
 	for (unsigned i = 0; i < sizeof reasons / sizeof *reasons; i++)
-		idle_reason_find(d, &t, &reasons[i]);
+		if (!waits || reasons[i].reason != IDLE_SYNC)
+			idle_reason_find(d, &t, &reasons[i]);
 	af_tree_close(&t);
+}
+
+/* How long this device waited for threads that may have been off the CPU, also in calls. */
+static uint64_t off_ns(const struct idled *d, uint64_t run_ns)
+{
+	static const enum idle_reason others[] = {IDLE_ON_WAY, IDLE_QUEUED, IDLE_RUN};
+	uint64_t span_ns = d->span_ns / d->nr, ns = run_ns > span_ns ? run_ns - span_ns : 0;
+	struct af_tree t;
+
+	if (!idle_phase(d, &t, IDLE_BETWEEN))
+		return ns;
+	ns += findings_total(&t).ns;
+	for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+		ns -= findings_weight(&t, idle_reason_frame(others[i])).ns;
+	af_tree_close(&t);
+	return ns;
+}
+
+/* Kernels of a device that is no GPU are functions on CPUs, and bound by nothing. */
+static bool are_gpus(const struct af_table *t)
+{
+	for (uint32_t i = 0; i < t->nr_rows; i++)
+		if (!findings_value(CELL(af_idle_row, t, i, is_gpu)))
+			return false;
+	return true;
 }
 
 /* "; 3.2 s of it on a CPU": the heaviest reason. */
@@ -350,20 +432,20 @@ static uint64_t span_sum(const struct af_table *t, const char *name)
 void findings_idle(struct findings *s)
 {
 	const struct af_table *t = findings_table(s, "idle");
-	struct af_tree of_phases[IDLE_PHASES] = {0};
 
 	if (!t || !t->nr_rows)
 		return;
 	uint32_t *reported = findings_devices_reported(s, t);
+	s->gpus = are_gpus(t);
 	uint32_t first = least_row(t, reported, false), last = least_row(t, reported, true);
 	for (unsigned p = 0; p < IDLE_PHASES; p++)
-		findings_focus(&of_phases[p], &s->r->trees[AF_VIEW_IDLE],
+		findings_focus(&s->idle[p], &s->r->trees[AF_VIEW_IDLE],
 		               idle_phase_frame((enum idle_phase)p));
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		const char *name = findings_text(CELL(af_idle_row, t, i, device));
 		const struct idled d = {
 		    .s = s,
-		    .phases = of_phases,
+		    .phases = s->idle,
 		    .device = name,
 		    .nr = reported[i],
 		    .span_ns = reported[i] > 1 ? span_sum(t, name)
@@ -371,13 +453,13 @@ void findings_idle(struct findings *s)
 		    .alone = t->nr_rows == 1};
 		if (!reported[i])
 			continue;
+		uint64_t waited_ns = off_ns(&d, s->run_ns);
+		s->off_ns = waited_ns > s->off_ns ? waited_ns : s->off_ns;
 		idle_between(&d);
 		if (i == first)
 			idle_edge(&d, IDLE_BEFORE, "start", "before its first work");
 		if (i == last)
 			idle_edge(&d, IDLE_AFTER, "end", "after its last work");
 	}
-	for (unsigned p = 0; p < IDLE_PHASES; p++)
-		af_tree_close(&of_phases[p]);
 	free(reported);
 }

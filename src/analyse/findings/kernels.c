@@ -8,7 +8,8 @@
 enum {
 	KERNELS_MOST = 3,
 	KERNELS_PERCENT = 10, /* of device time, all but the first one */
-	HOTTEST_SHARE = 500   /* of its samples, in hundredths of a percent */
+	HOTTEST_SHARE = 500,  /* of its samples, in hundredths of a percent */
+	STALLED_SHARE = 1500  /* likewise, for one reason: the kernel could be faster */
 };
 
 /* A kernel on all devices and in all processes, as the trees have it. */
@@ -85,7 +86,8 @@ static const char *runs_text(struct findings *s, const struct kernel *k)
 
 static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all_ns)
 {
-	bool sampled = stall_row(findings_table(s, "stalls"), k->name) != NULL;
+	const struct af_stall_row *stalls = stall_row(findings_table(s, "stalls"), k->name);
+	bool sampled = stalls != NULL;
 	const char *advice = NULL, *why = stalls_text(s, k->name, &advice);
 	const struct findings_name name = findings_called(s, k->name, AF_FRAME_GPU);
 	struct finding x = {.kind = "kernel",
@@ -95,7 +97,8 @@ static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all
 	                    .helps = advice,
 	                    .function = k->name,
 	                    .id = name.id,
-	                    .view = sampled ? "source" : "gpu"};
+	                    .view = sampled ? "source" : "gpu",
+	                    .is_usual = !stalls || stalls->top_share.value < STALLED_SHARE};
 
 	x.what = af_tables_text(s->f, "the kernel %s took %s (%s of device time)%s%s",
 	                        findings_short(s, k->name), af_tables_ns(s->f, k->ns),

@@ -29,7 +29,7 @@ static void find_launches(struct findings *s, const struct af_coverage_launches 
 	                    .check = "aflame report coverage",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
-	                    .comes_first = true};
+	                    .rank = FINDING_DATA};
 	uint64_t joined = 0;
 	bool is_short = false;
 
@@ -61,7 +61,7 @@ static void find_untimed(struct findings *s, const struct af_coverage_launches *
 	                    .check = "aflame report coverage",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
-	                    .comes_first = true};
+	                    .rank = FINDING_DATA};
 
 	x.what = af_tables_text(s->f, "%s of %s pieces of work of %s on %s have no times (%s)",
 	                        findings_number(s, x.ns), findings_number(s, x.of_ns), l->text,

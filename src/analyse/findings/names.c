@@ -20,7 +20,7 @@ enum { NAMELESS_PERCENT = 10 };
 
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern)
 {
-	x->about_recording = true;
+	x->rank = FINDING_RECORDING;
 	x->view = "cpu";
 	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
 	x->check = af_tables_text(s->f, "aflame report callers '%s' --view cpu", pattern);

@@ -10,6 +10,7 @@
 #include "analyse/findings/findings.h"
 #include "analyse/functions/blocked.h"
 #include "analyse/functions/top.h"
+#include "analyse/idle/reasons.h"
 #include "analyse/idle/rows.h"
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
@@ -22,6 +23,13 @@ struct findings_sum {
 	uint64_t ns, samples;
 };
 
+enum finding_rank {
+	FINDING_DATA = -2, /* the others stand on what this says is missing */
+	FINDING_BUSY,      /* nothing stands out, and what follows is no reason to act */
+	FINDING_PROGRAM,
+	FINDING_RECORDING, /* there is nothing to gain by it */
+};
+
 /* Texts live as long as the facts. What is NULL is "" in the table. */
 struct finding {
 	const char *kind;
@@ -32,11 +40,14 @@ struct finding {
 	const char *function; /* that it is about, as it is shown */
 	const char *id;       /* its id */
 	const char *view, *hash;
-	bool no_time;         /* these are counts of something else */
-	bool about_recording; /* there is nothing to gain by it: it comes after the others */
-	bool comes_first;     /* the others stand on what this says is missing */
-	bool by_samples;      /* it is a share of CPU time, or of device work */
-	bool is_sampled;      /* its time is estimated by samples of CPU time */
+	uint64_t gain_ns;       /* the part of ns for which a GPU waited, before its first work,
+	                         * between or after; all of ns without GPUs */
+	enum finding_rank rank; /* before time is compared */
+	bool on_host;           /* it is a thread's time, and gain_ns is known */
+	bool no_time;           /* these are counts of something else */
+	bool is_usual;          /* a kernel that took this time, with nothing known against it */
+	bool by_samples;        /* it is a share of CPU time, or of device work */
+	bool is_sampled;        /* its time is estimated by samples of CPU time */
 };
 
 struct findings {
@@ -46,6 +57,9 @@ struct findings {
 	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
 	struct finding *all;
 	uint32_t nr, cap;
+	bool gpus;                        /* there is idle time of devices, all of which are GPUs */
+	struct af_tree idle[IDLE_PHASES]; /* the view of idle time, by phase */
+	uint64_t off_ns;   /* that a GPU waited for a thread that may have been off the CPU */
 	uint32_t withheld; /* that stood on too little */
 	uint32_t few;      /* left out: fewer than AF_FINDING_SAMPLES samples */
 };
@@ -164,6 +178,13 @@ bool findings_is_ours(const struct af_tree *t, uint32_t name);
  */
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w);
 
+/*
+ * causes.c: "; 1.2 s of it in page faults" of the time in @t, in which a thread computed, or in
+ * which it was off the CPU; "" if no cause has much of it. @helps is set where more is known.
+ */
+const char *findings_computing(struct findings *s, const struct af_tree *t, const char **helps);
+const char *findings_waiting(struct findings *s, const struct af_tree *t, const char **helps);
+
 /* A share of CPU time, in stacks that match @pattern, as a finding about the recording. */
 void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
 
@@ -184,5 +205,6 @@ void findings_cpu(struct findings *s);
 void findings_threads(struct findings *s);
 void findings_recording(struct findings *s);
 void findings_names(struct findings *s);
+void findings_busy(struct findings *s); /* when the others are known with their gain */
 
 #endif

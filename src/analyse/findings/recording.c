@@ -93,7 +93,7 @@ static void find_unattributed(struct findings *s)
 	                    .check = "aflame report samples",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
-	                    .about_recording = true};
+	                    .rank = FINDING_RECORDING};
 	x.what = af_tables_text(
 	    s->f, "%s of %s samples of instructions are of no kernel that was recorded",
 	    findings_share(s, x.ns, x.of_ns), findings_number(s, samples));
@@ -134,7 +134,7 @@ static void find_lost(struct findings *s)
 	                    .check = "aflame report lost",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",
-	                    .about_recording = true};
+	                    .rank = FINDING_RECORDING};
 	x.what = af_tables_text(s->f, "%s were lost (%s of all), most: %s",
 	                        findings_count(s, lost, "event"), findings_share(s, lost, x.of_ns),
 	                        af_lost_text(known[most].reason));

@@ -26,7 +26,9 @@ static void find_waits(struct findings *s, const struct af_table *t, uint32_t ro
 	                    .of = "the run",
 	                    .check = "aflame report threads",
 	                    .view = "cpu",
-	                    .hash = "#view=cpu&w=off-cpu"};
+	                    .hash = "#view=cpu&w=off-cpu",
+	                    .on_host = true,
+	                    .gain_ns = s->off_ns};
 	const char *where = "";
 
 	if (most >= 0) {
@@ -82,7 +84,9 @@ static void find_starved(struct findings *s, const struct af_table *t)
 	                    .helps = "fewer threads that compute at a time, or more CPUs",
 	                    .check = "aflame report threads",
 	                    .view = "facts",
-	                    .hash = "#tab=facts"};
+	                    .hash = "#tab=facts",
+	                    .on_host = true,
+	                    .gain_ns = s->off_ns};
 	x.what = af_tables_text(
 	    s->f, "%s could have run for %s (%s of %s) and had to wait for a CPU",
 	    findings_text(CELL(af_thread_row, t, most, thread)), af_tables_ns(s->f, ns),
@@ -96,7 +100,7 @@ static void find_not_recorded(struct findings *s, const struct af_table *t, uint
 	uint64_t on_ns = findings_value(CELL(af_thread_row, t, row, sampled_ns)),
 		 ns = on_ns < s->run_ns ? s->run_ns - on_ns : 0;
 	struct finding x = {.kind = "not-recorded",
-	                    .about_recording = true,
+	                    .rank = FINDING_RECORDING,
 	                    .by_samples = true,
 	                    .ns = ns,
 	                    .of_ns = s->run_ns,

@@ -33,7 +33,8 @@ struct af_gpu_row {
 	C(idle_ns, "Idle", AF_CELL_NS, AF_SHOW_NEVER)                                              \
 	C(before_ns, "Before", AF_CELL_NS)                                                         \
 	C(after_ns, "After", AF_CELL_NS)                                                           \
-	C(copies_ns, "Copies alone", AF_CELL_NS, AF_SHOW_NEVER)
+	C(copies_ns, "Copies alone", AF_CELL_NS, AF_SHOW_NEVER)                                    \
+	C(is_gpu, "GPU", AF_CELL_COUNT, AF_SHOW_NEVER) /* 1, or 0 for other devices */
 struct af_idle_row {
 	AF_IDLE_COLUMNS(AF_ROW_CELL)
 };

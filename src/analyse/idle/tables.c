@@ -102,13 +102,17 @@ static uint64_t shares_sum(const struct shares *s)
 	return all;
 }
 
+static bool is_gpu(const struct af_world *w, const struct idle_device *d)
+{
+	const struct af_device *is = af_world_device(w, d->process, d->id);
+
+	return is && is->type == AF_DEVICE_GPU;
+}
+
 static const char *verdict_text(const struct idle *i, const struct af_world *w,
                                 const struct shares *s, uint32_t device)
 {
-	const struct idle_device *d = &i->devices[device];
-	const struct af_device *is = af_world_device(w, d->process, d->id);
-
-	return idle_verdict_text(idle_verdict(s->ns), is && is->type == AF_DEVICE_GPU);
+	return idle_verdict_text(idle_verdict(s->ns), is_gpu(w, &i->devices[device]));
 }
 
 /* Where the time from the first work to the last went, in a sentence: what there is nothing of is
@@ -199,6 +203,7 @@ static void idle_row(struct idle_names *n, struct af_tables *f, struct af_table 
 	row->before_ns.value = d->phase_ns[IDLE_BEFORE];
 	row->after_ns.value = d->phase_ns[IDLE_AFTER];
 	row->copies_ns.value = s->ns[IDLE_SHARE_COPIES];
+	row->is_gpu.value = is_gpu(n->w, d);
 }
 
 void idle_table_verdict(struct idle_names *n, struct af_tables *f)
