@@ -1,6 +1,7 @@
 /*
  * The page that is seen first: what held the run back, what keeps its figures from being right, the
- * first findings in whole sentences, its phases, what devices and threads did over time, and facts
+ * first findings in whole sentences (of a run that repeats itself those of its steady part, and the
+ * first of the whole run), its phases, what devices and threads did over time, and facts
  * of the run.
  *
  *	new Summary(app) → el; draw() and drawTimes() when the page is in front
@@ -35,7 +36,7 @@ class Summary {
   /* What held each device back, or how long which command ran. */
   verdict() {
     const { tables } = this.app.meta;
-    const verdict = tableOf(tables, 'verdict');
+    const verdict = tableOf(tables, 'steady_verdict') || tableOf(tables, 'verdict');
     const table = verdict?.rows.length ? verdict : tableOf(tables, 'run');
     const rows = table === verdict ? verdict?.rows : table?.rows.slice(0, 3);
     return h('dl', { class: 'summary-verdict' }, (rows || []).map((row) => {
@@ -44,12 +45,23 @@ class Summary {
     }).flat());
   }
 
+  /* The row of the steady part, if what is of it alone is known; else undefined. */
+  steady() {
+    const { tables } = this.app.meta;
+    return tableOf(tables, 'steady_findings')
+      && tableOf(tables, 'phases')?.rows.find(({ phase }) => phase === 'steady');
+  }
+
   findings() {
     const { app } = this;
-    const table = tableOf(app.meta.tables, 'findings');
+    const steady = this.steady();
+    const whole = tableOf(app.meta.tables, 'findings');
+    const table = steady ? tableOf(app.meta.tables, 'steady_findings') : whole;
     if (!table) return null;
-    const item = (row) => h('li', { class: 'finding' },
-      h('a', { href: row.hash, onclick: (event) => app.follow(event) }, row.finding),
+    const hash = (row) => (steady && row.hash && !row.hash.includes('&from=')
+      ? `${row.hash}&from=${steady.from_ns}&to=${steady.to_ns}` : row.hash);
+    const link = (to, text) => h('a', { href: to, onclick: (event) => app.follow(event) }, text);
+    const item = (row) => h('li', { class: 'finding' }, link(hash(row), row.finding),
       row.helps && h('p', { class: 'note' }, `What usually helps: ${row.helps}`),
       row.check && h('p', { class: 'note summary-check' }, h('code', {}, row.check),
         app.iconButton('copy', 'Copy the command that shows this number', () => {
@@ -57,11 +69,13 @@ class Summary {
           app.say('Command copied');
         })));
     const first = table.rows.slice(0, SUMMARY_FINDINGS);
-    return this.section('What stands out',
+    return this.section(steady ? 'What stands out in the steady part' : 'What stands out',
       first.length ? h('ol', { class: 'summary-findings' }, first.map(item))
         : h('p', { class: 'note' }, table.note || 'Nothing stands out.'),
       table.rows.length > first.length && h('a', { href: '#tab=facts', class: 'summary-all',
-        onclick: (event) => app.follow(event) }, `All ${table.rows.length} findings`));
+        onclick: (event) => app.follow(event) }, `All ${table.rows.length} findings`),
+      steady && whole?.rows.length > 0 && h('p', { class: 'note summary-whole' },
+        'Of the whole run, with its start: ', link(whole.rows[0].hash, whole.rows[0].finding)));
   }
 
   /* Each phase is a link: the views of it alone. */

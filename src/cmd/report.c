@@ -173,11 +173,11 @@ static int report_diff(const struct report_options *o, int nr_words, char **word
 const struct report_kind report_kinds[] = {
     {.name = "summary",
      .what = "the run, its processes and threads, where time went, losses, cost",
-     .answers = AF_ANSWER_TABLES,
+     .answers = AF_ANSWER_TABLES | AF_ANSWER_STEADY,
      .print = report_summary},
     {.name = "findings",
      .what = "what stands out, by the time it concerns, and how to check it",
-     .answers = AF_ANSWER_TABLES,
+     .answers = AF_ANSWER_TABLES | AF_ANSWER_STEADY,
      .print = report_findings},
     {.name = "coverage",
      .what =
@@ -328,6 +328,8 @@ static struct af_query report_query(const struct report *r)
 	    .locations = r->options->by,
 	};
 
+	if (r->table && !strncmp(r->table, "steady_", strlen("steady_")))
+		query.answers |= AF_ANSWER_STEADY;
 	if (report_is_plain_top(r)) {
 		query.answers = AF_ANSWER_TOP | 1 << AF_VIEW_CPU;
 		query.weights = af_query_weight(NULL);

@@ -41,6 +41,8 @@ enum {
 	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS,  /* kernels in full: af_results.annotated */
 	AF_ANSWER_OWN = 64 << AF_VIEWS,       /* the answer of a pass that the asker brings along */
 	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* how much of the used CPU time was sampled */
+	/* With the tables, those of the steady part that say what held it back: load.h. */
+	AF_ANSWER_STEADY = 256 << AF_VIEWS,
 };
 
 /* Frames between a process and its stacks. */
@@ -85,7 +87,8 @@ struct af_query {
 
 /* The query for report.html. */
 #define AF_QUERY_ALL                                                                               \
-	((struct af_query){.answers = (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE,                  \
+	((struct af_query){.answers =                                                              \
+	                       (AF_ANSWER_TALLY - 1) | AF_ANSWER_ANNOTATE | AF_ANSWER_STEADY,      \
 	                   .weights = UINT32_MAX,                                                  \
 	                   .depth = AF_DEPTH_STALL,                                                \
 	                   .kernels = 24,                                                          \

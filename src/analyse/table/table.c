@@ -30,6 +30,27 @@ struct af_table *af_tables_table(struct af_tables *f, const char *name, const ch
 	return t;
 }
 
+void af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
+                    const char *title)
+{
+	struct af_table *copy = af_tables_table(f, name, title, t->columns, t->nr_columns);
+
+	copy->note = t->note ? af_tables_text(f, "%s", t->note) : NULL;
+	copy->warning = t->warning ? af_tables_text(f, "%s", t->warning) : NULL;
+	copy->left_out = t->left_out;
+	copy->left_column = t->left_column;
+	copy->left_weight = t->left_weight;
+	copy->chosen = t->chosen;
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		struct af_cell *cells = af_table_row(f, copy);
+		for (uint32_t c = 0; c < t->nr_columns; c++) {
+			cells[c] = t->cells[(size_t)i * t->nr_columns + c];
+			if (cells[c].text)
+				cells[c].text = af_tables_text(f, "%s", cells[c].text);
+		}
+	}
+}
+
 void *af_table_row(struct af_tables *f, struct af_table *t)
 {
 	size_t row_size = t->nr_columns * sizeof *t->cells;

@@ -108,6 +108,10 @@ void af_tables_free(struct af_tables *f);
 struct af_table *af_tables_table(struct af_tables *f, const char *name, const char *title,
                                  const struct af_column *columns, uint32_t nr_columns);
 
+/* The table @t of another list at the end of @f, with texts of its own and another name. */
+void af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
+                    const char *title);
+
 /*
  * A key made of @text, lower-case letters, digits and _, behind @prefix, that none of the @nr
  * @columns has. For columns that a trace names. Lives as long as the facts.

@@ -68,12 +68,14 @@ static int run_tell(const struct af_record_options *o, const struct af_recorded 
 	struct af_results r;
 	struct af_query query = o->no_report ? AF_QUERY_TABLES : AF_QUERY_ALL;
 
+	if (summary)
+		query.answers |= AF_ANSWER_STEADY;
 	query.sources = o->sources;
 	query.trace = af_record_shown(done->dir);
 	int rc = af_load(done->dir, &query, &r, err);
 
 	if (!rc && summary)
-		af_screen_print(done->dir, &r);
+		af_screen_print(&r);
 	if (!rc && !o->no_report)
 		rc = report_name(o, done, file, sizeof file, err);
 	if (!rc && !o->no_report)

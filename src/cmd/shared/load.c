@@ -5,6 +5,7 @@
 
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
+#include "analyse/passes/rows.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
@@ -46,6 +47,47 @@ static void load_warnings(struct af_results *r)
 }
 
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
+                struct af_progress *progress, struct af_err *err);
+
+const struct af_phase_row *af_load_steady(const struct af_results *r)
+{
+	const struct af_table *t = af_tables_find(&r->tables, "phases");
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		const struct af_phase_row *row = AF_ROW_AT(struct af_phase_row, t, i);
+		if (row && !strcmp(row->phase.text, AF_PHASE_STEADY))
+			return row;
+	}
+	return NULL;
+}
+
+/* The trace is read again for its steady part: what is added up by then has no times. */
+static int load_steady(const char *dir, struct af_results *r, struct af_progress *progress,
+                       struct af_err *err)
+{
+	static const char *const tables[][3] = {
+	    {"verdict", "steady_verdict", "What holds the devices back in the steady part"},
+	    {"findings", "steady_findings", "Findings of the steady part: what stands out in it"}};
+	const struct af_phase_row *steady = af_load_steady(r);
+	struct af_query query = AF_QUERY_TABLES;
+	struct af_results part = {0};
+
+	if (!steady)
+		return 0;
+	query.trace = r->query.trace;
+	query.from_ns = steady->from_ns.value;
+	query.to_ns = steady->to_ns.value;
+	int rc = load(dir, &query, &part, progress, err);
+	for (size_t i = 0; !rc && i < sizeof tables / sizeof *tables; i++) {
+		const struct af_table *t = af_tables_find(&part.tables, tables[i][0]);
+		if (t)
+			af_tables_copy(&r->tables, t, tables[i][1], tables[i][2]);
+	}
+	af_results_close(&part);
+	return rc;
+}
+
+static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame,     &af_pass_wakers,
@@ -77,6 +119,8 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 		load_counted(r);
 		af_findings(r);
 	}
+	if (!rc && query->answers & AF_ANSWER_STEADY)
+		rc = load_steady(dir, r, progress, err);
 	return rc;
 }
 

@@ -7,6 +7,7 @@
 #include "analyse/pass/pass.h"
 
 struct af_err;
+struct af_phase_row;
 
 /* The weights of trees, for completions; the trace decides which of them a tree has. */
 #define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
@@ -18,6 +19,13 @@ struct af_err;
  */
 int af_load(const char *dir, const struct af_query *query, struct af_results *r,
             struct af_err *err);
+
+/*
+ * The steady part of a run that repeats itself, or NULL. With AF_ANSWER_STEADY, what held the
+ * devices back in it and what stands out are the tables steady_verdict and steady_findings; those of
+ * the whole run are about its start, too.
+ */
+const struct af_phase_row *af_load_steady(const struct af_results *r);
 
 /*
  * The same for one view of @query, to show one weight of it: *@weight or, when that is NULL, the

@@ -79,9 +79,8 @@ static void line_cpu(struct af_buf *b, const struct af_results *r)
 }
 
 /* Lists what held each device back, in the words of the idle pass. */
-static void lines_devices(struct af_buf *b, const struct af_results *r)
+static void lines_devices(struct af_buf *b, const struct af_table *t)
 {
-	const struct af_table *t = af_tables_find(&r->tables, "verdict");
 
 	for (uint32_t i = 0; t && i < t->nr_rows && i < SCREEN_DEVICES; i++) {
 		const struct af_pair_row *row = AF_ROW_AT(struct af_pair_row, t, i);
@@ -109,24 +108,17 @@ static void put_findings_command(struct af_buf *b, const struct af_results *r,
 	af_buf_char(b, '`');
 }
 
-/* The steady part of a run that repeats itself, or NULL. */
-static const struct af_phase_row *steady_of(const struct af_results *r)
-{
-	const struct af_table *t = af_tables_find(&r->tables, "phases");
-
-	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
-		const struct af_phase_row *row = AF_ROW_AT(struct af_phase_row, t, i);
-		if (row && !strcmp(row->phase.text, AF_PHASE_STEADY))
-			return row;
-	}
-	return NULL;
-}
-
 /* "It repeats itself from 7.4 s on: 58 steps of 55 ms. What follows is of these alone." */
 static void line_steady(struct af_buf *b, const struct af_phase_row *row)
 {
 	af_buf_str(b, "It repeats itself from ");
 	af_cell_text(b, AF_CELL_NS, row->from_ns.value);
+	if (row->steps.unknown) {
+		af_buf_str(b, " to ");
+		af_cell_text(b, AF_CELL_NS, row->to_ns.value);
+		af_buf_str(b, ". What follows is of this part alone:\n");
+		return;
+	}
 	af_buf_fmt(b, " on: %llu steps of ", (unsigned long long)row->steps.value);
 	af_cell_text(b, AF_CELL_NS, row->step_ns.value);
 	af_buf_str(b, ". What follows is of these steps alone:\n");
@@ -168,14 +160,15 @@ static void line_data(struct af_buf *b, struct af_results *r)
 	af_buf_char(b, '\n');
 }
 
-/* Writes what held devices back and what stands out in @r, of the phase @part or of all. */
+/* Writes what held devices back and what stands out, of the phase @part or of all. */
 static void lines_findings(struct af_buf *b, const struct af_results *r,
                            const struct af_phase_row *part)
 {
-	const struct af_table *findings = af_tables_find(&r->tables, "findings");
+	const struct af_tables *f = &r->tables;
+	const struct af_table *findings = af_tables_find(f, part ? "steady_findings" : "findings");
 	struct af_buf all = {0};
 
-	lines_devices(b, r);
+	lines_devices(b, af_tables_find(f, part ? "steady_verdict" : "verdict"));
 	if (!findings)
 		return;
 	put_findings_command(&all, r, part);
@@ -187,38 +180,22 @@ static void lines_findings(struct af_buf *b, const struct af_results *r,
 	af_buf_free(&all);
 }
 
-/* The steady part of a run that repeats itself; false if it cannot be read alone. */
-static bool lines_steady(struct af_buf *b, const char *dir, const struct af_results *r,
-                         const struct af_phase_row *steady)
+void af_screen_print(struct af_results *r)
 {
-	struct af_query query = AF_QUERY_TABLES;
-	struct af_results part;
-
-	query.trace = r->dir;
-	query.from_ns = steady->from_ns.value;
-	query.to_ns = steady->to_ns.value;
-	bool read = !af_load_quietly(dir, &query, &part, NULL);
-	if (read) {
-		line_steady(b, steady);
-		lines_findings(b, &part, steady);
-		af_buf_char(b, '\n');
-		line_whole(b, r);
-	}
-	af_results_close(&part);
-	return read;
-}
-
-void af_screen_print(const char *dir, struct af_results *r)
-{
-	const struct af_phase_row *steady = steady_of(r);
+	const struct af_phase_row *steady = af_load_steady(r);
 	struct af_buf b = {0};
 
 	af_buf_char(&b, '\n');
 	line_run(&b, r);
 	line_cpu(&b, r);
-	if (!steady || !lines_steady(&b, dir, r, steady))
-		lines_findings(&b, r, NULL);
+	if (steady)
+		line_steady(&b, steady);
+	lines_findings(&b, r, steady);
 	af_buf_char(&b, '\n');
+	if (steady) {
+		line_whole(&b, r);
+		af_buf_char(&b, '\n');
+	}
 	line_data(&b, r);
 	fwrite(b.data, 1, b.len, stderr);
 	af_buf_free(&b);
@@ -226,13 +203,13 @@ void af_screen_print(const char *dir, struct af_results *r)
 
 int af_screen_show(const char *dir, const char *shown, struct af_err *err)
 {
-	struct af_query query = AF_QUERY_TABLES;
+	struct af_query query = {.answers = AF_ANSWER_TABLES | AF_ANSWER_STEADY};
 	struct af_results r;
 
 	query.trace = shown;
 	int rc = af_load(dir, &query, &r, err);
 	if (!rc)
-		af_screen_print(dir, &r);
+		af_screen_print(&r);
 	af_results_close(&r);
 	return rc;
 }

@@ -12,11 +12,12 @@
 #include "render/text/tables.h"
 
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
-static const char *const order[] = {"run",     "phases",  "verdict",    "findings",    "processes",
-                                    "threads", "cpu_top", "count_top",  "blocked",     "devices",
-                                    "gpus",    "idle",    "kernels",    "samples",     "stalls",
-                                    "copies",  "calls",   "calls_seen", "calls_twice", "memory",
-                                    "lost",    "cost",    "overhead"};
+static const char *const order[] = {
+    "run",       "phases",     "steady_verdict", "steady_findings", "verdict", "findings",
+    "processes", "threads",    "cpu_top",        "count_top",       "blocked", "devices",
+    "gpus",      "idle",       "kernels",        "samples",         "stalls",  "copies",
+    "calls",     "calls_seen", "calls_twice",    "memory",          "lost",    "cost",
+    "overhead"};
 
 /* A part of what there is to say: the rest is a word away. */
 static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_t limit,
@@ -31,14 +32,27 @@ static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_
 void af_summary_findings(struct af_buf *b, const struct af_tables *f, uint32_t limit,
                          const struct af_document *document)
 {
-	const struct af_table *t = af_tables_find(f, "findings");
-	struct af_table alone = *t;
-	alone.next = NULL;
-	const struct af_tables tables = {.first = &alone, .last = &alone};
-	if (document)
+	const struct af_table *t = af_tables_find(f, "findings"),
+			      *steady = af_tables_find(f, "steady_findings");
+	struct af_table all = *t, part;
+	struct af_tables tables = {.first = &all, .last = &all};
+
+	all.next = NULL;
+	if (steady) {
+		part = *steady;
+		part.next = NULL;
+		all.next = tables.last = &part;
+	}
+	if (document) {
 		af_tables_json(b, document, &tables, limit);
-	else
-		af_findings_text(b, t, limit, af_annotate_width(), af_colour(stdout), AF_SHOW_ALL);
+		return;
+	}
+	if (steady) {
+		af_findings_text(b, steady, limit, af_annotate_width(), af_colour(stdout),
+		                 AF_SHOW_ALL);
+		af_buf_char(b, '\n');
+	}
+	af_findings_text(b, t, limit, af_annotate_width(), af_colour(stdout), AF_SHOW_ALL);
 }
 
 void af_summary_text(struct af_buf *b, const struct af_tables *f, bool colour, uint32_t limit,
@@ -53,7 +67,7 @@ void af_summary_text(struct af_buf *b, const struct af_tables *f, bool colour, u
 				continue;
 			if (b->len)
 				af_buf_char(b, '\n');
-			if (!strcmp(t->name, "findings"))
+			if (!strcmp(t->name, "findings") || !strcmp(t->name, "steady_findings"))
 				summary_findings(b, t, limit, colour);
 			else
 				af_table_text(b, t, limit, colour, all);
