@@ -26,9 +26,14 @@ const KEYS = [
   ]],
   ['Timeline', [
     ['a d', 'earlier, later', null],
-    ['w s', 'zoom in, out', null],
+    ['w s', 'zoom in, out, around the pointer', null],
+    ['Ctrl+wheel', 'the same; the wheel alone scrolls', null],
+    ['Shift+wheel', 'earlier, later', null],
+    ['[ ]', 'previous, next step (← → if no slice is chosen)', null],
     ['m', 'the chosen slice is the range', null],
+    ['Alt', 'in a drag: do not stick to the ends of slices', null],
     ['-', 'close, open what the chosen slice is a part of', null],
+    ['+', 'open, close the rows of what did little', null],
   ]],
   ['Whole graph', [
     ['g', 'hide interpreter and call glue', (app) => app.toggleOp('glue')],

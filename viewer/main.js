@@ -14,7 +14,7 @@ async function start() {
 
 /* For the console and for tests: aflame.ready, then aflame.app. */
 window.aflame = {
-  parts: { callersTree, stackPointers, TreeBuilder },
+  parts: { callersTree, stackPointers, TreeBuilder, linked: linkedSlices },
   ready: start().catch((error) => {
     document.body.append(h('p', { class: 'failed', role: 'alert' },
       `This report could not be shown: ${error.message}. It needs a browser with ` +

@@ -161,7 +161,10 @@ class Model {
   /* Make what is drawn from the state: false when a later call has overtaken this one. */
   async compute() {
     const turn = (this.turn = (this.turn || 0) + 1);
-    if (!this.meta.trees.length) return true;
+    if (!this.meta.trees.length) {
+      this.rangeNow = this.times?.range(this.state);
+      return true;
+    }
     const pipeline = await this.pipeline();
     if (turn === this.turn) await this.announce(pipeline.steps[0].tree);
     if (turn !== this.turn) return false;

@@ -64,6 +64,7 @@ class Page extends Layout {
     if (!meta.trees.length) {
       this.emptyNote.hidden = false;
       this.emptyNote.textContent = 'This report carries no stacks.';
+      this.timing = this.timePages?.draw(palette);
       return;
     }
     this.views.show(meta.trees[this.treeIndex()].label);

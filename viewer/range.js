@@ -88,6 +88,26 @@ class Times {
       above.kids.unshift(track.at);
       above.all += track.all;
     }
+    this.roots = foldTracks(this.tracks);
+  }
+
+  nrLoaded() {
+    return this.loaded.reduce((nr) => nr + 1, 0);
+  }
+
+  /* What a track is a part of, as it is shown: the innermost first. */
+  above(k) {
+    const up = this.tracks[k].under ?? this.tracks[k].parent;
+    return up < 0 ? [] : [up, ...this.above(up)];
+  }
+
+  /* Where the steps of the run begin, and at last where the last one ends: in `begins`. */
+  async loadSteps() {
+    if (!this.steps || this.begins) return;
+    const [bytes] = await inflateScript('af-steps');
+    const begins = readVarints(bytes, new Float64Array(this.steps.n + 1));
+    for (let i = 1; i < begins.length; i++) begins[i] += begins[i - 1];
+    this.begins = begins;
   }
 
   load(k) {

@@ -6,7 +6,9 @@
  */
 
 const GUTTER = 200;
+const MAP = 36; /* the strip on top: minimap.js */
 const AXIS = 26;
+const TOP = MAP + AXIS;
 const LEVEL = 17;
 const HEADING = 21;
 const CURVE = 30;
@@ -19,6 +21,17 @@ function formatMoment(t, step, most) {
   const [unit, name] = most >= 1e9 ? [1e9, 's'] : most >= 1e6 ? [1e6, 'ms'] : [1e3, 'µs'];
   const digits = Math.max(0, Math.ceil(Math.log10(unit / step)));
   return `${(t / unit).toFixed(Math.min(9, digits))} ${name}`;
+}
+
+/* To the nanosecond: "1.234,567,890 s". */
+function formatExact(t) {
+  const text = String(Math.round(t)).padStart(10, '0');
+  return `${formatCount(Number(text.slice(0, -9)))}.${
+    text.slice(-9).replace(/\d{3}(?=\d)/g, '$&,')} s`;
+}
+
+function formatExactRange({ from, to }) {
+  return `from ${formatExact(from)} to ${formatExact(to)}, ${formatCount(to - from)} ns`;
 }
 
 function formatRange({ from, to }) {
@@ -62,9 +75,14 @@ class TimelinePicture extends Picture {
     Object.assign(this, { times, size: 11, rows: [], idle: new Map(), mixed: new Map() });
     this.t0 = 0;
     this.t1 = Math.max(1, times.span);
+    this.map = new Minimap(this);
+    this.pointed = { linked: [] }; /* what the pointer is over: slice, linked */
   }
 
-  /* view: palette, hits (by name, or null), shut (set of tracks), range, selected, linked */
+  /*
+   * view: palette, hits (by name, or null), shut (set of tracks that are closed, of folds open),
+   * range, selected, linked
+   */
   show(view) {
     Object.assign(this, view);
     this.mixed.clear();
@@ -81,11 +99,11 @@ class TimelinePicture extends Picture {
   layout() {
     const { tracks } = this.times;
     this.rows = [];
-    let y = AXIS;
+    let y = TOP;
     const visit = (k, indent) => {
       const track = tracks[k];
       if (!track.all) return;
-      const shut = this.shut.has(k);
+      const shut = this.shut.has(k) !== (track.kind === 'fold');
       const levels = shut ? Math.min(1, track.depth) : track.depth;
       const height = track.kind === 'counter' ? CURVE
         : Math.max(track.kind === 'row' ? 0 : HEADING, levels * LEVEL + 3);
@@ -93,9 +111,16 @@ class TimelinePicture extends Picture {
       y += height;
       if (!shut) track.kids.forEach((kid) => visit(kid, indent + 1));
     };
-    tracks.forEach((track, k) => { if (track.parent < 0) visit(k, 0); });
+    this.times.roots.forEach((k) => visit(k, 0));
     this.tall = y + 4;
     this.sizer.style.height = `${Math.max(0, this.tall - this.host.clientHeight)}px`;
+  }
+
+  /* The tracks of the rows that one sees. */
+  inSight() {
+    const { scrollTop } = this.host;
+    return this.rows.filter(({ y, height }) => y + height > scrollTop &&
+      y < scrollTop + (this.height || 0)).map(({ track }) => track);
   }
 
   /* Nanoseconds a pixel. */
@@ -189,26 +214,29 @@ class TimelinePicture extends Picture {
   paint(all) {
     const { palette } = this;
     const places = new Map();
-    const to = { ...all, text: (x, y, ...rest) => { if (y > AXIS) all.text(x, y, ...rest); } };
+    const to = { ...all, text: (x, y, ...rest) => { if (y > TOP) all.text(x, y, ...rest); } };
     let nr = 0;
     for (const row of this.rows) {
       const y = row.y - to.scroll;
-      if (y + row.height < AXIS || y > to.height) continue;
-      const heading = row.track.kind !== 'row' && row.track.kind !== 'counter';
-      if (row.track.kind === 'process') to.rect(0, y, to.width, row.height, palette.root);
+      const { kind } = row.track;
       places.set(row.track.at, y);
+      if (y + row.height < TOP || y > to.height) continue;
+      const heading = kind !== 'row' && kind !== 'counter';
+      const wide = kind === 'process' || kind === 'fold';
+      if (wide) to.rect(0, y, to.width, row.height, palette.root);
       this.lanes(row).forEach((lane, l) => {
         nr += lane.value ? this.paintCurve(to, lane, y, row.track)
           : this.paintLane(to, lane, y + 1 + l * LEVEL, LEVEL - 1);
       });
       to.rect(0, y, GUTTER - 1, row.height, heading ? palette.root : palette.paper);
-      to.rect(GUTTER - 1, y, 1, row.height, palette.dim);
+      if (!wide) to.rect(GUTTER - 1, y, 1, row.height, palette.dim);
       const mark = row.track.kids.length || row.track.depth > 1 ? (row.shut ? '▸ ' : '▾ ') : '';
       const x = 6 + 12 * row.indent;
       to.text(x, y + Math.min(row.height, HEADING) / 2 + 1,
-        this.fit(mark + row.track.name, GUTTER - x - 8), palette.text);
+        this.fit(mark + row.track.name, (wide ? to.width : GUTTER) - x - 8), palette.text);
     }
     this.paintMarks(to, places);
+    this.map.paint(all);
     this.paintAxis(all);
     return nr;
   }
@@ -309,52 +337,89 @@ class TimelinePicture extends Picture {
 
   /* The range, what is chosen, and arrows to what belongs to it. */
   paintMarks(to, places) {
-    const { palette, drag, selected } = this;
+    const { palette, drag } = this;
     const scale = this.scale(to.width);
     const x = (t) => Math.max(GUTTER, Math.min(to.width, GUTTER + (t - this.t0) / scale));
-    const range = drag && drag.moved && !drag.pan
-      ? { from: Math.min(drag.t, drag.to), to: Math.max(drag.t, drag.to) } : this.range;
+    const range = drag?.range || this.range;
     if (range && to.shade) {
-      to.shade(GUTTER, AXIS, x(range.from) - GUTTER, to.height);
-      to.shade(x(range.to), AXIS, to.width - x(range.to), to.height);
+      to.shade(GUTTER, TOP, x(range.from) - GUTTER, to.height);
+      to.shade(x(range.to), TOP, to.width - x(range.to), to.height);
     }
+    /* Where a slice is; of one in a closed row, where that is. */
     const box = ([k, l, i]) => {
       const lane = this.times.loaded[k]?.[l];
-      if (!lane || !places.has(k)) return null;
+      const shown = [k, ...this.times.above(k)].find((track) => places.has(track));
+      if (!lane || shown === undefined) return null;
       const left = x(lane.start[i]);
-      return { left, right: Math.max(left + 2, x(sliceEnd(lane, i))), y: places.get(k) + 1 +
-        l * LEVEL };
+      const y = places.get(shown) + 1 + (shown === k && !this.shut.has(k) ? l * LEVEL : 0);
+      return { left, right: Math.max(left + 2, x(sliceEnd(lane, i))), y, in: y > TOP - LEVEL,
+        middle: Math.max(TOP, y + LEVEL / 2) };
     };
-    const mine = selected && box(selected);
-    if (!mine) return;
-    to.frame(mine.left, mine.y, mine.right - mine.left, LEVEL - 1, palette.select);
-    for (const other of this.linked.map(box)) {
-      if (!other) continue;
-      const [from, end] = other.left < mine.left ? [other, mine] : [mine, other];
-      const y = [from.y + LEVEL / 2, end.y + LEVEL / 2];
-      to.line((from.left + from.right) / 2, y[0], end.left, y[1], palette.match);
-      to.rect(end.left - 3, y[1] - 3, 6, 6, palette.match);
+    this.arrows = [];
+    const { pointed, selected } = this;
+    for (const { slice, linked } of [{ slice: selected, linked: this.linked }, pointed]) {
+      const mine = slice && box(slice);
+      if (!mine) continue;
+      if (mine.in) to.frame(mine.left, mine.y, mine.right - mine.left, LEVEL - 1, palette.select);
+      for (const other of linked.map(box).filter(Boolean)) {
+        const [from, end] = other.left < mine.left ? [other, mine] : [mine, other];
+        this.arrows.push([(from.left + from.right) / 2, from.middle, end.left, end.middle]);
+      }
     }
+    for (const [x1, y1, x2, y2] of this.arrows) {
+      to.line(x1, y1, x2, y2, palette.match);
+      to.rect(x2 - 3, y2 - 3, 6, 6, palette.match);
+    }
+  }
+
+  /* In which of @n parts of [from, to) slices that match the search begin, or go on. */
+  marks(from, to, n) {
+    const on = new Uint8Array(n);
+    const each = (to - from) / n;
+    for (const lane of this.hits ? this.times.loaded.flat() : []) {
+      const found = lane?.name && this.found(lane);
+      if (!found || !found[lane.n]) continue;
+      for (let i = firstAfter(lane, from); i < lane.n;) {
+        i = lowerBound(found, found[i] + 1, i, lane.n + 1) - 1; /* the next that matches */
+        if (i >= lane.n || lane.start[i] >= to) break;
+        const part = Math.max(0, Math.floor((lane.start[i] - from) / each));
+        on[Math.min(n - 1, part)] = 1;
+        i = lowerBound(lane.start, from + (part + 1) * each, i + 1, lane.n);
+      }
+    }
+    return on;
+  }
+
+  /* Draw where in [from, end) the search matches; tells how many ticks these are. */
+  ticks(to, y, from, end) {
+    const n = Math.max(1, Math.floor((to.width - GUTTER) / 2));
+    let nr = 0;
+    this.marks(from, end, n).forEach((on, part) => {
+      nr += on;
+      if (on) to.rect(GUTTER + part * 2, y, 2, 6, this.palette.match);
+    });
+    return nr;
   }
 
   paintAxis(to) {
     const { t0, t1, palette } = this;
     const scale = this.scale(to.width);
-    to.rect(0, 0, to.width, AXIS, palette.paper);
-    to.rect(0, AXIS - 1, to.width, 1, palette.dim);
+    to.rect(0, MAP + 1, to.width, AXIS - 1, palette.paper);
+    to.rect(0, TOP - 1, to.width, 1, palette.dim);
     const least = scale * 90;
     const ten = 10 ** Math.floor(Math.log10(least));
     const step = Math.max(1, [1, 2, 5, 10].find((k) => k * ten >= least) * ten);
     for (let t = Math.ceil(t0 / step) * step; t < t1; t += step) {
       const x = GUTTER + (t - t0) / scale;
-      to.rect(x, AXIS - 7, 1, 6, palette.ancestor);
-      to.text(x + 3, AXIS / 2, formatMoment(t, step, t1), palette.ancestor);
+      to.rect(x, TOP - 7, 1, 6, palette.ancestor);
+      to.text(x + 3, TOP - AXIS / 2, formatMoment(t, step, t1), palette.ancestor);
     }
     if (this.range) {
       const from = GUTTER + Math.max(0, (this.range.from - t0) / scale);
       const end = GUTTER + Math.min(to.width - GUTTER, (this.range.to - t0) / scale);
-      if (end > from) to.rect(from, AXIS - 4, end - from, 3, palette.match);
+      if (end > from) to.rect(from, TOP - 4, end - from, 3, palette.match);
     }
-    to.rect(0, 0, GUTTER - 1, AXIS - 1, palette.paper);
+    this.nrTicks = this.ticks(to, MAP + 1, t0, t1);
+    to.rect(0, MAP + 1, GUTTER - 1, AXIS - 2, palette.paper);
   }
 }

@@ -21,6 +21,7 @@ class TimePages {
       range,
       toggle: (k) => this.toggle(k),
       moved: (t0, t1) => this.moved(t0, t1),
+      measured: (part, event) => this.measured(part, event),
     });
     this.heat = new HeatMap(this.heatHost, this.times, {
       hover: (cell, event) => this.hoverCell(cell, event), range,
@@ -36,6 +37,8 @@ class TimePages {
     this.status = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
     this.heatStatus = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
     this.notes = h('span', { class: 'note' }, this.missing());
+    this.found = h('output', { class: 'matched', 'aria-live': 'polite' });
+    this.stepper = new Stepper(this);
     const button = (text, title, onclick) => h('button', { type: 'button', class: 'small', title,
       onclick }, text);
     const save = (picture) => app.iconButton('save', 'Save this view',
@@ -52,7 +55,8 @@ class TimePages {
     this.pages = {
       timeline: h('section', { class: 'page' }, h('div', { class: 'bar' },
         button('Whole run', 'See all of it', () => this.line.look(0, this.times.span)),
-        this.rangeButton, this.notes, h('span', { class: 'grow' }), save(this.line),
+        this.rangeButton, this.stepper.el, this.found, this.notes, h('span', { class: 'grow' }),
+        save(this.line),
         app.iconButton('panel', 'Details panel', () => app.update({ panel: !app.state.panel }))),
       h('div', { class: 'split' }, h('div', { class: 'flame-frame' }, this.lineHost), this.panel),
       h('div', { class: 'bar foot' }, this.status)),
@@ -82,15 +86,26 @@ class TimePages {
     this.drawChip();
     if (tab !== 'timeline' && tab !== 'heat') return;
     this.palette = palette;
-    const wanted = tab === 'heat' ? this.heatTracks() : this.times.tracks;
-    await this.loadAll(wanted.filter((track) => !this.times.loaded[track.at]), tab);
-    if (app.state.tab !== tab) return;
-    if (tab === 'heat') this.drawHeat(wanted);
-    else await this.drawLine();
+    if (tab === 'heat') {
+      const wanted = this.heatTracks();
+      await this.loadAll(wanted, tab);
+      if (app.state.tab === tab) this.drawHeat(wanted);
+      return;
+    }
+    await this.times.loadSteps();
+    if (this.times.tracks.some((track) => !this.times.loaded[track.at])) {
+      /* What is in sight comes first: of thousands of tracks the others take their time. */
+      this.showLine([]);
+      await this.loadAll(this.line.inSight(), tab);
+      if (app.state.tab === tab) await this.drawLine();
+      await this.loadAll(this.times.tracks, tab);
+    }
+    if (app.state.tab === tab) await this.drawLine();
   }
 
   /* In the order of the tracks, showing what is there at times. */
-  async loadAll(tracks, tab) {
+  async loadAll(wanted, tab) {
+    const tracks = wanted.filter((track) => !this.times.loaded[track.at]);
     let shown = performance.now();
     for (let k = 0; k < tracks.length; k += LOADED_AT_ONCE) {
       await Promise.all(tracks.slice(k, k + LOADED_AT_ONCE).map(({ at }) => this.times.load(at)));
@@ -112,8 +127,9 @@ class TimePages {
       : !ranged ? ' · this view has no times: the whole run'
         : !ranged[app.w] ? ` · ${app.base.weights[app.w].name} is of the whole run` : '';
     const spread = ranged && this.times.tracksOf(app.state.view).some((track) => track.spread);
-    this.chip.title = spread ? 'Time of devices is exact by execution; below a kernel it is ' +
-      'split as in the whole run' : 'All views are of this part of the run';
+    this.chip.title = `${spread ? 'Time of devices is exact by execution; below a kernel it is ' +
+      'split as in the whole run' : 'All views are of this part of the run'}: ${
+      formatExactRange(range)}`;
     this.chip.replaceChildren(h('span', {}, `${formatRange(range)} (${
       formatNs(range.to - range.from)})${note}`), h('button', { type: 'button', class: 'plain',
       'aria-label': 'The whole run', title: 'The whole run (Esc)',
@@ -146,11 +162,41 @@ class TimePages {
     const slice = this.slice();
     this.panel.hidden = !app.state.panel;
     this.rangeButton.disabled = !app.rangeNow;
-    const linked = slice ? this.linked(slice) : [];
+    const linked = slice ? linkedSlices(this.times, slice) : [];
     this.showLine(linked);
-    this.status.textContent = slice ? this.describe(slice) : `${formatCount(this.times.tracks
-      .reduce((sum, track) => sum + track.n, 0))} slices in ${formatNs(this.times.span)}`;
+    this.drawFound();
+    this.stepper.draw(slice);
+    const range = app.rangeNow;
+    this.status.textContent = slice ? this.describe(slice)
+      : range ? `${this.stepper.now < 0 ? 'Range' : this.stepper.text.textContent} ${
+        formatExactRange(range)}`
+        : `${formatCount(this.times.tracks.reduce((sum, track) => sum + track.n, 0))} slices in ${
+          formatNs(this.times.span)}`;
     await this.drawPanel(slice, linked);
+  }
+
+  /* How many slices match the search, and their time, in the range if one is chosen. */
+  drawFound() {
+    const { app, times } = this;
+    const range = app.rangeNow || { from: 0, to: times.span + 1 };
+    const { nr, long } = app.match ? app.memo('found',
+      [app.match, range.from, range.to, times.nrLoaded()], () => this.sumFound(range)) : {};
+    this.found.textContent = app.match ? `${formatCount(nr)} ${nr === 1 ? 'slice' : 'slices'}, ${
+      formatNs(long)}` : '';
+    this.found.title = `Slices that match the search${app.rangeNow ? ' in the range' : ''}`;
+  }
+
+  sumFound({ from, to }) {
+    const { hits } = this.app.match;
+    let [nr, long] = [0, 0];
+    for (const lane of this.times.loaded.flat())
+      for (let i = lane.name ? firstAfter(lane, from) : lane.n; i < lane.n && lane.start[i] < to;
+        i++) {
+        if (!hits[lane.name[i]]) continue;
+        nr++;
+        long += Math.min(to, sliceEnd(lane, i)) - Math.max(from, lane.start[i]);
+      }
+    return { nr, long };
   }
 
   /* A second later than the last move the address says where we look. */
@@ -163,20 +209,6 @@ class TimePages {
       if (this.app.state.tab === 'timeline' && this.app.state.tv.join() !== this.seen)
         this.app.update({ tv }, false);
     }, 300);
-  }
-
-  /* Other ends of the arrow that a slice has. */
-  linked([k, l, i]) {
-    const { loaded } = this.times;
-    const flow = loaded[k][l].flow?.[i];
-    const found = [];
-    if (flow)
-      loaded.forEach((lanes, other) => lanes.forEach((lane, level) => {
-        for (let j = lane.flow && found.length < 64 ? lane.flow.indexOf(flow) : -1; j >= 0;
-          j = found.length < 64 ? lane.flow.indexOf(flow, j + 1) : -1)
-          if (other !== k || level !== l || j !== i) found.push([other, level, j]);
-      }));
-    return found;
   }
 
   facts([k, l, i]) {
@@ -202,6 +234,7 @@ class TimePages {
 
   hover(slice, event) {
     const { tooltip } = this.app;
+    this.line.point(slice, slice ? linkedSlices(this.times, slice) : []);
     if (!slice) {
       tooltip.hide();
       return;
@@ -211,11 +244,34 @@ class TimePages {
       h('div', { class: 'tooltip-kind' }, place), this.when(start, long));
   }
 
+  /* While a range is chosen. */
+  measured(part, event) {
+    this.app.tooltip.place(event, h('div', { class: 'tooltip-name' },
+      `${formatCount(part.to - part.from)} ns`), h('div', { class: 'tooltip-kind' },
+      `${formatExact(part.from)} – ${formatExact(part.to)}`));
+  }
+
+  /* The range, exactly. */
+  rangeFacts(row) {
+    const { app } = this;
+    const range = app.rangeNow;
+    return range ? [h('h3', {}, 'Range'), h('table', { class: 'details-facts range-facts' },
+      h('tbody', {}, row('from', formatExact(range.from)), row('to', formatExact(range.to)),
+        row('length', `${formatCount(range.to - range.from)} ns`))),
+    h('div', { class: 'details-actions' }, h('button', { type: 'button', class: 'small',
+      onclick: () => {
+        copyText(formatExactRange(range));
+        app.say('Range copied');
+      } }, icon('copy'), 'Copy'))] : [];
+  }
+
   async drawPanel(slice, linked) {
     const { app, palette } = this;
+    const row = (label, value) => h('tr', {}, h('th', { scope: 'row' }, label), h('td', {}, value));
     if (!slice) {
       this.panel.replaceChildren(h('p', { class: 'note' }, 'Click a slice to see it here. Drag ' +
-        'to choose a range: all views are then of that range. The wheel zooms, Shift pans.'));
+        'to choose a range: all views are then of that range. Its ends stick to slices; Alt ' +
+        'prevents that. Ctrl and the wheel zoom, Shift pans.'), ...this.rangeFacts(row));
       return;
     }
     const { name, start, long, place, track, samples, node, color } = this.facts(slice);
@@ -230,7 +286,6 @@ class TimePages {
       h('button', { type: 'button', class: 'small', onclick }, text));
     const toFlame = (frame) => app.update({ tab: 'flame', view: track.stacks, dir: 'callees',
       ops: [], z: tree.ids(frame), x: tree.ids(frame) });
-    const row = (label, value) => h('tr', {}, h('th', { scope: 'row' }, label), h('td', {}, value));
     const list = (title, items) => items.length > 0 && [h('h3', {}, title),
       h('ol', { class: 'details-stack' }, items.map(([text, color, onclick]) => h('li', {},
         h('button', { type: 'button', title: text, onclick }, swatch(color), text))))];
@@ -243,10 +298,12 @@ class TimePages {
         tree && button('Flame graph', () => toFlame(node)),
         button('Search', () => app.searchFor(name))),
       h('table', { class: 'details-facts' }, h('tbody', {}, row('duration', formatNs(long)),
+        row('exactly', `${formatCount(long)} ns`),
         row('start', formatMoment(start, 1, this.times.span)), row('on', place),
         this.times.real > 0 && row('clock', new Date((this.times.real + start) / 1e6)
           .toISOString().replace('T', ' ')),
         track.slice === 'run' && row('samples', formatCount(samples)))),
+      this.rangeFacts(row),
       list('Arrows', linked.map((other) => [this.describe(other),
         this.facts(other).color, () => this.go(other)])),
       tree && list(`Stack · ${formatCount(tree.depth[node])} frames`, tree.path(node).reverse()
@@ -256,13 +313,23 @@ class TimePages {
 
   go(slice) {
     this.line.reveal(slice);
-    return this.app.update({ sl: slice, shut: this.app.state.shut.filter((k) => k !== slice[0] &&
-      !this.above(slice[0]).includes(k)) }, false).then(() => this.line.reveal(slice));
+    const above = [slice[0], ...this.times.above(slice[0])];
+    const shut = this.app.state.shut.filter((k) => !above.includes(k));
+    return this.app.update({ sl: slice, shut: [...shut, ...above.filter((k) => this.folds()
+      .includes(k))] }, false).then(() => this.line.reveal(slice));
   }
 
-  above(k) {
-    const { parent } = this.times.tracks[k];
-    return parent < 0 ? [] : [parent, ...this.above(parent)];
+  /* The rows of what did little. */
+  folds() {
+    return this.times.tracks.filter(({ kind }) => kind === 'fold').map(({ at }) => at);
+  }
+
+  /* Opens all of them, or closes them. */
+  toggleFolds() {
+    const { shut } = this.app.state;
+    const folds = this.folds();
+    const others = shut.filter((k) => !folds.includes(k));
+    this.app.update({ shut: others.length < shut.length ? others : [...shut, ...folds] }, false);
   }
 
   /* The slice after (1) or before (-1) the chosen one that matches the search, or null. */
@@ -289,9 +356,10 @@ class TimePages {
   key(key) {
     const { line } = this;
     const moves = {
-      a: () => line.pan(-0.2), d: () => line.pan(0.2), w: () => line.zoom(0.7),
-      s: () => line.zoom(1 / 0.7), 0: () => line.look(0, this.times.span),
-      ArrowLeft: () => this.walk(0, -1), ArrowRight: () => this.walk(0, 1),
+      a: () => line.steer(-0.2), d: () => line.steer(0.2), w: () => line.steer(0, 0.7),
+      s: () => line.steer(0, 1 / 0.7), 0: () => line.look(0, this.times.span),
+      '[': () => this.stepper.go(-1), ']': () => this.stepper.go(1), '+': () => this.toggleFolds(),
+      ArrowLeft: () => this.side(-1), ArrowRight: () => this.side(1),
       ArrowUp: () => this.walk(-1, 0), ArrowDown: () => this.walk(1, 0),
       Enter: () => this.slice() && this.go(this.slice()),
       '-': () => this.toggle(Math.max(0,
@@ -305,6 +373,12 @@ class TimePages {
     this.app.tooltip.hide();
     moves[key]();
     return true;
+  }
+
+  /* To the next slice or the one before; if none is chosen, to a step. */
+  side(by) {
+    if (!this.slice() && this.stepper.steps) this.stepper.go(by);
+    else this.walk(0, by);
   }
 
   /* From the chosen slice to the next in its lane, or to one at that time in the next lane. */

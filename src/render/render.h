@@ -16,6 +16,7 @@ struct af_difference_look;
 struct af_err;
 struct af_tables;
 struct af_palette_map;
+struct af_phases;
 struct af_point;
 struct af_slice;
 struct af_slices;
@@ -61,6 +62,7 @@ struct af_render {
 	 */
 	const char *label;
 	const struct af_slices *slices; /* what slices refer to; complete at the end, or NULL */
+	const struct af_phases *phases; /* of the whole run, for a format of slices; or NULL */
 	bool gzip;                      /* compress a file of slices */
 	void *state;                    /* the format's own, between begin and end */
 };

@@ -44,8 +44,8 @@ module.exports = ({ test, app, settle }) => {
   test('processes of the timeline are called by their ranks', 'job', { hash: '#tab=timeline' },
     async (page) => {
       assert.deepEqual(await app(page, `app.times.tracks.filter(({ kind }) => kind === 'process')
-        .map(({ name }) => name)`), ['mpirun', 'rank 0 · train (201)', 'rank 1 · train (202)',
-        'rank 1 · loader (203)']);
+        .map(({ name }) => name)`), ['rank 0 · train (201)', 'rank 1 · train (202)',
+        'rank 1 · loader (203)', 'mpirun']);
     });
 
   test('without ranks there are no rows by rank', 'timed', top(), async (page) => {

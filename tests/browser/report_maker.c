@@ -9,11 +9,14 @@
  *	report_maker compared	two runs, with what is noise, and the tables of aflame diff
  *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
  *	report_maker timed	a timeline, see report_timed.h
+ *	report_maker busy	several processes and devices, see report_busy.h
+ *	report_maker bare	the same without trees
  *	report_maker job	ranks, and why their kernels stall, see report_job.h
  *	report_maker empty	no tree at all
  *	report_maker cpu N	N frames, shaped like the stacks of a large C++ program
  *	report_maker gpu N	N frames, shaped like instruction samples under launches
  *	report_maker slices N	a timeline of about N slices
+ *	report_maker tracks N	a timeline of N tracks
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +25,7 @@
 
 #include "base/err.h"
 #include "render/render.h"
+#include "report_busy.h"
 #include "report_job.h"
 #include "report_maker.h"
 #include "report_timed.h"
@@ -39,8 +43,8 @@ enum { NR_KINDS = sizeof kinds / sizeof *kinds };
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: report_maker known|annotated|timed|job|waits|sample|hostile|"
-	                "difference|compared|chart|empty|cpu N|gpu N|slices N\n");
+	fprintf(stderr, "usage: report_maker known|annotated|timed|busy|bare|job|waits|sample|"
+	                "hostile|difference|compared|chart|empty|cpu N|gpu N|slices N|tracks N\n");
 	return 2;
 }
 
@@ -62,10 +66,14 @@ int main(int argc, char **argv)
 	/* Definitions of slices must be there at the end, so these end the page themselves. */
 	if (!strcmp(what, "timed"))
 		return make_timed(&r, &af_format_html, &err) != 0;
+	if (!strcmp(what, "busy") || !strcmp(what, "bare"))
+		return make_busy(&r, &af_format_html, !strcmp(what, "busy"), &err) != 0;
 	if (!strcmp(what, "job"))
 		return make_job(&r, &af_format_html, &err) != 0;
 	if (!strcmp(what, "slices") && nr_nodes)
 		return make_slices(&r, &af_format_html, nr_nodes, &err) != 0;
+	if (!strcmp(what, "tracks") && nr_nodes)
+		return make_tracks(&r, &af_format_html, nr_nodes, &err) != 0;
 	size_t kind = 0;
 	while (kind < NR_KINDS && strcmp(what, kinds[kind].name))
 		kind++;

@@ -111,6 +111,7 @@ static void flow_add(struct timed *t, uint32_t track, bool call, const char *nam
 	    .stack = report_node(&t->stacks, stack, NULL),
 	    .start_ns = t->all.start_ns + at_ns,
 	    .end_ns = t->all.start_ns + at_ns + length_ns,
+	    .tid = call ? 0 : 101,
 	    .way = call ? AF_FLOW_FROM : AF_FLOW_TO,
 	    .flow = 1ull << 40 | flow,
 	};

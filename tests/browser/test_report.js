@@ -1,7 +1,7 @@
 /*
  * The report in a real browser. Arguments: the folder with known.html, annotated.html, timed.html,
- * sample.html, hostile.html, difference.html, compared.html, chart.html, empty.html and cpu.html
- * (20,000 frames).
+ * busy.html, bare.html, sample.html, hostile.html, difference.html, compared.html, chart.html, empty.html,
+ * cpu.html (20,000 frames) and tracks.html (10,000 tracks).
  * Prints TAP. Numbers come from report_*.c. SCREENSHOTS names a folder for a picture of each
  * test's end.
  */
@@ -22,6 +22,7 @@ require('./saving_tests.js');
 require('./page_tests.js');
 require('./annotate_tests.js')(tools);
 require('./time_tests.js')({ ...tools, openReport });
+require('./timeline_tests.js')(tools);
 require('./chart_tests.js')(tools);
 require('./job_tests.js')(tools);
 

@@ -41,6 +41,27 @@ const clickFrame = async (page, name, options) => {
   await page.mouse.click(place.x, place.y, options);
   await settle(page);
 };
+/* Where in the window track @name (nth of its name) has moment @t, in the level @level. */
+const placeOf = (page, name, t, level = 0, nth = 0) => page.evaluate(([wanted, at, l, n]) => {
+  const { line } = window.aflame.app.timePages;
+  const box = line.canvas.getBoundingClientRect();
+  const row = line.rows.filter(({ track }) => track.name === wanted)[n];
+  return { x: box.left + 200 + (at - line.t0) / line.scale(),
+    y: box.top + row.y - line.host.scrollTop + 8 + 17 * l };
+}, [name, t, level, nth]);
+const drag = async (page, from, to) => {
+  await page.mouse.move(from.x, from.y);
+  await page.mouse.down();
+  await page.mouse.move((from.x + to.x) / 2, to.y);
+  await page.mouse.move(to.x, to.y);
+  await page.mouse.up();
+  await settle(page);
+};
+/* What the timeline looks at, when it has come there. */
+const windowOf = async (page) => {
+  await page.waitForFunction(() => !window.aflame.app.timePages.line.aim);
+  return app(page, '[app.timePages.line.t0, app.timePages.line.t1]');
+};
 
 module.exports = { tests, test, drawnLabels, app, settle, press, tab, search, matched, nodeOf,
-  clickFrame };
+  clickFrame, placeOf, drag, windowOf };

@@ -100,6 +100,7 @@ struct af_slice {
 	uint32_t stack;      /* node of the stacks, 0 for none */
 	uint32_t descriptor; /* WORK: index of the world, 0 for none */
 	uint32_t graph;      /* WORK: graph it is a node of, 0 for none */
+	uint32_t tid;        /* WORK: the thread that launched it, 0 not known */
 	int32_t status;      /* 0, or the runtime's error */
 	uint8_t kind;        /* enum af_slice_kind */
 	uint8_t way;         /* enum af_flow */

@@ -134,6 +134,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .descriptor = work.descriptor,
 	    .graph = work.node ? t->world.nodes[work.node].graph : 0,
 	    .correlation = (uint32_t)work.id,
+	    .tid = work.launched ? work.tid : 0,
 	    .queued_ns = since_ns && since_ns < work.start_ns ? work.start_ns - since_ns : 0,
 	    .way = way_of(&work),
 	    .flow = flow_of(work.process, work.api, work.id),

@@ -91,8 +91,10 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	const struct af_picture_request *request = to->request;
 	const struct af_format *f = request->format;
 	struct af_render r = {.fd = fd, .picture = request->picture};
-	int rc = f->begin ? f->begin(&r, err) : 0;
 
+	if (request->results)
+		r.phases = &request->results->phases;
+	int rc = f->begin ? f->begin(&r, err) : 0;
 	if (!rc && f->tables && request->results)
 		rc = picture_tables(&r, request, err);
 	if (!rc)

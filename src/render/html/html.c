@@ -8,7 +8,8 @@
  *	af-tree-0…	one blob a tree, in the order they were rendered; decoded when first looked
  *			at
  *	af-annotated-0…	one blob a kernel, see annotate.h
- *	af-time-0…	one blob a track of the timeline, see time.h
+ *	af-time-0…	one blob a track of the timeline, and
+ *	af-steps	where the run's steps begin, see time.h
  *
  * Blobs are described in pack.h. Nothing that comes from a profile is markup: blobs have no
  * `<`, JSON has no `<`, the rest is escaped; a Content-Security-Policy that knows the digests
@@ -56,6 +57,9 @@ AF_EMBED(annotate_js);
 AF_EMBED(groups_js);
 AF_EMBED(range_js);
 AF_EMBED(chart_js);
+AF_EMBED(tracks_js);
+AF_EMBED(steps_js);
+AF_EMBED(minimap_js);
 AF_EMBED(timeline_paint_js);
 AF_EMBED(timeline_js);
 AF_EMBED(heat_js);
@@ -246,14 +250,17 @@ static void add_script(struct af_buf *b)
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(format_js),     PART(palette_js),        PART(payload_js),
-	    PART(tree_js),       PART(callers_js),    PART(search_js),         PART(state_js),
-	    PART(transforms_js), PART(difference_js), PART(canvas_js),         PART(flame_js),
-	    PART(table_js),      PART(panel_js),      PART(annotate_js),       PART(groups_js),
-	    PART(range_js),      PART(chart_js),      PART(timeline_paint_js), PART(timeline_js),
-	    PART(heat_js),       PART(timepages_js),  PART(keys_js),           PART(model_js),
-	    PART(summary_js),    PART(layout_js),     PART(page_js),           PART(app_js),
-	    PART(main_js),
+	    PART(dom_js),        PART(format_js),   PART(palette_js),
+	    PART(payload_js),    PART(tree_js),     PART(callers_js),
+	    PART(search_js),     PART(state_js),    PART(transforms_js),
+	    PART(difference_js), PART(canvas_js),   PART(flame_js),
+	    PART(table_js),      PART(panel_js),    PART(annotate_js),
+	    PART(groups_js),     PART(range_js),    PART(chart_js),
+	    PART(tracks_js),     PART(steps_js),    PART(timeline_paint_js),
+	    PART(minimap_js),    PART(timeline_js), PART(heat_js),
+	    PART(timepages_js),  PART(keys_js),     PART(model_js),
+	    PART(summary_js),    PART(layout_js),   PART(page_js),
+	    PART(app_js),        PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
@@ -354,11 +361,11 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	if (h->looks.len)
 		af_buf_add(b, h->looks.data, h->looks.len);
 	af_buf_char(b, ']');
-	html_time_list(&h->time, r->slices, b);
+	html_time_list(&h->time, r->slices, r->phases, b);
 	af_buf_str(b, "}</script>\n");
 }
 
-static int add_blobs(struct af_buf *b, struct html *h)
+static int add_blobs(struct af_buf *b, struct html *h, const struct af_phases *phases)
 {
 	static const char type[] = "<script type=\"application/octet-stream\"";
 	uint32_t index = 0;
@@ -374,7 +381,7 @@ static int add_blobs(struct af_buf *b, struct html *h)
 	}
 	af_buf_str(b, "</script>\n");
 	html_annotated_write(&h->annotated, b);
-	return rc ? rc : html_time_write(&h->time, &h->pack, b);
+	return rc ? rc : html_time_write(&h->time, &h->pack, phases, b);
 }
 
 static int write_page(struct html *h, const struct af_render *r, struct af_err *err)
@@ -391,7 +398,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 		af_buf_add(&page, h->noscript.data, h->noscript.len);
 	af_buf_str(&page, "</noscript>\n");
 	add_report(&page, h, r);
-	int rc = add_blobs(&page, h);
+	int rc = add_blobs(&page, h, r->phases);
 	if (rc)
 		af_fail(err, rc, "cannot compress the report");
 	af_buf_str(&page, "<script>");

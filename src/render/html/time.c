@@ -8,16 +8,7 @@
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
 #include "base/strtab.h"
-
-struct html_time_track {
-	struct af_track is;
-	char *name;
-	char *rank;                   /* of a process */
-	uint64_t kinds[AF_SLICE_END]; /* how many slices of each */
-	struct html_columns slices;
-	struct af_buf times, values; /* of a counter */
-	uint64_t nr_points, last_ns, last_value;
-};
+#include "render/html/time_private.h"
 
 /* The frame that each kind of slice has in trees. */
 static const struct {
@@ -52,6 +43,7 @@ void html_time_free(struct html_time *t)
 	free(t->place);
 	af_map_free(&t->names);
 	af_map_free(&t->causes);
+	af_map_free(&t->launches);
 	*t = (struct html_time){0};
 }
 
@@ -210,6 +202,10 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
 	}
 	time_seen(t, slice.start_ns, slice.start_ns + slice.length_ns, time_empty(t));
 	track->kinds[s->kind]++;
+	if (kinds[s->kind].weighs)
+		track->busy_ns += slice.weight_ns;
+	if (s->kind == AF_SLICE_WORK && s->tid)
+		++*af_map_at(&t->launches, (uint64_t)track->is.parent << 32 | s->tid, NULL);
 	c->named |= slice_named(t, s, &slice);
 	html_columns_add(c, &slice, t->step_ns);
 	t->nr_slices += c->nr - nr;
@@ -232,22 +228,11 @@ void html_time_point(struct html_time *t, const struct af_slices *all, const str
 	track->nr_points++;
 }
 
-/* order */
-
-static void time_order(struct html_time *t)
-{
-	t->order = af_xcalloc((size_t)t->nr + 1, sizeof *t->order);
-	t->place = af_xcalloc((size_t)t->nr + 1, sizeof *t->place);
-	af_tracks_order(t->tracks, sizeof *t->tracks, t->nr, t->order);
-	for (uint32_t i = 0; i < t->nr; i++)
-		t->place[t->order[i]] = i;
-}
-
 void html_time_end(struct html_time *t)
 {
 	for (uint32_t i = 0; i < t->nr; i++)
 		html_columns_end(&t->tracks[i].slices);
-	time_order(t);
+	html_time_order(t);
 }
 
 /* the page */
@@ -306,9 +291,11 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 		af_buf_str(b, ",\"rank\":");
 		af_buf_json(b, track->rank, strlen(track->rank));
 	}
-	af_buf_fmt(b, ",\"unit\":\"%s\",\"n\":%" PRIu64 ",\"depth\":%u",
+	af_buf_fmt(b,
+	           ",\"unit\":\"%s\",\"n\":%" PRIu64 ",\"depth\":%u"
+	           ",\"busy\":%" PRIu64,
 	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
-	           track->slices.depth);
+	           track->slices.depth, track->busy_ns);
 	list_slices(t, track, b);
 	af_buf_char(b, '}');
 }
@@ -321,7 +308,20 @@ static uint64_t real_ns(const struct af_slices *all)
 	return real->foreign_ns ? real->foreign_ns - real->mono_ns + all->start_ns : 0;
 }
 
-void html_time_list(const struct html_time *t, const struct af_slices *all, struct af_buf *b)
+static const char *steps_word(const struct af_phases *phases)
+{
+	return phases->by == AF_PHASES_RANGES  ? "ranges"
+	       : phases->by == AF_PHASES_MARKS ? "marks"
+	                                       : "launches";
+}
+
+static bool has_steps(const struct af_phases *phases)
+{
+	return phases && phases->nr_steps;
+}
+
+void html_time_list(const struct html_time *t, const struct af_slices *all,
+                    const struct af_phases *phases, struct af_buf *b)
 {
 	uint64_t merged = 0;
 
@@ -333,6 +333,9 @@ void html_time_list(const struct html_time *t, const struct af_slices *all, stru
 	           real_ns(all));
 	af_buf_fmt(b, ",\"from\":%" PRIu64 ",\"left_out\":%" PRIu64 ",\"merged\":%" PRIu64,
 	           t->first_ns, all->crossing + all->unplaced + all->beyond, merged);
+	if (has_steps(phases))
+		af_buf_fmt(b, ",\"steps\":{\"n\":%u,\"steady\":%u,\"by\":\"%s\"}", phases->nr_steps,
+		           phases->steady_step, steps_word(phases));
 	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"ranks\":%s,\"tracks\":[", t->step_ns,
 	           t->has_ranks ? "true" : "false");
 	for (uint32_t i = 0; i < t->nr; i++) {
@@ -342,9 +345,23 @@ void html_time_list(const struct html_time *t, const struct af_slices *all, stru
 	af_buf_str(b, "]}");
 }
 
-int html_time_write(const struct html_time *t, const struct html_pack *pack, struct af_buf *b)
+static int steps_write(const struct af_phases *phases, struct af_buf *b)
 {
-	int rc = 0;
+	struct af_buf begins = {0};
+
+	for (uint32_t i = 0; i <= phases->nr_steps; i++)
+		af_buf_leb128(&begins, phases->steps_ns[i] - (i ? phases->steps_ns[i - 1] : 0));
+	af_buf_str(b, "<script type=\"application/octet-stream\" id=\"af-steps\">");
+	int rc = html_pack_sections(&begins, 1, b);
+	af_buf_str(b, "</script>\n");
+	af_buf_free(&begins);
+	return rc;
+}
+
+int html_time_write(const struct html_time *t, const struct html_pack *pack,
+                    const struct af_phases *phases, struct af_buf *b)
+{
+	int rc = t->nr && has_steps(phases) ? steps_write(phases, b) : 0;
 
 	for (uint32_t i = 0; i < t->nr && !rc; i++) {
 		const struct html_time_track *track = &t->tracks[t->order[i]];

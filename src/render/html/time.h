@@ -12,15 +12,18 @@
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
  *	 that are not here, though trees have them, "merged": slices that are part of others,
- *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?}
+ *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?,
+ *	 "steps": {"n", "steady": those before are the warm-up, "by": "ranges|marks|launches"},
+ *	 or not there}
  *
- * Tracks stand in the order in which they are shown, each after its parent:
+ * Tracks stand in the order in which they are shown (time_order.c), each after its parent:
  *
  *	{"name", "parent": index or -1, "kind": "process|thread|device|row|counter",
  *	 "slice": "call|work|range|wait|run|overhead|lost", or "" where it has none,
  *	 "rank": of processes, where any has one: "rank 3", "[no rank]",
  *	 "pid", "tid", "lane": which of the tracks of that name, "unit": "ns|bytes|count" of a
  *	 counter, "n": slices or points, "depth": how many lie within one another at most,
+ *	 "busy": ns that samples and work on it stand for,
  *	 "view": label of the tree that its weights are of, or "", "weight": the column of that
  *	 tree, "stacks": label of the tree that nodes are of, or "", "spread": bool}
  *
@@ -45,10 +48,14 @@
  * The columns of points: 0 is the time less the one before, 1 the difference of the value to the
  * one before. Differences that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay
  * below 2^53.
+ *
+ * Where there are steps, the blob af-steps has one column: where each begins, less where the one
+ * before does, and at last where the last one ends.
  */
 #ifndef AF_RENDER_HTML_TIME_H
 #define AF_RENDER_HTML_TIME_H
 
+#include "analyse/pass/phases.h"
 #include "analyse/time/slices.h"
 #include "base/map.h"
 #include "render/html/columns.h"
@@ -67,8 +74,9 @@ struct html_time {
 	uint32_t nr, cap;
 	uint32_t *order, *place; /* of the tracks in the page, and the other way round */
 	uint64_t nr_slices, first_ns, end_ns;
-	struct af_map names;  /* id of the slices' names and kind of frame → id of the pack */
-	struct af_map causes; /* number of an arrow → index */
+	struct af_map names;    /* id of the slices' names and kind of frame → id of the pack */
+	struct af_map causes;   /* number of an arrow → index */
+	struct af_map launches; /* track of a device and thread that launched → how often */
 	struct html_time_view {
 		const struct html_tree *tree;
 		struct html_nodes nodes;
@@ -88,11 +96,13 @@ void html_time_point(struct html_time *t, const struct af_slices *all, const str
 /* No more tracks, slices or points come. */
 void html_time_end(struct html_time *t);
 
-/* Append `,"time":{…}`, or nothing when there are no tracks. */
-void html_time_list(const struct html_time *t, const struct af_slices *all, struct af_buf *b);
+/* Append `,"time":{…}`, or nothing when there are no tracks. @phases may be NULL. */
+void html_time_list(const struct html_time *t, const struct af_slices *all,
+                    const struct af_phases *phases, struct af_buf *b);
 
 /* Append the blobs in their scripts: 0, or -ENOMEM. */
-int html_time_write(const struct html_time *t, const struct html_pack *pack, struct af_buf *b);
+int html_time_write(const struct html_time *t, const struct html_pack *pack,
+                    const struct af_phases *phases, struct af_buf *b);
 
 /* Free what @t holds. A zeroed struct is fine. */
 void html_time_free(struct html_time *t);
