@@ -23,26 +23,78 @@ static void put(const char *text, size_t len)
 		printf("%s%d,", size % 24 ? "" : "\n", (unsigned char)text[i]);
 }
 
+enum { TEMPLATES = 8 };
+
+/* What of a script goes on in the next line: code within `${…}` of templates. */
+static struct {
+	char quote;                 /* ' " ` or / of a pattern, 0 in code */
+	bool set;                   /* in a pattern's […] */
+	unsigned depth;             /* templates around this code */
+	unsigned braces[TEMPLATES]; /* open ones in each */
+} at;
+
 static bool is_sign(char c)
 {
 	return c && strchr("{}()[];,:?&|=!<>*", c);
 }
 
-/* Spaces beside signs are for readers; in text they stay, and where there may be a pattern. */
+static bool is_sum(char c)
+{
+	return c == '+' || c == '-';
+}
+
+/* May the space between them go? Spaces beside signs are for readers, but `- -x` is not `--x`. */
+static bool is_spare(char before, char after)
+{
+	return is_sign(before) || is_sign(after) || (is_sum(before) && !is_sum(after)) ||
+	       (is_sum(after) && !is_sum(before));
+}
+
+/* The state after @c of code; a sign of division has spaces around it. */
+static void code_char(char before, char c, char after)
+{
+	if (c == '\'' || c == '"' || c == '`' || (c == '/' && (before != ' ' || after != ' ')))
+		at.quote = c;
+	else if (c == '{' && at.depth)
+		at.braces[at.depth - 1]++;
+	else if (c == '}' && at.depth && !at.braces[at.depth - 1]--) {
+		at.depth--;
+		at.quote = '`';
+	}
+}
+
+/* The state after @c of text or of a pattern. */
+static void text_char(char before, char c)
+{
+	if (at.quote == '`' && c == '{' && before == '$' && at.depth < TEMPLATES) {
+		at.braces[at.depth++] = 0;
+		at.quote = 0;
+	} else if (at.quote == '/' && (c == '[' || c == ']')) {
+		at.set = c == '[';
+	} else if (c == at.quote && !at.set) {
+		at.quote = 0;
+	}
+}
+
 static void put_code(const char *line, size_t len)
 {
-	bool keep = strcspn(line, "`/") < len;
-	char quote = 0;
-
 	for (size_t i = 0; i < len; i++) {
-		if (quote || keep || line[i] != ' ' ||
-		    !(is_sign(line[i - 1]) || is_sign(line[i + 1])))
+		char before = ' ', after = ' ';
+		if (i)
+			before = line[i - 1];
+		if (i + 1 < len)
+			after = line[i + 1];
+		if (at.quote || line[i] != ' ' || !is_spare(before, after))
 			put(line + i, 1);
-		if (quote && line[i] == '\\' && i + 1 < len)
+		if (at.quote && line[i] == '\\' && i + 1 < len)
 			put(line + ++i, 1);
-		else if (quote ? line[i] == quote : line[i] == '\'' || line[i] == '"')
-			quote = quote ? 0 : line[i];
+		else if (at.quote)
+			text_char(before, line[i]);
+		else
+			code_char(before, line[i], after);
 	}
+	if (at.quote != '`')
+		at.quote = 0;
 }
 
 /*
