@@ -6,7 +6,8 @@
  *					   const unsigned af_embed_NAME_size;
  *
  * Bare: a script without what only its readers need, a quarter of it: comments, indentation, most
- * newlines, spaces beside signs. A comment must end its line, and no string may run over lines. The
+ * newlines, spaces beside signs, the last semicolon in braces. A comment must end its line, no text
+ * may run over lines, a statement must end in a semicolon, and no empty one may end a block. The
  * array ends with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
  */
 #include <errno.h>
@@ -29,6 +30,7 @@ enum { TEMPLATES = 8 };
 static struct {
 	char quote;                 /* ' " ` or / of a pattern, 0 in code */
 	bool set;                   /* in a pattern's […] */
+	char held;                  /* newline or ; to put unless what follows makes it spare */
 	unsigned depth;             /* templates around this code */
 	unsigned braces[TEMPLATES]; /* open ones in each */
 } at;
@@ -76,6 +78,20 @@ static void text_char(char before, char c)
 	}
 }
 
+/* Put @text, of code where @code is set. Statements end in ; so that newlines end none. */
+static void put_held(const char *text, bool code)
+{
+	bool spare = code && (*text == '}' || (at.held == '\n' && is_sign(*text)));
+
+	if (at.held && !spare)
+		put(&at.held, 1);
+	at.held = 0;
+	if (code && *text == ';')
+		at.held = ';';
+	else
+		put(text, 1);
+}
+
 static void put_code(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
@@ -85,9 +101,9 @@ static void put_code(const char *line, size_t len)
 		if (i + 1 < len)
 			after = line[i + 1];
 		if (at.quote || line[i] != ' ' || !is_spare(before, after))
-			put(line + i, 1);
+			put_held(line + i, !at.quote);
 		if (at.quote && line[i] == '\\' && i + 1 < len)
-			put(line + ++i, 1);
+			put_held(line + ++i, false);
 		else if (at.quote)
 			text_char(before, line[i]);
 		else
@@ -98,8 +114,8 @@ static void put_code(const char *line, size_t len)
 }
 
 /*
- * A line of a script; tells whether the next one is inside a comment. After some characters no
- * statement can end, so that the newline is not needed.
+ * A line of a script; tells whether the next one is inside a comment. Its newline is not needed
+ * after a sign.
  */
 static bool put_bare(const char *line, bool comment)
 {
@@ -113,8 +129,8 @@ static bool put_bare(const char *line, bool comment)
 		for (len = (size_t)(remark - line); len && line[len - 1] == ' ';)
 			len--;
 	put_code(line, len);
-	if (len && !strchr(";,{([", line[len - 1]))
-		put("\n", 1);
+	if (len && !at.held && !is_sign(line[len - 1]))
+		at.held = '\n';
 	return false;
 }
 
@@ -142,6 +158,8 @@ int main(int argc, char **argv)
 			comment = put_bare(line, comment);
 		else
 			put(line, (size_t)len);
+	if (at.held)
+		put(&at.held, 1);
 	printf("\n0};\nconst unsigned af_embed_%s_size = %u;\n", argv[1], size);
 	free(line);
 	if (ferror(in) || fclose(in) || fflush(stdout)) {
