@@ -8,37 +8,43 @@
 const MAP_POINTS = 600;
 const MAP_EDGE = 5; /* pixels in which an edge of the box is held */
 
+/* By point of @points over the run, the time of the slices of @lanes in it. */
+function activity(lanes, span, points) {
+  const sums = new Float64Array(points);
+  for (const { start, cum, n } of lanes)
+    for (let point = 0, i = 0, before = 0; point < points; point++) {
+      const t = span * (point + 1) / points;
+      i = lowerBound(start, t, i, n);
+      const now = i && cum[i - 1] + Math.min(t - start[i - 1], cum[i] - cum[i - 1]);
+      sums[point] += now - before;
+      before = now;
+    }
+  return sums;
+}
+
 class Minimap {
   constructor(line) {
     this.line = line;
     this.times = line.times;
   }
 
-  /* By point the time of slices of one of @kinds in it, as a part of the most. */
-  activity(kinds) {
+  /* What slices of one of @kinds did, as a part of the most; null: there are none. */
+  part(kinds) {
     const { tracks, loaded, span } = this.times;
-    const sums = new Float64Array(MAP_POINTS);
-    for (const track of tracks) {
-      const [lane] = kinds.includes(track.slice) ? loaded[track.at] || [] : [];
-      for (let point = 0, i = 0, before = 0; lane && point < MAP_POINTS; point++) {
-        const t = span * (point + 1) / MAP_POINTS;
-        i = lowerBound(lane.start, t, i, lane.n);
-        const now = i && lane.cum[i - 1] + Math.min(t, sliceEnd(lane, i - 1)) - lane.start[i - 1];
-        sums[point] += now - before;
-        before = now;
-      }
-    }
+    const lanes = tracks.filter(({ at, slice }) => loaded[at]?.length && kinds.includes(slice))
+      .map(({ at }) => loaded[at][0]);
+    const sums = activity(lanes, span, MAP_POINTS);
     const most = sums.reduce((a, b) => Math.max(a, b), 0);
     return most ? sums.map((sum) => sum / most) : null;
   }
 
-  /* Rows of the strip: [name, kind of frame for its colour, activity]. */
+  /* Rows of the strip: [name, kind of frame for its colour, what it did]. */
   rows() {
     const nr = this.times.nrLoaded();
     if (this.nr !== nr) {
       this.nr = nr;
-      const cpu = this.activity(['run']) || this.activity(['call', 'range']);
-      this.parts = [['CPU', 'native', cpu], ['GPU', 'gpu', this.activity(['work'])]]
+      const cpu = this.part(['run']) || this.part(['call', 'range']);
+      this.parts = [['CPU', 'native', cpu], ['GPU', 'gpu', this.part(['work'])]]
         .filter(([, , of]) => of);
     }
     return this.parts;

@@ -132,14 +132,8 @@ class Summary {
   /* By point, the time of the row's slices in it: of a point, or of the most if slices overlap. */
   curve(parts) {
     const { times } = this.app;
-    const long = times.span / SUMMARY_POINTS;
-    const sums = new Float64Array(SUMMARY_POINTS);
-    for (const { at } of parts)
-      for (const lane of times.loaded[at])
-        for (let point = 0; point < SUMMARY_POINTS; point++)
-          times.within(lane, { from: point * long, to: (point + 1) * long },
-            (i, weight) => { sums[point] += weight; });
-    const most = Math.max(long, ...sums);
+    const sums = activity(parts.flatMap(({ at }) => times.loaded[at]), times.span, SUMMARY_POINTS);
+    const most = Math.max(times.span / SUMMARY_POINTS, ...sums);
     return sums.map((sum) => sum / most);
   }
 

@@ -372,33 +372,26 @@ class TimelinePicture extends Picture {
     }
   }
 
-  /* In which of @n parts of [from, to) slices that match the search begin, or go on. */
-  marks(from, to, n) {
-    const on = new Uint8Array(n);
-    const each = (to - from) / n;
+  /*
+   * Draw where in [from, end) slices that match the search begin, or go on; tells how many ticks
+   * these are.
+   */
+  ticks(to, y, from, end) {
+    const seen = new Set();
+    const each = 2 * (end - from) / Math.max(1, to.width - GUTTER);
     for (const lane of this.hits ? this.times.loaded.flat() : []) {
       const found = lane?.name && this.found(lane);
       if (!found || !found[lane.n]) continue;
       for (let i = firstAfter(lane, from); i < lane.n;) {
         i = lowerBound(found, found[i] + 1, i, lane.n + 1) - 1; /* the next that matches */
-        if (i >= lane.n || lane.start[i] >= to) break;
+        if (i >= lane.n || lane.start[i] >= end) break;
         const part = Math.max(0, Math.floor((lane.start[i] - from) / each));
-        on[Math.min(n - 1, part)] = 1;
+        seen.add(part);
         i = lowerBound(lane.start, from + (part + 1) * each, i + 1, lane.n);
       }
     }
-    return on;
-  }
-
-  /* Draw where in [from, end) the search matches; tells how many ticks these are. */
-  ticks(to, y, from, end) {
-    const n = Math.max(1, Math.floor((to.width - GUTTER) / 2));
-    let nr = 0;
-    this.marks(from, end, n).forEach((on, part) => {
-      nr += on;
-      if (on) to.rect(GUTTER + part * 2, y, 2, 6, this.palette.match);
-    });
-    return nr;
+    for (const part of seen) to.rect(GUTTER + part * 2, y, 2, 6, this.palette.match);
+    return seen.size;
   }
 
   paintAxis(to) {
