@@ -141,11 +141,11 @@ static void launch_add(struct busy *b, uint32_t thread, uint32_t tid, uint32_t s
 static void busy_train(struct busy *b)
 {
 	uint32_t process = process_add(b, 20, "train");
+	uint32_t first = track_add(b, AF_TRACK_DEVICE, process, "H200 (device 1)", 0);
 	uint32_t idle = thread_add(b, process, 22, "idle", "P:train;n:poll", 0, 5);
 	uint32_t main = thread_add(b, process, 20, "main", "P:train;n:step", 0, 500);
 	uint32_t worker = thread_add(b, process, 21, "worker", "P:train;n:load", 0, 2000);
 	uint32_t second = track_add(b, AF_TRACK_DEVICE, process, "H200 (device 2)", 0);
-	uint32_t first = track_add(b, AF_TRACK_DEVICE, process, "H200 (device 1)", 0);
 	uint32_t nine = track_add(b, AF_TRACK_ROW, second, "stream 9", 0);
 	uint32_t seven = track_add(b, AF_TRACK_ROW, first, "stream 7", 0);
 	uint32_t ranges = track_add(b, AF_TRACK_ROW, worker, "NVTX", 21);
