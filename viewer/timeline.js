@@ -42,6 +42,7 @@ class Timeline extends TimelinePicture {
       return;
     }
     this.canvas.setPointerCapture(event.pointerId);
+    this.handlers.hover(null, event);
     const drag = y < MAP ? this.map.grab(x)
       : { t: this.moment(event), t0: this.t0, pan: event.shiftKey };
     this.drag = { ...drag, x, moved: false };
@@ -177,7 +178,7 @@ class Timeline extends TimelinePicture {
     const part = 1 - Math.exp(Math.min(0, this.last - now) / GLIDE);
     const [a, b] = this.aim.map((t, k) => [this.t0, this.t1][k] * (1 - part) + t * part);
     this.last = now;
-    if (Math.abs(a - this.aim[0]) + Math.abs(b - this.aim[1]) < this.scale()) {
+    if (!(Math.abs(a - this.aim[0]) + Math.abs(b - this.aim[1]) >= this.scale())) {
       this.look(...this.aim);
       return;
     }

@@ -168,8 +168,7 @@ class TimePages {
     this.stepper.draw(slice);
     const range = app.rangeNow;
     this.status.textContent = slice ? this.describe(slice)
-      : range ? `${this.stepper.now < 0 ? 'Range' : this.stepper.text.textContent} ${
-        formatExactRange(range)}`
+      : range ? `Range ${formatExactRange(range)}`
         : `${formatCount(this.times.tracks.reduce((sum, track) => sum + track.n, 0))} slices in ${
           formatNs(this.times.span)}`;
     await this.drawPanel(slice, linked);

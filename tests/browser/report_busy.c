@@ -152,11 +152,11 @@ static void busy_train(struct busy *b)
 
 	(void)idle;
 	thread_add(b, process, 23, "helper", "P:train;n:poll", 0, 6);
+	launch_add(b, main, 20, nine, "sum", MS, 200ull * MS, 100);
 	for (uint64_t k = 0; k < 8; k++)
 		launch_add(b, main, 20, seven, "gemm", 100000001 + k * 600 * MS, 500000123, k + 1);
-	for (uint64_t k = 0; k < 5; k++)
-		launch_add(b, k ? worker : main, k ? 21 : 20, nine, "sum", 1000ull * MS * k + MS,
-		           200ull * MS, 100 + k);
+	for (uint64_t k = 1; k < 5; k++)
+		launch_add(b, worker, 21, nine, "sum", 1000ull * MS * k + MS, 200ull * MS, 100 + k);
 	for (uint64_t k = 0; k < 10; k++) {
 		struct af_slice range = {.kind = AF_SLICE_RANGE, .track = ranges};
 		struct af_slice mark = range;

@@ -26,7 +26,7 @@ static void put(const char *text, size_t len)
 
 enum { TEMPLATES = 8 };
 
-/* What of a script goes on in the next line: code within `${…}` of templates. */
+/* Templates go on in the next line by the code within their `${…}`. */
 static struct {
 	char quote;                 /* ' " ` or / of a pattern, 0 in code */
 	bool set;                   /* in a pattern's […] */

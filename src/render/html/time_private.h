@@ -1,4 +1,4 @@
-/* What the files of the timeline in report.html share: time.c fills tracks, time_order.c orders. */
+/* Shared by the files of the timeline in report.html: time.c fills tracks, time_order.c orders. */
 #ifndef AF_RENDER_HTML_TIME_PRIVATE_H
 #define AF_RENDER_HTML_TIME_PRIVATE_H
 
