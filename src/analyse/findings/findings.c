@@ -133,7 +133,8 @@ static void findings_gain(struct findings *s)
 
 void af_findings(struct af_results *r)
 {
-	struct findings s = {.r = r, .f = &r->tables, .run_ns = r->shown_ns};
+	struct findings s = {
+	    .r = r, .f = &r->tables, .run_ns = r->shown_ns, .nr_own_python = r->own_python.nr};
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);

@@ -22,6 +22,9 @@ enum {
 	IDLE_RECORDING
 };
 
+/* Kernels that are so many and come so fast are launched by a thread that does little else. */
+enum { PACE_FAST_NS = 50000, PACE_MANY = 1000 };
+
 /* After a wait the pipeline is filled again: what takes longer than this is no cost of the wait. */
 enum { AFTER_WAIT_NS = 100000, WAITS_MANY = 100 };
 
@@ -135,6 +138,14 @@ static const char *pace_text(const struct idled *d)
 	return af_tables_text(d->s->f, "; %s kernels: one every %s on average, each of %s",
 	                      findings_number(d->s, nr), af_tables_ns(d->s->f, d->span_ns / nr),
 	                      af_tables_ns(d->s->f, ns / nr));
+}
+
+/* Does the thread that feeds the device do little else than launching short kernels? */
+static bool is_fast_pace(const struct idled *d)
+{
+	uint64_t nr = FINDINGS_SUM(af_kernel_row, findings_table(d->s, "kernels"), calls);
+
+	return d->alone && nr >= PACE_MANY && d->span_ns / nr < PACE_FAST_NS;
 }
 
 /*
@@ -254,6 +265,8 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .of = "the time from the device's first work to its last",
 		                    .helps =
 		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
+		if (r->reason == IDLE_RUN && is_fast_pace(d))
+			x.helps = "fewer and larger kernels (fused or compiled), or CUDA graphs";
 		const char *cause = r->reason == IDLE_RUN   ? findings_computing(s, &t, &x.helps)
 		                    : r->reason == IDLE_OFF ? findings_waiting(s, &t, &x.helps)
 		                                            : "";

@@ -303,15 +303,36 @@ static bool is_python(const struct af_tree *t, uint32_t node)
 	return af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON;
 }
 
+/* Python code of the program itself: "load (train.py:12)", of no installed package. */
+static bool is_own_python(struct findings *s, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+	const char *bracket = memrchr(text, '(', len);
+
+	if (!is_python(t, node) || !bracket)
+		return false;
+	const char *file = bracket + 1, *end = memchr(file, ':', len - (size_t)(file - text));
+	uint32_t id = end ? af_strtab_id(&s->r->own_python, file, (size_t)(end - file)) : 0;
+	return id && id < s->nr_own_python;
+}
+
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)
 {
 	const uint64_t *total = t->total[AF_WEIGHT_TIME];
-	uint32_t best = 0;
+	uint32_t best = 0, own_best = 0;
 
 	for (uint32_t n = heaviest_child(t, 0); n && total[n] >= total[0] / 3;
-	     n = heaviest_child(t, n))
-		if (tells(t, n) && (!best || is_python(t, n) || !is_python(t, best)))
+	     n = heaviest_child(t, n)) {
+		if (!tells(t, n))
+			continue;
+		if (!best || is_python(t, n) || !is_python(t, best))
 			best = n;
+		if (is_own_python(s, t, n))
+			own_best = n;
+	}
+	/* The program's author knows its lines best. */
+	best = own_best ? own_best : best;
 	if (!best)
 		return false;
 	struct findings_sum own;
