@@ -10,7 +10,7 @@ from python_facts import has_module
 
 # Reason, kinds of the first finding, a pattern in it or in what helps, options.
 PLANTED = [
-    ("input", ("host",), r"below read_batch \(planted\.py"),
+    ("input", ("host",), r"below read_batch\b.* \(planted\.py"),
     ("launches", ("host", "launching"), r"CUDA graphs"),
     ("copies", ("copying", "copies"), r"pinned"),
     ("synchronisation", ("waiting",), r"calls that wait"),

@@ -163,6 +163,25 @@ def _():
            spinning["finding"])
 
 
+@case("a lock is first of the device's waits, before the whole thread's; CPU time that no GPU waits for says so")
+def _():
+    program = Program()
+    for _ in range(60):
+        program.launch(MS)
+        program.off(10 * MS, "pthread_mutex_lock", "step")
+    rows = findings(program.trace("lock-first"))
+    ranks = {row["kind"]: row["rank"] for row in rows}
+    equal(ranks["blocked"], 1, "rank")
+    expect("off-cpu" in ranks, ranks)
+    program = Program()
+    for _ in range(60):
+        program.launch(10 * MS)
+        program.run(9 * MS, "prepare", "step")
+        program.wait()
+    (row,) = [row for row in findings(program.trace("beside")) if row["finding"].startswith("prepare itself took")]
+    expect(row["finding"].endswith("; no GPU waited for that"), row["finding"])
+
+
 @case("a kernel whose grid has fewer blocks than the GPU has multiprocessors stands out, one with enough does not")
 def _():
     program = Program()
