@@ -8,21 +8,21 @@ import re
 from machine import PYTHON, run, truth_of
 from python_facts import has_module
 
-# Reason, kinds of the first finding, a pattern in it or in what helps, options.
+# Reason, verdict, kinds of the first finding, a pattern in it or in what helps, options.
 PLANTED = [
-    ("input", ("host",), r"below read_batch\b.* \(planted\.py"),
-    ("launches", ("host", "launching"), r"CUDA graphs"),
-    ("copies", ("copying", "copies"), r"pinned"),
-    ("synchronisation", ("waiting",), r"calls that wait"),
-    ("faults", ("host",), r"in page faults;.*memory that is used again"),
-    ("lock", ("blocked",), r"waits for a lock", "--off-cpu"),
-    ("gil", ("blocked",), r"waiting for Python's GIL", "--off-cpu"),
-    ("churn", ("host",), r"in page faults.*memory that is"),
-    ("kernel", ("kernel",), r"the kernel one_thread .* it can use 1, as its grid"),
-    ("nothing", ("busy",), r"^nothing stands out"),
+    ("input", "host-bound", ("host",), r"below read_batch\b.* \(planted\.py"),
+    ("launches", "launch-bound", ("host", "launching"), r"CUDA graphs"),
+    ("copies", "copy-bound", ("copying", "copies"), r"pinned"),
+    ("synchronisation", "sync-bound", ("waiting",), r"calls that wait"),
+    ("faults", "host-bound", ("host",), r"in page faults;.*memory that is used again"),
+    ("lock", "blocked", ("blocked",), r"waits for a lock", "--off-cpu"),
+    ("gil", "blocked", ("blocked",), r"waiting for Python's GIL", "--off-cpu"),
+    ("churn", "host-bound", ("host",), r"in page faults.*memory that is"),
+    ("kernel", "GPU-bound", ("kernel",), r"the kernel one_thread .* it can use 1, as its grid"),
+    ("nothing", "GPU-bound", ("busy",), r"^nothing stands out"),
 ]
 # Done once, at the start: the first finding of the whole run.
-AT_START = [("compile", ("host", "blocked"), r"of it compiling")]
+AT_START = [("compile", "host-bound", ("host", "blocked"), r"of it compiling")]
 CHECKED = 3
 
 
@@ -53,7 +53,7 @@ def check_command(table, machine, name, row):
 
 
 def check_reason(table, machine, planted, steady):
-    reason, kinds, pattern, *options = planted
+    reason, verdict, kinds, pattern, *options = planted
     command = ["python3", os.path.join(PYTHON, "planted.py"), reason]
     path, done = machine.record(command, options, timeout=240)
     truth = truth_of(done)
@@ -64,6 +64,8 @@ def check_reason(table, machine, planted, steady):
     rows = tables.get("steady_findings", tables["findings"]) if steady else tables["findings"]
     table.note("%s: %d steps of %.1f ms%s" % (reason, truth["steps"], truth["step_ms"],
                "" if "steady_findings" in tables else "; no steady part was found"))
+    verdicts = tables.get("steady_verdict" if steady else "verdict") or [{"key": ""}]
+    table.equal(reason + ": the verdict", [row["key"] for row in verdicts], [verdict])
     for row in rows[:CHECKED]:
         table.note("  %s: %s [%s]" % (row["kind"], row["finding"], row["helps"]))
     first = rows[0] if rows else {"kind": "none", "finding": "", "helps": ""}
