@@ -93,11 +93,22 @@ static void function_weight(const struct af_tree *t, uint32_t name, uint32_t wei
 	af_hits_free(&h);
 }
 
+/* Is there a finding about the kernel @name? On a CPU device it is a function, too. */
+static bool has_kernel(const struct findings *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->all[i].kind, "kernel") && !strcmp(s->all[i].function, name))
+			return true;
+	return false;
+}
+
 static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
 {
 	struct findings *s = c->s;
 	const uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, row, function));
 	const struct findings_name name = findings_name(s, c->t, id);
+	if (af_tree_frame(c->t, id) == AF_FRAME_GPU && has_kernel(s, name.text))
+		return;
 	struct findings_sum self, total;
 	function_weight(c->t, id, AF_WEIGHT_TIME, &total.ns, &self.ns);
 	function_weight(c->t, id, AF_WEIGHT_SAMPLES, &total.samples, &self.samples);
