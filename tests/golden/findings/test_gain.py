@@ -210,9 +210,30 @@ def _():
     equal(of_kind(rows, "busy"), [], "busy")
     (host,) = of_kind(rows, "host")
     (spinning,) = of_kind(rows, "spinning")
-    expect("below read_batch" in host["finding"], host["finding"])
+    expect("below read_batch" in host["finding"] and "doing that ahead" in host["helps"], host)
+    expect("kernels: one every" not in host["finding"], host["finding"])
     expect(host["rank"] < spinning["rank"] and host["time_ns"] < spinning["time_ns"],
            "%s before %s" % (host["finding"], spinning["finding"]))
+
+
+@case("short gaps between many short kernels are launches one by one: the verdict and the remedy say so, long ones do not")
+def _():
+    program = Program()
+    for _ in range(4000):
+        program.launch(5 * US)
+        program.run(94 * US, "step")
+        program.now += US  # a sample at the moment of a call would be the call's
+    made = program.trace("launching")
+    (row,) = of_kind(findings(made), "host")
+    expect("4,000 kernels: one every 99.976 us on average, each of 5.000 us" in row["finding"], row["finding"])
+    expect("CUDA graphs" in row["helps"], row["helps"])
+    equal(run("report", "gaps", "--json", made)["tables"][0]["rows"][0]["key"], "launch-bound", "the verdict")
+    program = Program()
+    for _ in range(40):
+        program.launch(5 * US)
+        program.run(10 * MS, "step")
+    made = program.trace("computing")
+    equal(run("report", "gaps", "--json", made)["tables"][0]["rows"][0]["key"], "host-bound", "the verdict")
 
 
 @case("a thread that waits for Python's GIL is kept apart from one that waits for a lock, also in a stripped interpreter")
