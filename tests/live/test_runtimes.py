@@ -98,7 +98,7 @@ def _():
     expect(has_name(recording, "TimSort") > 0.3, "TimSort has %.2f" % has_name(recording, "TimSort"))
 
 
-@case("luajit: stacks end in its code, -joff makes them whole, and nobody is told to build it otherwise", tries=2)
+@case("luajit: stacks end in its code, -joff makes them whole, and no remedy is a build of it", tries=2)
 def _():
     luajit, script = need_tool("luajit"), written("fills.lua", LUA)
     _, rows = recorded(luajit, script)

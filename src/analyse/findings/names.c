@@ -211,7 +211,7 @@ static bool find_jit(struct findings *s)
 /* V8's interpreter runs every function in this one. */
 #define INTERPRETED "Builtins_InterpreterEntryTrampoline"
 
-/* Of a frame: whether it is of a runtime's function that has a name, that has none, or neither. */
+/* A frame may be a function of a runtime that has a name, one that has none, or neither. */
 enum runs { RUNS_OTHER, RUNS_NAMED, RUNS_NAMELESS };
 
 static enum runs runs_of(const struct af_tree *t, uint32_t name)
