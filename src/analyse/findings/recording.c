@@ -116,7 +116,10 @@ static void find_unattributed(struct findings *s)
 	findings_add(s, &x);
 }
 
-/* The share of events that was lost, and the reason for most of the loss. */
+/*
+ * The share of events that was lost, and the reason for most of the loss. Not among them: times,
+ * bytes, what was asked for, and work whose times are not known, of which other findings are.
+ */
 static void find_lost(struct findings *s)
 {
 	static const struct {
@@ -132,6 +135,10 @@ static void find_lost(struct findings *s)
 	    {AF_LOST_KERNEL_RING, "a lower --rate"},
 	    {AF_LOST_NO_JOIN, NULL},
 	    {AF_LOST_DROPPED, NULL},
+	    {AF_LOST_TOO_LARGE, NULL},
+	    {AF_LOST_DEBUGGER, "recording without a debugger"},
+	    {AF_LOST_FORBIDDEN, NULL},
+	    {AF_LOST_MAPPINGS, NULL},
 	};
 	uint64_t lost = 0;
 	unsigned most = 0;

@@ -291,9 +291,9 @@ def _():
     expect(OVER not in run("report", "top", trace.dir), "the top")
 
 
-def changed(name, old, new):
-    """The trace doubled, with something else in it."""
-    with open(os.path.join(HERE, "doubled.trace"), encoding="utf-8") as file:
+def changed(name, old, new, trace="doubled"):
+    """The trace @trace, with something else in it."""
+    with open(os.path.join(HERE, trace + ".trace"), encoding="utf-8") as file:
         text = file.read()
     equal(text.count(old), 1, old)
     path = os.path.join(WORK, name + ".trace")
@@ -410,6 +410,17 @@ def _():
         ],
         "kinds with their milliseconds",
     )
+
+
+@case("events that are lost for any reason are a finding; time, bytes and what was asked for are none")
+def _():
+    for reason, lost in (("TOO_LARGE", True), ("DEBUGGER", True), ("FORBIDDEN", True), ("MAPPINGS", True),
+                         ("PAUSED", False), ("OLDEST", False), ("DAMAGED", False)):
+        trace = changed("lost_" + reason, "reason=RING_FULL count=7", "reason=%s count=7" % reason, "python")
+        rows = [row for row in trace.findings if row["kind"] == "lost"]
+        equal(bool(rows), lost, reason)
+        if rows:
+            figure(trace, rows[0])
 
 
 @case("names and callers that are missing are counted, with the option that gives them")
