@@ -412,6 +412,26 @@ def _():
     )
 
 
+@case("stalls of a kernel whose name several objects have are not said to be those of all of them")
+def _():
+    walk = os.path.join(HERE, "../annotate/walk.trace")
+    with open(walk, encoding="utf-8") as file:
+        text = file.read()
+    for name, was, now, sentence in (
+        ("apart", "", "", "of its samples: math pipe"),
+        ("alike", 'symbol=0 crc=0xbeef name="_Z5plainIdEvPT_"', 'symbol=7 crc=0xbeef name="_Z5plainIfEvPT_"',
+         "of the samples of that with most time of 2 kernels of this name: math pipe"),
+    ):
+        path = os.path.join(WORK, "plain_%s.trace" % name)
+        changed_text = text.replace(was, now) if was else text
+        if was:
+            changed_text = changed_text.replace('kernel=3 program=0 name="_Z5plainIdEvPT_"', 'kernel=3 program=0 name="_Z5plainIfEvPT_"')
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changed_text)
+        rows = [row["finding"] for row in Trace(path).findings if row["kind"] == "kernel" and "plain" in row["finding"]]
+        expect(rows and sentence in rows[0], rows)
+
+
 @case("events that are lost for any reason are a finding; time, bytes and what was asked for are none")
 def _():
     for reason, lost in (("TOO_LARGE", True), ("DEBUGGER", True), ("FORBIDDEN", True), ("MAPPINGS", True),
