@@ -6,7 +6,6 @@
  */
 #include "exchange/builder/write.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,27 +235,12 @@ static void write_kernel(struct builder_writer *w, const struct builder_use *u)
 	            af_strtab_get(&w->builder->names, u->what), NULL);
 }
 
-/* The API whose names begin so, and go on with a capital: "clFinish", and not "clone". */
-static enum af_api api_of(const char *name)
-{
-	static const struct {
-		const char *prefix;
-		enum af_api api;
-	} apis[] = {{"hip", AF_API_HIP}, {"cl", AF_API_OPENCL}, {"ze", AF_API_LEVEL_ZERO}};
-
-	for (size_t i = 0; i < sizeof apis / sizeof *apis; i++) {
-		size_t len = strlen(apis[i].prefix);
-		if (!strncmp(name, apis[i].prefix, len) && isupper((unsigned char)name[len]))
-			return apis[i].api;
-	}
-	return AF_API_CUDA;
-}
-
 static void write_function(struct builder_writer *w, const struct builder_use *u)
 {
 	const char *name = af_strtab_get(&w->builder->names, u->what);
-	struct af_ev_function fixed = {
-	    .function = u->id, .api = api_of(name), .category = builder_function_category(name)};
+	struct af_ev_function fixed = {.function = u->id,
+	                               .api = builder_function_api(name),
+	                               .category = builder_function_category(name)};
 
 	builder_put(w, AF_KIND_FUNCTION, w->begin_ns, &fixed, sizeof fixed, name, NULL);
 }

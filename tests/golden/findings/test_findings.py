@@ -412,7 +412,7 @@ def _():
     )
 
 
-@case("stalls of a kernel whose name several objects have are not said to be those of all of them")
+@case("stalls of a kernel whose name several objects have are not those of all of them")
 def _():
     walk = os.path.join(HERE, "../annotate/walk.trace")
     with open(walk, encoding="utf-8") as file:
