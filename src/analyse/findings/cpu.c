@@ -215,7 +215,7 @@ static void find_functions(const struct cpu *c)
 static void find_below(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	struct findings_where w = {0};
+	struct findings_where w = {0}, up = {0};
 
 	if (!findings_where(s, c->t, &w) || is_team_wait(c, &w))
 		return;
@@ -228,9 +228,12 @@ static void find_below(const struct cpu *c)
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
-	x.what =
-	    af_tables_text(s->f, "%s and what it calls took %s", findings_short(s, w.name.text),
-	                   findings_sampled(s, &x, c->t, w.sum));
+	/* A function of the interpreter's own or of an extension: the Python code that calls it. */
+	if (!w.python && !findings_caller(s, c->t, w.number, &up))
+		up = (struct findings_where){0};
+	x.what = af_tables_text(
+	    s->f, "%s and what it calls took %s%s", findings_short(s, w.name.text),
+	    findings_sampled(s, &x, c->t, w.sum), up.python ? caller_text(s, &up) : "");
 	x.hash = findings_link(s, "#view=cpu&w=time", "o",
 	                       af_tables_text(s->f, "focus:%s", w.name.words));
 	x.check = af_tables_text(s->f, "aflame report callees %s --view cpu",

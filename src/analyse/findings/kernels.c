@@ -36,13 +36,23 @@ static int name_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* NULL: the kernel was not sampled. */
-static const struct af_stall_row *stall_row(const struct af_table *t, const char *name)
+/*
+ * The first row of a kernel: that of most time, where several objects have code of its name. NULL:
+ * it was not sampled. *@nr: the number of its rows.
+ */
+static const struct af_stall_row *stall_row(const struct af_table *t, const char *name,
+                                            uint32_t *nr)
 {
-	for (uint32_t i = 0; t && i < t->nr_rows; i++)
-		if (!strcmp(findings_text(CELL(af_stall_row, t, i, kernel)), name))
-			return AF_ROW_AT(struct af_stall_row, t, i);
-	return NULL;
+	const struct af_stall_row *first = NULL;
+
+	*nr = 0;
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		if (strcmp(findings_text(CELL(af_stall_row, t, i, kernel)), name) != 0)
+			continue;
+		first = first ? first : AF_ROW_AT(struct af_stall_row, t, i);
+		++*nr;
+	}
+	return first;
 }
 
 /* "What to try" against a stall reason, as the reports have it. */
@@ -60,10 +70,16 @@ static const char *advice_of(const struct findings *s, const char *reason)
 static const char *stalls_text(struct findings *s, const char *kernel, const char **advice)
 {
 	const struct af_table *t = findings_table(s, "stalls");
-	const struct af_stall_row *row = stall_row(t, kernel);
+	uint32_t nr;
+	const struct af_stall_row *row = stall_row(t, kernel, &nr);
 
 	if (!row)
 		return "";
+	const char *of = nr < 2 ? "its samples"
+	                        : af_tables_text(s->f,
+	                                         "the samples of that with most time of %u "
+	                                         "kernels of this name",
+	                                         nr);
 	const char *reason = row->top_reason.text, *place = row->hottest.text, *at = "", *why = "";
 	uint64_t hottest = row->hottest_share.value;
 
@@ -72,8 +88,8 @@ static const char *stalls_text(struct findings *s, const char *kernel, const cha
 		at = af_tables_text(s->f, "; its hottest instruction, at %s, has %s", place,
 		                    findings_share(s, hottest, 10000));
 	if (*reason)
-		why = af_tables_text(s->f, "; %s of its samples: %s",
-		                     findings_share(s, row->top_share.value, 10000), reason);
+		why = af_tables_text(s->f, "; %s of %s: %s",
+		                     findings_share(s, row->top_share.value, 10000), of, reason);
 	*advice = advice_of(s, reason);
 	return af_tables_text(s->f, "%s%s", why, at);
 }
@@ -106,7 +122,8 @@ static const char *small_text(struct findings *s, const struct kernel *k, const 
 
 static void find_kernel(struct findings *s, const struct kernel *k, uint64_t all_ns)
 {
-	const struct af_stall_row *stalls = stall_row(findings_table(s, "stalls"), k->name);
+	uint32_t nr;
+	const struct af_stall_row *stalls = stall_row(findings_table(s, "stalls"), k->name, &nr);
 	bool sampled = stalls != NULL;
 	const char *advice = NULL, *why = stalls_text(s, k->name, &advice),
 		   *small = small_text(s, k, &advice);

@@ -40,6 +40,7 @@ void af_results_close(struct af_results *r)
 	af_coverage_free(&r->coverage);
 	free(r->cpu_parts);
 	af_strtab_free(&r->own_python);
+	free(r->phases.steps_ns);
 }
 
 /* The reader's own findings, as tables. */

@@ -11,6 +11,7 @@
 
 #include "analyse/coverage/coverage.h"
 #include "analyse/join/attribution.h"
+#include "analyse/pass/phases.h"
 #include "analyse/query/query.h"
 #include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
@@ -65,6 +66,7 @@ struct af_results {
 	const struct af_attribution *attribution;
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
+	struct af_phases phases;          /* when all tables are requested */
 	const char *dir;                  /* of the trace, for commands; of the tables */
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
