@@ -49,6 +49,8 @@ struct af_results {
 	 */
 	struct af_cpu_part *cpu_parts;
 	uint32_t nr_cpu_parts, cap_cpu_parts;
+	/* Names of Python files, without folders, that are the program's own; for findings. */
+	struct af_strtab own_python;
 	char count_unit[48]; /* unit of the weight count, where a trace tells it */
 	bool summed;         /* the trace has sums of another profiler: see SUMMED */
 	struct af_tables tables;
@@ -102,6 +104,7 @@ extern const struct af_pass_ops af_pass_annotated;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_memory;
+extern const struct af_pass_ops af_pass_python_files;
 extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;
