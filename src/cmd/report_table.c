@@ -35,6 +35,17 @@ static int unknown(const char *word, struct af_nearest *near, struct af_err *err
 	                     best ? "?)" : "");
 }
 
+int report_too_many(const struct report *r, const char *word, struct af_err *err)
+{
+	struct af_nearest near = {0};
+
+	if (r->table)
+		af_nearest_init(&near, r->table);
+	return r->table && nearest_report(&near)
+	           ? unknown(r->table, &near, err)
+	           : af_fail_plain(err, -EINVAL, "one trace, not %s too", word);
+}
+
 int report_no_trace(const struct report *r, int rc, struct af_err *err)
 {
 	struct af_nearest near;
