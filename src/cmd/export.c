@@ -108,7 +108,10 @@ static int export_trees(const struct export_options *o, const struct af_format *
 		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)
 		fprintf(stderr, "aflame export: the trace %s has no such data%s\n", dir,
-		        o->from_ns || o->to_ns ? " in that time" : "");
+		        o->from_ns || o->to_ns
+		            ? " in that time"
+		            : af_load_hint(o->view && !strcmp(o->view, "gpu") ? AF_VIEW_GPU
+		                                                              : AF_VIEW_ALL));
 	if (!rc)
 		af_load_sampled("export", &r);
 	af_results_close(&r);

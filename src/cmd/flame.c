@@ -131,9 +131,6 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : -1;
-	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
-	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
-	                                      : "";
 
 	if (!r->has[v] && o->range)
 		return af_fail_plain(err, -ENODATA,
@@ -145,7 +142,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		                     view);
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", dir,
-		                     view, fix);
+		                     view, af_load_hint(v));
 	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
