@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The text of a trace of many short processes, as of a build: the first one starts all others.
 
-    many_processes.py NUMBER FILE	three samples of 10 ms each, in one of 50 functions"""
+    many_processes.py NUMBER FILE	three samples of 0.1 ms each, in one of 50 functions"""
 
 import sys
 
@@ -24,9 +24,9 @@ def lines(number):
         yield at(begin + 2) + who + "stack        stack=%d stop=COMPLETE epoch=1 pcs=[0x%x000,0x1000]\n" % (i, 2 + i % FUNCTIONS)
         yield at(begin + 3) + who + "callpath     callpath=%d stack=%d py_stack=0\n" % (i, i)
         for k in range(3):
-            yield at(begin + (k + 1) * MS // 10) + who + "sample       callpath=%d flags=0 weight_ns=10000000\n" % i
+            yield at(begin + (k + 1) * MS // 10) + who + "sample       callpath=%d flags=0 weight_ns=100000\n" % i
         yield at(begin + MS // 2) + (
-            " s0   p0   100/100      process_end  process=%d status=0 user_ns=30000000 kernel_ns=0 max_rss_bytes=4096 source=SELF\n" % i)
+            " s0   p0   100/100      process_end  process=%d status=0 user_ns=300000 kernel_ns=0 max_rss_bytes=4096 source=SELF\n" % i)
     end = at(number * MS + 2 * MS) + " s0   p0   100/100      "
     yield end + 'string       string=1 text="/usr/bin/cc"\n' + end + 'string       string=2 text="main"\n'
     for k in range(FUNCTIONS):
