@@ -56,6 +56,20 @@ static int names_list(struct names *n, int dirfd, const char *dir, struct af_err
 	return 0;
 }
 
+/* Another user's: nobody but he reads it, and root. */
+static int dir_refused(const char *dir, struct af_err *err)
+{
+	struct stat st;
+
+	if (stat(dir, &st) || st.st_uid == geteuid())
+		return af_fail(err, -EACCES, "cannot open the trace %s", dir);
+	return af_fail_plain(
+	    err, -EACCES,
+	    "permission denied: the trace %s belongs to user %u%s: read it as that "
+	    "user or as root (sudo), or have it given: chown -R %u %s",
+	    dir, st.st_uid, st.st_uid ? "" : " (root)", geteuid(), dir);
+}
+
 static int open_dir(const char *dir, struct af_err *err)
 {
 	int fd = af_trace_dir_open(dir);
@@ -73,6 +87,8 @@ static int open_dir(const char *dir, struct af_err *err)
 		                     "%s is a file, and a trace is a directory: name the directory "
 		                     "that `aflame record` wrote",
 		                     dir);
+	if (fd == -EACCES)
+		return dir_refused(dir, err);
 	return af_fail(err, fd, "cannot open the trace %s", dir);
 }
 
