@@ -114,8 +114,9 @@ class TimePages {
     const spread = ranged && this.times.tracksOf(app.state.view).some((track) => track.spread);
     this.chip.title = spread ? 'Time of devices is exact by execution; below a kernel it is ' +
       'split as in the whole run' : 'All views are of this part of the run';
-    this.chip.replaceChildren(h('span', {}, `${formatRange(range)} (${
-      formatNs(range.to - range.from)})${note}`), h('button', { type: 'button', class: 'plain',
+    const text = `${formatRange(range)} (${formatNs(range.to - range.from)})${note}`;
+    if (this.chip.textContent === text) return; /* nothing to read aloud again */
+    this.chip.replaceChildren(h('span', {}, text), h('button', { type: 'button', class: 'plain',
       'aria-label': 'The whole run', title: 'The whole run (Esc)',
       onclick: () => app.clearRange() }, icon('close')));
   }
@@ -148,6 +149,7 @@ class TimePages {
     this.rangeButton.disabled = !app.rangeNow;
     const linked = slice ? this.linked(slice) : [];
     this.showLine(linked);
+    readLine(this, slice);
     this.status.textContent = slice ? this.describe(slice) : `${formatCount(this.times.tracks
       .reduce((sum, track) => sum + track.n, 0))} slices in ${formatNs(this.times.span)}`;
     await this.drawPanel(slice, linked);
@@ -360,6 +362,7 @@ class TimePages {
       heatCells(this.times, tracks, period)));
     this.periods.show(period);
     this.heat.show({ palette: this.palette, heat, range: app.rangeNow });
+    readHeat(this);
     this.sayHeat();
   }
 
