@@ -21,7 +21,7 @@ static enum idle_verdict verdict(uint64_t kernels, uint64_t queued, uint64_t hos
 {
 	const uint64_t shares[IDLE_SHARES] = {
 	    [IDLE_SHARE_KERNELS] = kernels, [IDLE_SHARE_QUEUED] = queued,
-	    [IDLE_SHARE_HOST] = host,       [IDLE_SHARE_COPY] = copy,
+	    [IDLE_SHARE_LAUNCHES] = host,   [IDLE_SHARE_COPY] = copy,
 	    [IDLE_SHARE_SYNC] = sync,       [IDLE_SHARE_INPUT] = input,
 	    [IDLE_SHARE_UNSEEN] = unseen,
 	};
@@ -55,6 +55,32 @@ static void copies_alone_on_the_device_count_for_copying(void **state)
 
 	(void)state;
 	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_COPY);
+}
+
+static void what_takes_long_between_launches_is_no_launching(void **state)
+{
+	uint64_t shares[IDLE_SHARES] = {
+	    [IDLE_SHARE_KERNELS] = 40, [IDLE_SHARE_LAUNCHES] = 10, [IDLE_SHARE_HOST] = 30};
+
+	(void)state;
+	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_HOST);
+	shares[IDLE_SHARE_LAUNCHES] = 30;
+	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_LAUNCH);
+	shares[IDLE_SHARE_COPY] = 60;
+	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_MIXED);
+	assert_string_equal(idle_verdict_text(IDLE_VERDICT_HOST, true), "host-bound");
+}
+
+static void a_lock_is_no_input(void **state)
+{
+	uint64_t shares[IDLE_SHARES] = {
+	    [IDLE_SHARE_KERNELS] = 40, [IDLE_SHARE_INPUT] = 20, [IDLE_SHARE_OFF] = 30};
+
+	(void)state;
+	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_OFF);
+	shares[IDLE_SHARE_OFF] = 10;
+	assert_int_equal(idle_verdict(shares), IDLE_VERDICT_INPUT);
+	assert_string_equal(idle_verdict_text(IDLE_VERDICT_OFF, true), "blocked");
 }
 
 static void times_that_cannot_be_do_not_overflow_a_verdict(void **state)
@@ -392,6 +418,8 @@ int main(void)
 	    cmocka_unit_test(a_device_with_work_four_fifths_of_the_time_is_busy),
 	    cmocka_unit_test(more_than_half_of_the_rest_is_a_verdict),
 	    cmocka_unit_test(copies_alone_on_the_device_count_for_copying),
+	    cmocka_unit_test(what_takes_long_between_launches_is_no_launching),
+	    cmocka_unit_test(a_lock_is_no_input),
 	    cmocka_unit_test(times_that_cannot_be_do_not_overflow_a_verdict),
 	    cmocka_unit_test(only_a_busy_gpu_is_called_one),
 	    cmocka_unit_test(work_that_was_launched_before_its_gap_is_nobodys_fault),

@@ -33,12 +33,25 @@ static const struct cause gil = {
     NULL, "waiting for Python's GIL",
     "what other threads do in Python in processes of their own, or in code that releases the GIL"};
 
+/* Compilers that run in the program: PyTorch's, Triton's, numba's and JAX's; NVRTC, OpenCL's. */
+#define COMPILING                                                                                  \
+	{                                                                                          \
+		"\\(convert_frame\\.py:|^compile \\((compiler|dispatcher)\\.py:|"                  \
+		"^(backend_compile|compile_or_get_cached)[a-z_]* \\(|"                             \
+		"^(nvrtcCompileProgram|nvPTXCompilerCompile|clBuildProgram|clCompileProgram)$",    \
+		    "compiling",                                                                   \
+		    "compiling before what is measured, or a cache of what is compiled that is "   \
+		    "kept between runs"                                                            \
+	}
+
 static const struct cause computing[] = {
+    COMPILING,
     {"^_find_and_load ", "importing Python modules", "importing less, or before what is measured"},
     {"^gc_collect_(main|region)$", "in Python's garbage collector",
      "gc.freeze() after setting up, or collecting less often"},
 };
 static const struct cause waiting[] = {
+    COMPILING,
     {"^PyThread_acquire_lock|^pthread_mutex_|^__?lll_lock|^pthread_rwlock_|^sem_(timed|clock)?wait",
      "in waits for a lock", "what is done under that lock made shorter, or locks that fewer share"},
     {"nanosleep$|^usleep$", "asleep, as it had asked to be", "no sleep in what is repeated"},

@@ -93,11 +93,22 @@ static void function_weight(const struct af_tree *t, uint32_t name, uint32_t wei
 	af_hits_free(&h);
 }
 
+/* Is there a finding about the kernel @name? On a CPU device it is a function, too. */
+static bool has_kernel(const struct findings *s, const char *name)
+{
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->all[i].kind, "kernel") && !strcmp(s->all[i].function, name))
+			return true;
+	return false;
+}
+
 static void find_function(const struct cpu *c, const struct af_table *top, uint32_t row)
 {
 	struct findings *s = c->s;
 	const uint32_t id = (uint32_t)findings_value(CELL(af_top_row, top, row, function));
 	const struct findings_name name = findings_name(s, c->t, id);
+	if (af_tree_frame(c->t, id) == AF_FRAME_GPU && has_kernel(s, name.text))
+		return;
 	struct findings_sum self, total;
 	function_weight(c->t, id, AF_WEIGHT_TIME, &total.ns, &self.ns);
 	function_weight(c->t, id, AF_WEIGHT_SAMPLES, &total.samples, &self.samples);
@@ -204,7 +215,7 @@ static void find_functions(const struct cpu *c)
 static void find_below(const struct cpu *c)
 {
 	struct findings *s = c->s;
-	struct findings_where w = {0};
+	struct findings_where w = {0}, up = {0};
 
 	if (!findings_where(s, c->t, &w) || is_team_wait(c, &w))
 		return;
@@ -217,9 +228,12 @@ static void find_below(const struct cpu *c)
 	for (uint32_t i = 0; i < s->nr; i++)
 		if (s->all[i].function && !strcmp(s->all[i].function, w.name.text))
 			return;
-	x.what =
-	    af_tables_text(s->f, "%s and what it calls took %s", findings_short(s, w.name.text),
-	                   findings_sampled(s, &x, c->t, w.sum));
+	/* A function of the interpreter's own or of an extension: the Python code that calls it. */
+	if (!w.python && !findings_caller(s, c->t, w.number, &up))
+		up = (struct findings_where){0};
+	x.what = af_tables_text(
+	    s->f, "%s and what it calls took %s%s", findings_short(s, w.name.text),
+	    findings_sampled(s, &x, c->t, w.sum), up.python ? caller_text(s, &up) : "");
 	x.hash = findings_link(s, "#view=cpu&w=time", "o",
 	                       af_tables_text(s->f, "focus:%s", w.name.words));
 	x.check = af_tables_text(s->f, "aflame report callees %s --view cpu",

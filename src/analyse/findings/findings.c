@@ -125,15 +125,37 @@ static void findings_gain(struct findings *s)
 		struct finding *x = &s->all[i];
 		if (!s->gpus || !x->on_host || x->no_time || x->gain_ns > x->ns)
 			x->gain_ns = x->ns;
-		if (x->gain_ns < x->ns / 2)
+		if (!x->gain_ns && x->ns)
+			x->what = af_tables_text(s->f, "%s; no GPU waited for that", x->what);
+		else if (x->gain_ns < x->ns / 2)
 			x->what = af_tables_text(s->f, "%s; a GPU waited for %s of that", x->what,
 			                         af_tables_ns(s->f, x->gain_ns));
 	}
 }
 
+/*
+ * A thread's waits as a whole come after the device's finding on them, if that has half of what can
+ * be gained: it says what the thread waited for.
+ */
+static void findings_waits_last(struct findings *s)
+{
+	uint64_t blocked_ns = 0;
+
+	for (uint32_t i = 0; i < s->nr; i++)
+		if (!strcmp(s->all[i].kind, "blocked") && s->all[i].gain_ns > blocked_ns)
+			blocked_ns = s->all[i].gain_ns;
+	for (uint32_t i = 0; i < s->nr; i++) {
+		struct finding *x = &s->all[i];
+		if (!strcmp(x->kind, "off-cpu") && x->gain_ns / 2 <= blocked_ns &&
+		    x->gain_ns > blocked_ns)
+			x->gain_ns = blocked_ns;
+	}
+}
+
 void af_findings(struct af_results *r)
 {
-	struct findings s = {.r = r, .f = &r->tables, .run_ns = r->shown_ns};
+	struct findings s = {
+	    .r = r, .f = &r->tables, .run_ns = r->shown_ns, .nr_own_python = r->own_python.nr};
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);
@@ -151,6 +173,7 @@ void af_findings(struct af_results *r)
 	findings_recording(&s);
 	findings_names(&s);
 	findings_gain(&s);
+	findings_waits_last(&s);
 	findings_busy(&s);
 	findings_rows(&s);
 	for (int p = 0; p < IDLE_PHASES; p++)

@@ -51,7 +51,7 @@ static const struct reason reasons[] = {
     {IDLE_INPUT, "loading data", "input", "while the thread that feeds it loaded data",
      "more workers that load data, and loading ahead", IDLE_NONE},
     {IDLE_RUN, "on a CPU", "host", "while the thread that feeds it computed on a CPU",
-     "less work between launches, or more work in each", IDLE_PACE},
+     "doing that ahead, in other threads or processes, or making it faster", IDLE_PACE},
     {IDLE_STARVED, "waiting for a CPU", "no-cpu", "while the thread that feeds it waited for a CPU",
      "fewer threads than CPUs, or CPUs of its own", IDLE_NONE},
     {IDLE_OFF, "off the CPU", "blocked",
@@ -138,6 +138,24 @@ static const char *pace_text(const struct idled *d)
 }
 
 /*
+ * Does the thread that feeds the device do little else than launching, so that the device is idle
+ * in short gaps? As the verdict decides it.
+ */
+static bool is_launching(const struct idled *d)
+{
+	const struct af_table *t = findings_table(d->s, "idle");
+	uint64_t launching = 0, host = 0;
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		if (strcmp(findings_text(CELL(af_idle_row, t, i, device)), d->device))
+			continue;
+		launching += findings_value(CELL(af_idle_row, t, i, launching_percent));
+		host += findings_value(CELL(af_idle_row, t, i, host_percent));
+	}
+	return launching > host;
+}
+
+/*
  * Calls and kernels are counted for all devices together, so with several devices they describe
  * none.
  */
@@ -147,7 +165,7 @@ static const char *extra_text(const struct idled *d, int extra)
 	case IDLE_LAUNCHES:
 		return launches_text(d->s);
 	case IDLE_PACE:
-		return pace_text(d);
+		return is_launching(d) ? pace_text(d) : "";
 	case IDLE_WAITS:
 		return calls_text(d->s, 1u << AF_CATEGORY_SYNC, "wait");
 	case IDLE_ALLOCATIONS:
@@ -254,6 +272,8 @@ static void idle_reason_find(const struct idled *d, const struct af_tree *device
 		                    .of = "the time from the device's first work to its last",
 		                    .helps =
 		                        r->extra == IDLE_RECORDING ? recording_text(s) : r->helps};
+		if (r->reason == IDLE_RUN && is_launching(d))
+			x.helps = "fewer and larger kernels (fused or compiled), or CUDA graphs";
 		const char *cause = r->reason == IDLE_RUN   ? findings_computing(s, &t, &x.helps)
 		                    : r->reason == IDLE_OFF ? findings_waiting(s, &t, &x.helps)
 		                                            : "";

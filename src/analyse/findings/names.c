@@ -18,26 +18,18 @@ enum { NAMELESS_PERCENT = 10 };
 #define ENDED "^\\[ended before a sample]$"
 #define FRAME_POINTERS "^\\[frame pointers only]$"
 
-void findings_recorded(struct findings *s, struct finding *x, const char *pattern)
+bool findings_recorded(struct findings *s, struct finding *x, const char *pattern)
 {
 	x->rank = FINDING_RECORDING;
 	x->view = "cpu";
 	x->hash = findings_link(s, "#view=cpu&w=time", "q", pattern);
 	x->check = af_tables_text(s->f, "aflame report callers '%s' --view cpu", pattern);
-	findings_add(s, x);
+	return findings_add(s, x);
 }
 
 static bool is_much(uint64_t ns, uint64_t of_ns)
 {
 	return ns && (unsigned __int128)ns * 100 >= (unsigned __int128)of_ns * NAMELESS_PERCENT;
-}
-
-static bool is_jit(const char *text, size_t len)
-{
-	static const char no_map[] = AF_MARK_JIT_NO_MAP, no_symbol[] = AF_MARK_JIT_NO_SYMBOL;
-
-	return (len == sizeof no_map - 1 && !memcmp(text, no_map, len)) ||
-	       (len == sizeof no_symbol - 1 && !memcmp(text, no_symbol, len));
 }
 
 /* How long the name of the module is in "libc.so.6!fn_2a150" and "[ext4: no symbol]"; 0: a name. */
@@ -48,7 +40,7 @@ static size_t nameless_length(const char *text, size_t len)
 #undef AF_N
 	size_t module = af_bounds_name_module(text, len);
 
-	if (is_jit(text, len))
+	if (findings_is_jit(text, len))
 		return 0;
 	if (module)
 		return module;
@@ -176,73 +168,17 @@ static void find_nameless(struct findings *s)
 	free(all);
 }
 
-/* How code made at run time gets names, by the runtime: its library, or the process's name. */
-static const struct runtime {
-	const char *module, *process, *helps;
-} runtimes[] = {
-    {"libjvm.so", "java",
-     "java -XX:+PreserveFramePointer -XX:+UnlockDiagnosticVMOptions -XX:+DumpPerfMapAtExit (JDK 17 "
-     "or later), or jcmd PID Compiler.perfmap while it runs"},
-    {"libnode.so", "node", "node --perf-basic-prof"},
-    {NULL, "deno", "deno run --v8-flags=--perf-basic-prof"},
-    {"libcoreclr.so", "dotnet", "DOTNET_PerfMapEnabled=1"},
-    {"libruby", "ruby", "ruby --yjit-perf (3.3 or later)"},
-    {"opcache.so", "php", "php -d opcache.jit_debug=16"},
-    {"libjulia", "julia", "ENABLE_JITPROFILING=1"},
-    {"libluajit", "luajit", "a LuaJIT that was built with LUAJIT_USE_PERFTOOLS"},
-    {NULL, "beam.smp", "erl +JPperf true"},
-    {NULL, "wasmtime", "wasmtime --profile=perfmap"},
-    {NULL, "qemu-", "qemu -perfmap"},
-    {"libpypy", "pypy", NULL},
-    {"libpython", "python", "python -X perf (3.12 or later); numba: NUMBA_ENABLE_PROFILING=1"},
-};
-
-static bool begins_with(const char *text, size_t len, const char *with)
-{
-	return with && len >= strlen(with) && !memcmp(text, with, strlen(with));
-}
-
-/* The outermost frame of a stack: its process. */
-static uint32_t process_of(const struct af_tree *t, uint32_t node)
-{
-	while (t->nodes[node].parent)
-		node = t->nodes[node].parent;
-	return node;
-}
-
-/* The process with most of the weight in @mine, which is by node; 0 for none. */
-static uint32_t heaviest_process(const struct af_tree *t, const uint64_t *mine)
-{
-	uint32_t best = 0;
-
-	for (uint32_t n = 1; n < t->nr; n++)
-		if (mine[n] && mine[n] > mine[best])
-			best = n;
-	return best;
-}
-
-static const char *runtime_helps(const struct af_tree *t, uint32_t process)
+/* The name of a process, the frame @node. */
+static const char *process_text(struct findings *s, const struct af_tree *t, uint32_t node)
 {
 	size_t len;
-	const char *text = af_tree_text(t, t->nodes[process].name, &len);
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
 
-	for (unsigned i = 0; i < sizeof runtimes / sizeof *runtimes; i++)
-		if (begins_with(text, len, runtimes[i].process))
-			return runtimes[i].helps;
-	for (uint32_t n = 1; n < t->nr; n++) {
-		const char *module = af_tree_module(t, t->nodes[n].name);
-		const char *slash = module ? strrchr(module, '/') : NULL,
-			   *base = slash ? slash + 1 : "";
-		for (unsigned i = 0; *base && i < sizeof runtimes / sizeof *runtimes; i++)
-			if (begins_with(base, strlen(base), runtimes[i].module) &&
-			    process_of(t, n) == process)
-				return runtimes[i].helps;
-	}
-	return "a perf map or jitdump of the runtime that made it (docs/symbols.md)";
+	return af_arena_strdup(&s->f->arena, text, len);
 }
 
-/* Self time of code made at run time that has no name. */
-static void find_jit(struct findings *s)
+/* Self time of code made at run time that has no name. Is it a finding? */
+static bool find_jit(struct findings *s)
 {
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
 	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine);
@@ -252,23 +188,77 @@ static void find_jit(struct findings *s)
 	for (uint32_t n = 1; n < t->nr; n++) {
 		size_t len;
 		const char *text = af_tree_text(t, t->nodes[n].name, &len);
-		if (!is_jit(text, len))
+		if (!findings_is_jit(text, len))
 			continue;
 		sum_add(&sum, self_of(t, n));
-		mine[process_of(t, n)] += t->self[AF_WEIGHT_TIME][n];
+		mine[findings_process(t, n)] += t->self[AF_WEIGHT_TIME][n];
 	}
-	uint32_t process = heaviest_process(t, mine);
+	uint32_t process = findings_heaviest_process(t, mine);
+	bool found = false;
 	if (is_much(sum.ns, findings_total(t).ns)) {
-		size_t len;
-		const char *text = af_tree_text(t, t->nodes[process].name, &len);
-		const char *name = af_arena_strdup(&s->f->arena, text, len);
 		x.what = af_tables_text(
 		    s->f,
 		    "%s is in code that was made at run time and has no names; %s of it in %s",
-		    findings_sampled(s, &x, t, sum), af_tables_ns(s->f, mine[process]), name);
-		x.helps = runtime_helps(t, process);
-		findings_recorded(s, &x, JIT_PATTERN);
+		    findings_sampled(s, &x, t, sum), af_tables_ns(s->f, mine[process]),
+		    process_text(s, t, process));
+		x.helps = findings_names_help(t, process);
+		found = findings_recorded(s, &x, JIT_PATTERN);
 	}
+	free(mine);
+	return found;
+}
+
+/* V8's interpreter runs every function in this one. */
+#define INTERPRETED "Builtins_InterpreterEntryTrampoline"
+
+/* A frame may be a function of a runtime that has a name, one that has none, or neither. */
+enum runs { RUNS_OTHER, RUNS_NAMED, RUNS_NAMELESS };
+
+static enum runs runs_of(const struct af_tree *t, uint32_t name)
+{
+	size_t len;
+	const char *text = af_tree_text(t, name, &len);
+
+	if (findings_is_jit(text, len) ||
+	    (len == strlen(INTERPRETED) && !memcmp(text, INTERPRETED, len)))
+		return RUNS_NAMELESS;
+	return af_tree_frame(t, name) == AF_FRAME_JIT ? RUNS_NAMED : RUNS_OTHER;
+}
+
+/*
+ * Functions with names that are called by code without: which of the program's functions has that
+ * time is not known. Those whose nearest caller made at run time has a name decide nothing.
+ */
+static void find_callers(struct findings *s)
+{
+	static const char pattern[] = JIT_PATTERN "|^" INTERPRETED "$";
+	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
+	uint8_t *runs = af_xcalloc(t->nr, sizeof *runs);
+	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine), ns = 0;
+	struct finding x = {.kind = "callers-nameless"};
+
+	for (uint32_t n = 1; n < t->nr; n++) {
+		runs[n] = runs_of(t, t->nodes[n].name);
+		if (runs[n] == RUNS_OTHER)
+			runs[n] = runs[t->nodes[n].parent];
+		if (runs[n] != RUNS_NAMELESS)
+			continue;
+		ns += t->self[AF_WEIGHT_TIME][n];
+		mine[findings_process(t, n)] += t->self[AF_WEIGHT_TIME][n];
+	}
+	if (is_much(ns, findings_total(t).ns)) {
+		uint32_t process = findings_heaviest_process(t, mine);
+		x.what =
+		    af_tables_text(s->f,
+		                   "%s is below code that was made at run time, or is interpreted, "
+		                   "and has no names; "
+		                   "names; most of it in %s",
+		                   findings_sampled(s, &x, t, findings_pattern_weight(t, pattern)),
+		                   process_text(s, t, process));
+		x.helps = findings_callers_help(t, process);
+		findings_recorded(s, &x, pattern);
+	}
+	free(runs);
 	free(mine);
 }
 
@@ -313,7 +303,8 @@ void findings_names(struct findings *s)
 	if (!findings_total(&s->r->trees[AF_VIEW_CPU]).ns)
 		return;
 	find_nameless(s);
-	find_jit(s);
+	if (!find_jit(s))
+		find_callers(s); /* what helps is the same */
 	find_frame_pointers(s);
 	find_ended(s);
 }

@@ -56,6 +56,7 @@ struct findings {
 	uint64_t run_ns;   /* how long what is shown lasted */
 	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
 	struct finding *all;
+	uint32_t nr_own_python; /* ids of af_results.own_python below this are the program's */
 	uint32_t nr, cap;
 	bool gpus;                        /* there is idle time of devices, all of which are GPUs */
 	struct af_tree idle[IDLE_PHASES]; /* the view of idle time, by phase */
@@ -157,13 +158,15 @@ const char *findings_heaviest(struct findings *s, const struct af_tree *t, const
 /* The function below which a good part of a tree is. */
 struct findings_where {
 	struct findings_name name; /* text NULL: there is none */
+	uint32_t number;           /* the name in the tree that it was found in */
+	bool python;               /* it is Python's */
 	struct findings_sum sum;   /* of all stacks with it */
 };
 
 /*
  * The nearest caller that has at least half of the stacks with the function of @name, a name of @t;
- * of a function of the C library the nearest one of the program, however small its part. False if
- * there is none.
+ * of a function of the C library the nearest one of the program, however small its part; where no
+ * Python function calls it, the top level of a Python file. False if there is none.
  */
 bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
                      struct findings_where *w);
@@ -185,8 +188,8 @@ bool findings_where(struct findings *s, const struct af_tree *t, struct findings
 const char *findings_computing(struct findings *s, const struct af_tree *t, const char **helps);
 const char *findings_waiting(struct findings *s, const struct af_tree *t, const char **helps);
 
-/* A share of CPU time, in stacks that match @pattern, as a finding about the recording. */
-void findings_recorded(struct findings *s, struct finding *x, const char *pattern);
+/* A share of CPU time, in stacks that match @pattern, as a finding about the recording: taken? */
+bool findings_recorded(struct findings *s, struct finding *x, const char *pattern);
 
 /*
  * coverage.c: of those from @from on, take away what is a share of CPU time, or of device
@@ -194,6 +197,22 @@ void findings_recorded(struct findings *s, struct finding *x, const char *patter
  */
 void findings_withhold_cpu(struct findings *s, uint32_t from);
 void findings_withhold_devices(struct findings *s, uint32_t from);
+
+/*
+ * runtimes.c: the process of a frame, a node of @t; the one with most of the weight in @mine, by
+ * node (0 for none); is the text a mark of code made at run time without a name?
+ */
+uint32_t findings_process(const struct af_tree *t, uint32_t node);
+uint32_t findings_heaviest_process(const struct af_tree *t, const uint64_t *mine);
+bool findings_is_jit(const char *text, size_t len);
+
+/*
+ * The way in which the runtime of @process, a node of @t, gives names to the code that it makes, to
+ * the functions that it interprets as well, and callers to the former (NULL: none is known).
+ */
+const char *findings_names_help(const struct af_tree *t, uint32_t process);
+const char *findings_callers_help(const struct af_tree *t, uint32_t process);
+const char *findings_stacks_help(const struct af_tree *t, uint32_t process);
 
 /* The questions. */
 void findings_coverage(struct findings *s);

@@ -8,12 +8,6 @@
 #include "trace/kinds.h"
 #include "trace/layout.h"
 
-/* Java's compiled code keeps frame pointers only with an option. */
-static bool is_jvm(const char *module)
-{
-	return module && strstr(module, "/libjvm.so");
-}
-
 /* Why the stacks below the frame @name are cut short; AF_STOP_END for no stop of aflame's own. */
 static enum af_stop stop_of(const char *name)
 {
@@ -29,15 +23,38 @@ static enum af_stop stop_of(const char *name)
 	return (enum af_stop)stop;
 }
 
-/* The usual cure for stacks that @stop cut short, the most time first. */
-static const char *cut_helps(const struct af_tree *t, enum af_stop stop)
+/* The process in which stacks that begin with the frame @mark mostly end in JIT code; 0: none. */
+static uint32_t cut_in_jit(const struct af_tree *t, const char *mark)
 {
-	switch (stop) {
+	uint64_t *mine = af_xcalloc(t->nr, sizeof *mine), all = 0, jit = 0;
+	size_t len;
+
+	for (uint32_t n = 1; n < t->nr; n++) {
+		const char *text = af_tree_text(t, t->nodes[t->nodes[n].parent].name, &len);
+		if (len != strlen(mark) || memcmp(text, mark, len))
+			continue;
+		/* Below the mark is the frame whose caller was not found. */
+		all += t->total[AF_WEIGHT_TIME][n];
+		if (af_tree_frame(t, t->nodes[n].name) != AF_FRAME_JIT)
+			continue;
+		jit += t->total[AF_WEIGHT_TIME][n];
+		mine[findings_process(t, n)] += t->total[AF_WEIGHT_TIME][n];
+	}
+	uint32_t process = jit > all / 2 ? findings_heaviest_process(t, mine) : 0;
+	free(mine);
+	return process;
+}
+
+/* The usual cure for stacks that the frame @mark says were cut short, the most time first. */
+static const char *cut_helps(const struct af_tree *t, const char *mark)
+{
+	uint32_t process;
+
+	switch (stop_of(mark)) {
 	case AF_STOP_NO_RULE:
-		for (uint32_t i = 1; i < t->nr_names; i++)
-			if (is_jvm(af_tree_module(t, i)))
-				return "java -XX:+PreserveFramePointer";
-		return "building it with unwind tables or -fno-omit-frame-pointer";
+		process = cut_in_jit(t, mark);
+		return process ? findings_stacks_help(t, process)
+		               : "building it with unwind tables or -fno-omit-frame-pointer";
 	case AF_STOP_COPY_ENDS:
 		return "recording larger copies of stacks (perf record --call-graph dwarf,65528)";
 	case AF_STOP_NO_FILE:
@@ -54,8 +71,7 @@ static void find_cut(struct findings *s)
 	const struct af_tree *t = &s->r->trees[AF_VIEW_CPU];
 	struct findings_sum sum = findings_pattern_weight(t, "^\\[truncated: ");
 	const char *most = findings_heaviest(s, t, AF_MARK_TRUNCATED);
-	struct finding x = {.kind = "cut-stacks",
-	                    .helps = most ? cut_helps(t, stop_of(most)) : NULL};
+	struct finding x = {.kind = "cut-stacks", .helps = most ? cut_helps(t, most) : NULL};
 
 	if (!most)
 		return;
@@ -100,7 +116,10 @@ static void find_unattributed(struct findings *s)
 	findings_add(s, &x);
 }
 
-/* The share of events that was lost, and the reason for most of the loss. */
+/*
+ * The share of events that was lost, and the reason for most of the loss. Not among them: times,
+ * bytes, what was asked for, and work whose times are not known, of which other findings are.
+ */
 static void find_lost(struct findings *s)
 {
 	static const struct {
@@ -116,6 +135,10 @@ static void find_lost(struct findings *s)
 	    {AF_LOST_KERNEL_RING, "a lower --rate"},
 	    {AF_LOST_NO_JOIN, NULL},
 	    {AF_LOST_DROPPED, NULL},
+	    {AF_LOST_TOO_LARGE, NULL},
+	    {AF_LOST_DEBUGGER, "recording without a debugger"},
+	    {AF_LOST_FORBIDDEN, NULL},
+	    {AF_LOST_MAPPINGS, NULL},
 	};
 	uint64_t lost = 0;
 	unsigned most = 0;

@@ -303,23 +303,100 @@ static bool is_python(const struct af_tree *t, uint32_t node)
 	return af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON;
 }
 
+/* Python code of the program itself: "load (train.py:12)", of no installed package. */
+static bool is_own_python(struct findings *s, const struct af_tree *t, uint32_t node)
+{
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+	const char *bracket = memrchr(text, '(', len);
+
+	if (!is_python(t, node) || !bracket)
+		return false;
+	const char *file = bracket + 1, *end = memchr(file, ':', len - (size_t)(file - text));
+	uint32_t id = end ? af_strtab_id(&s->r->own_python, file, (size_t)(end - file)) : 0;
+	return id && id < s->nr_own_python;
+}
+
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)
 {
 	const uint64_t *total = t->total[AF_WEIGHT_TIME];
-	uint32_t best = 0;
+	uint32_t best = 0, own_best = 0;
 
 	for (uint32_t n = heaviest_child(t, 0); n && total[n] >= total[0] / 3;
-	     n = heaviest_child(t, n))
-		if (tells(t, n) && (!best || is_python(t, n) || !is_python(t, best)))
+	     n = heaviest_child(t, n)) {
+		if (!tells(t, n))
+			continue;
+		if (!best || is_python(t, n) || !is_python(t, best))
 			best = n;
+		if (is_own_python(s, t, n))
+			own_best = n;
+	}
+	/* The program's author knows its lines best. */
+	best = own_best ? own_best : best;
 	if (!best)
 		return false;
 	struct findings_sum own;
 	struct af_hits h;
 	w->name = findings_name(s, t, t->nodes[best].name);
+	w->number = t->nodes[best].name;
+	w->python = is_python(t, best);
 	af_hits_function(&h, t, t->nodes[best].name);
 	w->sum = sum_of(t, &h, &own);
 	return true;
+}
+
+/* The sum of all stacks of @t with a frame of that name: of several in a stack the first counts. */
+static struct findings_sum named_sum(const struct af_tree *t, uint32_t name)
+{
+	uint8_t *inside = af_xcalloc(t->nr, sizeof *inside);
+	struct findings_sum sum = {0};
+
+	for (uint32_t n = 1; n < t->nr; n++) {
+		bool above = inside[t->nodes[n].parent];
+		inside[n] = above || t->nodes[n].name == name;
+		if (above || !inside[n])
+			continue;
+		sum.ns += t->total[AF_WEIGHT_TIME][n];
+		sum.samples += counts_samples(t) ? t->total[AF_WEIGHT_SAMPLES][n] : 0;
+	}
+	free(inside);
+	return sum;
+}
+
+/* "<module> (train.py:3)", and not one of importlib. */
+static bool is_top_level(const struct af_tree *t, uint32_t node)
+{
+	static const char module[] = "<module> (";
+	size_t len;
+	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+
+	return is_python(t, node) && begins(text, len, module) && text[sizeof module - 1] != '<';
+}
+
+/*
+ * The Python function, or top level of a file, that is the nearest of all in at least half of @t, a
+ * tree of callers: a node of it. 0: none is.
+ */
+static uint32_t nearest_python(const struct af_tree *t)
+{
+	uint64_t *sums = af_xcalloc(t->nr_names + 1, sizeof *sums);
+	uint8_t *inside = af_xcalloc(t->nr, sizeof *inside);
+	uint32_t best = 0;
+
+	for (uint32_t n = 1; n < t->nr; n++) {
+		uint32_t name = t->nodes[n].name;
+		bool above = inside[t->nodes[n].parent];
+		bool is = is_top_level(t, n) || (is_python(t, n) && tells(t, n));
+		inside[n] = above || is;
+		if (above || !is)
+			continue;
+		sums[name] += t->total[AF_WEIGHT_TIME][n];
+		if (sums[name] >= t->total[AF_WEIGHT_TIME][0] / 2)
+			best = n;
+	}
+	free(sums);
+	free(inside);
+	return best;
 }
 
 bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
@@ -342,11 +419,14 @@ bool findings_caller(struct findings *s, const struct af_tree *t, uint32_t name,
 		if (is_python(&callers, n))
 			break;
 	}
+	uint32_t python = best && is_python(&callers, best) ? 0 : nearest_python(&callers);
+	best = python ? python : best;
 	if (best)
 		*w = (struct findings_where){
 		    .name = findings_name(s, &callers, callers.nodes[best].name),
-		    .sum = {total[best],
-		            counts_samples(&callers) ? callers.total[AF_WEIGHT_SAMPLES][best] : 0},
+		    .number = callers.nodes[best].name,
+		    .python = is_python(&callers, best),
+		    .sum = named_sum(&callers, callers.nodes[best].name),
 		};
 	af_tree_close(&callers);
 	return best != 0;

@@ -1,5 +1,6 @@
 /* Gaps, each explained by what one thread did in it. */
 #include "analyse/idle/idle.h"
+#include "analyse/idle/verdict.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -22,7 +23,7 @@ struct explained {
 
 static uint32_t story_of(struct idle *i, const struct idle_story *s)
 {
-	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained};
+	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained, s->is_long};
 	bool fresh;
 	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
 
@@ -305,6 +306,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	    to_ns - from_ns <= AHEAD_NS)
 		story.drained = is_drained(d, ends, process, from_ns) ||
 		                is_waiting(w, idle_thread(i, process, story.tid), from_ns);
+	story.is_long = to_ns - from_ns >= AF_IDLE_LONG_NS;
 	d->phase_ns[phase] += to_ns - from_ns;
 	e.i = i;
 	e.story = story_of(i, &story);

@@ -61,6 +61,7 @@ struct idle_story {
 	enum idle_phase phase;
 	uint32_t process, tid; /* tid: 0 when nobody knows */
 	bool drained;          /* the thread was waiting for the device when it ran out of work */
+	bool is_long;          /* gaps of AF_IDLE_LONG_NS or more */
 	uint64_t left_ns;      /* that neither calls nor waits explain */
 	uint64_t sampled_ns;   /* that samples would explain; may be more */
 	double square;         /* sum of those of what is left in each gap, and of the samples */

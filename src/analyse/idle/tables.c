@@ -45,7 +45,7 @@ const char *idle_device_name(const struct idle *i, const struct af_world *w, str
 }
 
 /* Gaps of which the thread had to wait first count as that wait's, whatever it did then. */
-static enum idle_share share_of(enum idle_reason reason, bool drained)
+static enum idle_share share_of(enum idle_reason reason, const struct idle_story *story)
 {
 	switch (reason) {
 	case IDLE_COPY:
@@ -53,15 +53,18 @@ static enum idle_share share_of(enum idle_reason reason, bool drained)
 	case IDLE_SYNC:
 		return IDLE_SHARE_SYNC;
 	case IDLE_INPUT:
-	case IDLE_OFF:
 		return IDLE_SHARE_INPUT;
+	case IDLE_OFF:
+		return IDLE_SHARE_OFF;
 	case IDLE_QUEUED:
 		return IDLE_SHARE_QUEUED;
 	case IDLE_UNSEEN:
 	case IDLE_NO_CALL:
 		return IDLE_SHARE_UNSEEN;
 	default:
-		return drained ? IDLE_SHARE_SYNC : IDLE_SHARE_HOST;
+		return story->drained   ? IDLE_SHARE_SYNC
+		       : story->is_long ? IDLE_SHARE_HOST
+		                        : IDLE_SHARE_LAUNCHES;
 	}
 }
 
@@ -82,7 +85,7 @@ static struct shares *shares_make(struct idle_names *n)
 			continue;
 		enum idle_reason reason = idle_reason(n, s->kind, s->place, s->what);
 		uint64_t ns = idle_sum_ns(i, s);
-		all[story->device].ns[share_of(reason, story->drained)] += ns;
+		all[story->device].ns[share_of(reason, story)] += ns;
 		all[story->device].sampled_ns += s->kind == IDLE_KIND_TICK ? ns : 0;
 	}
 	for (uint32_t k = 0; k < i->nr_stories; k++) {
@@ -115,8 +118,10 @@ static const char *verdict_text(const struct idle *i, const struct af_world *w,
 	return idle_verdict_text(idle_verdict(s->ns), is_gpu(w, &i->devices[device]));
 }
 
-/* Where the time from the first work to the last went, in a sentence: what there is nothing of is
- * left out. */
+/*
+ * Where the time from the first work to the last went, in a sentence. A share that would print as
+ * 0.0 % is left out.
+ */
 static const char *figures_text(struct af_tables *f, const struct shares *s)
 {
 #define AF_V(C, NAME, key, title, text) text,
@@ -128,7 +133,7 @@ static const char *figures_text(struct af_tables *f, const struct shares *s)
 	af_buf_str(&b, "");
 	for (int v = 0; v < IDLE_SHARES; v++) {
 		uint64_t part = af_tables_ratio(s->ns[v], all, 1e4);
-		if (part)
+		if (part >= 10)
 			af_buf_fmt(&b, "%s%s %llu.%llu %%", b.len ? ", " : "", texts[v],
 			           (unsigned long long)(part / 100),
 			           (unsigned long long)(part % 100 / 10));

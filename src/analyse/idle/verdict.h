@@ -13,10 +13,12 @@
 	V(C, KERNELS, kernels, "Kernels", "kernels")                                               \
 	V(C, COPIES, only_copies, "Only copies", "only copies")                                    \
 	V(C, QUEUED, queued, "Queued", "work launched before")                                     \
-	V(C, HOST, host, "Host", "host code and launches")                                         \
+	V(C, LAUNCHES, launching, "Launching", "launches and code between them")                   \
+	V(C, HOST, host, "Host", "host code")                                                      \
 	V(C, COPY, copying, "Copying", "in copy calls")                                            \
 	V(C, SYNC, waiting, "Waiting", "after and in waits")                                       \
-	V(C, INPUT, input, "Input", "off the CPU or loading data")                                 \
+	V(C, INPUT, input, "Input", "loading data")                                                \
+	V(C, OFF, blocked, "Blocked", "off the CPU")                                               \
 	V(C, UNSEEN, not_seen, "Not seen", "not seen")
 
 enum idle_share {
@@ -29,9 +31,11 @@ enum idle_share {
 enum idle_verdict {
 	IDLE_VERDICT_BUSY,
 	IDLE_VERDICT_LAUNCH,
+	IDLE_VERDICT_HOST,
 	IDLE_VERDICT_COPY,
 	IDLE_VERDICT_SYNC,
 	IDLE_VERDICT_INPUT,
+	IDLE_VERDICT_OFF,
 	IDLE_VERDICT_UNSEEN,
 	IDLE_VERDICT_MIXED,
 	IDLE_VERDICTS
@@ -39,7 +43,12 @@ enum idle_verdict {
 
 enum {
 	AF_IDLE_BUSY_PERCENT = 80, /* of the time kernels ran or waited for the device: busy */
-	AF_IDLE_MOST_PERCENT = 50  /* of the rest one cause has more: it is the verdict */
+	AF_IDLE_MOST_PERCENT = 50, /* of the rest one cause has more: it is the verdict */
+	/*
+	 * Between launches of a loop there is less: in a longer gap of a device the host did
+	 * something else, and faster launches would not help.
+	 */
+	AF_IDLE_LONG_NS = 1000000
 };
 
 /* The verdict on a device, by nanoseconds of its time in each share. */

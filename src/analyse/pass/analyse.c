@@ -39,6 +39,8 @@ void af_results_close(struct af_results *r)
 	af_tables_free(&r->annotated);
 	af_coverage_free(&r->coverage);
 	free(r->cpu_parts);
+	af_strtab_free(&r->own_python);
+	free(r->phases.steps_ns);
 }
 
 /* The reader's own findings, as tables. */

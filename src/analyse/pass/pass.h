@@ -11,6 +11,7 @@
 
 #include "analyse/coverage/coverage.h"
 #include "analyse/join/attribution.h"
+#include "analyse/pass/phases.h"
 #include "analyse/query/query.h"
 #include "analyse/table/table.h"
 #include "analyse/tree/tree.h"
@@ -48,6 +49,8 @@ struct af_results {
 	 */
 	struct af_cpu_part *cpu_parts;
 	uint32_t nr_cpu_parts, cap_cpu_parts;
+	/* Names of Python files, without folders, that are the program's own; for findings. */
+	struct af_strtab own_python;
 	char count_unit[48]; /* unit of the weight count, where a trace tells it */
 	bool summed;         /* the trace has sums of another profiler: see SUMMED */
 	struct af_tables tables;
@@ -63,6 +66,7 @@ struct af_results {
 	const struct af_attribution *attribution;
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
+	struct af_phases phases;          /* when all tables are requested */
 	const char *dir;                  /* of the trace, for commands; of the tables */
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
@@ -100,6 +104,7 @@ extern const struct af_pass_ops af_pass_annotated;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_memory;
+extern const struct af_pass_ops af_pass_python_files;
 extern const struct af_pass_ops af_pass_idle;
 extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;

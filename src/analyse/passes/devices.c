@@ -20,6 +20,8 @@ struct device_row {
 	uint32_t descriptor;
 	const struct af_ev_launch_config *config;
 	uint64_t count, time_ns, min_ns, max_ns, bytes, wait_ns, nr_waits;
+	/* Launches with fewer blocks than the device has multiprocessors, and the most of these. */
+	uint64_t small_ns, small_blocks;
 	/* Instruction samples, in parts. */
 	uint64_t sampled, exact, stalled; /* stalled: with the commonest reason but to be issued */
 	uint32_t stall;
@@ -41,7 +43,8 @@ struct devices {
 	uint32_t nr_busy, cap_busy;
 	/* By work descriptor of the world: where its work is added up. */
 	struct devices_place {
-		uint32_t row, busy; /* indexes plus 1, 0 not known yet */
+		uint32_t row, busy;    /* indexes plus 1, 0 not known yet */
+		uint64_t small_blocks; /* 0: there are enough, or it is not known */
 	} * stack_locations;
 	uint32_t cap_stack_locations;
 };
@@ -88,6 +91,24 @@ static uint32_t devices_busy(struct devices *d, uint32_t process, uint32_t devic
 	return (uint32_t)*slot;
 }
 
+/* The blocks of a launch, if the device has more multiprocessors than that; else 0. */
+static uint64_t small_blocks(const struct af_world *w, const struct af_work_descriptor *s,
+                             uint32_t device)
+{
+	const struct af_device *on = af_world_device(w, s->process, device);
+	const struct af_ev_descriptor *is = &s->is;
+
+	if (!on || is->op != AF_OP_KERNEL || !is->local_x || !is->local_y || !is->local_z)
+		return 0;
+	unsigned __int128 blocks =
+	    (unsigned __int128)(is->global_x / is->local_x) * (is->global_y / is->local_y);
+	/* Neither factor has more than 64 bits, and the third only counts while these are few. */
+	if (blocks >= on->processors)
+		return 0;
+	blocks *= is->global_z / is->local_z;
+	return blocks < on->processors ? (uint64_t)blocks : 0;
+}
+
 static const struct devices_place *devices_place(struct devices *d, const struct af_world *w,
                                                  const struct af_work *work)
 {
@@ -99,6 +120,7 @@ static const struct devices_place *devices_place(struct devices *d, const struct
 		uint32_t device = af_work_device(w, work);
 		place->row = devices_row(d, w, s, device) + 1;
 		place->busy = devices_busy(d, s->process, device) + 1;
+		place->small_blocks = small_blocks(w, s, device);
 	}
 	return place;
 }
@@ -129,6 +151,11 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	struct device_busy *busy = &d->busy[place->busy - 1];
 	row->time_ns += ns;
 	busy->work_ns += ns;
+	if (place->small_blocks) {
+		row->small_ns += ns;
+		if (place->small_blocks > row->small_blocks)
+			row->small_blocks = place->small_blocks;
+	}
 	if (ns)
 		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
 	if (work.out_of_range)
@@ -263,6 +290,10 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 		c->max_ns.value = r->max_ns;
 		c->queued_ns.value = r->nr_waits ? r->wait_ns / r->nr_waits : 0;
 		row_launch(r, w, f, c);
+		const struct af_device *on = af_world_device(w, r->process, r->device);
+		c->small_ns.value = r->small_ns;
+		c->small_blocks.value = r->small_blocks;
+		c->processors.value = on ? on->processors : 0;
 		c->device.text = af_device_name(f, w, r->process, r->device);
 		c->process.text = af_process_label(f, w, r->process);
 		cells_sampled(r, w, f, c);

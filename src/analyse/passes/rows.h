@@ -89,7 +89,10 @@ struct af_api_row {
 	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)                                         \
 	C(samples, "Samples", AF_CELL_COUNT, AF_SHOW_USED)                                         \
 	C(exact_percent, "Exact", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
-	C(stall, "Stalled most by", AF_CELL_TEXT, AF_SHOW_USED)
+	C(stall, "Stalled most by", AF_CELL_TEXT, AF_SHOW_USED)                                    \
+	C(small_ns, "Time of small grids", AF_CELL_NS, AF_SHOW_NEVER) /* blocks < processors */    \
+	C(small_blocks, "Blocks of small grids, most", AF_CELL_COUNT, AF_SHOW_NEVER)               \
+	C(processors, "Multiprocessors", AF_CELL_COUNT, AF_SHOW_NEVER)
 struct af_kernel_row {
 	AF_KERNEL_COLUMNS(AF_ROW_CELL)
 };

@@ -332,7 +332,7 @@ void af_timeline_close(struct af_timeline *t)
 	af_launches_free(&t->launches);
 	af_rows_free(&t->rows);
 	timeline_ranges_free(t);
-	af_map_free(&t->by_pid);
+	af_map_free(&t->by_image);
 	af_keys_free(&t->by_track);
 	af_keys_free(&t->by_row);
 	af_map_free(&t->by_run);

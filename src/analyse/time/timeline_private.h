@@ -36,7 +36,7 @@ struct af_timeline {
 	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
 	struct af_tree scratch;
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
-	struct af_map by_pid;  /* the latest process of each */
+	struct af_map by_image;  /* the last image of its process */
 	struct af_keys by_track; /* process, thread or device → track */
 	struct af_keys by_row;   /* key of row_of() → row */
 	uint32_t nr_children;    /* ranks handed out */

@@ -34,15 +34,23 @@ static uint32_t pid_of(const struct af_timeline *t, uint32_t process)
 }
 
 /*
- * Viewers see the programs that a pid ran one after another (exec) as one process, and know each
- * thread by its number: the process is named after the last program.
+ * Viewers see the programs that a process ran one after another (exec) as one process, and know
+ * each thread by its number: the process is named after the last program. Another process that has
+ * the pid later, or on another host, is another one.
  */
 static uint32_t last_image(struct af_timeline *t, uint32_t process)
 {
-	if (!t->by_pid.nr)
-		for (uint32_t i = 1; i < t->world.nr_processes; i++)
-			*af_map_at(&t->by_pid, t->world.processes[i].pid, NULL) = i;
-	const uint64_t *last = process ? af_map_get(&t->by_pid, pid_of(t, process)) : NULL;
+	if (!t->by_image.nr)
+		for (uint32_t i = t->world.nr_processes; i-- > 1;) {
+			const struct af_process *next = &t->world.processes[i];
+			const struct af_process *was = &t->world.processes[next->before];
+			const uint64_t *last = af_map_get(&t->by_image, i);
+			if (next->before && af_process_goes_on(was, next))
+				*af_map_at(&t->by_image, next->before, NULL) = last ? *last : i;
+			else if (!last)
+				*af_map_at(&t->by_image, i, NULL) = i;
+		}
+	const uint64_t *last = process ? af_map_get(&t->by_image, process) : NULL;
 	return last ? (uint32_t)*last : process;
 }
 

@@ -31,11 +31,16 @@ void world_learn_device_note(struct af_world *w, const struct af_event *ev)
 	struct af_ev_device_note fixed;
 	struct af_tail_view tails[AF_TAILS_MAX];
 
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) ||
-	    strcmp((const char *)tails[0].data, "uuid") || !tails[1].len)
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || !tails[1].len)
 		return;
-	*af_map_at(&w->by_gpu, world_key(ev->process, fixed.device), NULL) =
-	    af_strtab_id(&w->strings, (const char *)tails[1].data, tails[1].len);
+	const char *key = (const char *)tails[0].data, *value = (const char *)tails[1].data;
+	uint64_t device = world_key(ev->process, fixed.device);
+	const uint64_t *known = af_map_get(&w->by_device, device);
+	if (!strcmp(key, "uuid"))
+		*af_map_at(&w->by_gpu, device, NULL) =
+		    af_strtab_id(&w->strings, value, tails[1].len);
+	else if (!strcmp(key, "processors") && known)
+		w->devices[*known].processors = (uint32_t)strtoul(value, NULL, 10);
 }
 
 void world_learn_queue(struct af_world *w, const struct af_event *ev)

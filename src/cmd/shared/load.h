@@ -22,8 +22,8 @@ int af_load(const char *dir, const struct af_query *query, struct af_results *r,
 
 /*
  * The steady part of a run that repeats itself, or NULL. With AF_ANSWER_STEADY, what held the
- * devices back in it and what stands out are the tables steady_verdict and steady_findings; those of
- * the whole run are about its start, too.
+ * devices back in it and what stands out are the tables steady_verdict and steady_findings; those
+ * of the whole run are about its start, too.
  */
 const struct af_phase_row *af_load_steady(const struct af_results *r);
 

@@ -13,6 +13,7 @@
 #include "cmd/shared/load.h"
 #include "cmd/shared/summary.h"
 #include "collect/disk/place.h"
+#include "render/text/columns.h"
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 
@@ -78,18 +79,32 @@ static void line_cpu(struct af_buf *b, const struct af_results *r)
 	af_buf_str(b, ".\n");
 }
 
+/* @first and @text as one sentence, in lines as wide as the terminal. */
+static void put_wrapped(struct af_buf *b, const char *first, const char *text)
+{
+	struct af_buf line = {0};
+	size_t from = b->len;
+
+	put(&line, first);
+	put(&line, text);
+	af_buf_char(&line, 0);
+	af_columns_wrap(b, line.data, 0, af_annotate_width(), 2);
+	af_columns_trim(b, from);
+	af_buf_free(&line);
+}
+
 /* Lists what held each device back, in the words of the idle pass. */
 static void lines_devices(struct af_buf *b, const struct af_table *t)
 {
-
 	for (uint32_t i = 0; t && i < t->nr_rows && i < SCREEN_DEVICES; i++) {
 		const struct af_pair_row *row = AF_ROW_AT(struct af_pair_row, t, i);
 		if (!row)
 			return;
-		put(b, row->label.text);
-		af_buf_str(b, ": ");
-		put(b, row->value.text);
-		af_buf_char(b, '\n');
+		struct af_buf label = {0};
+		af_buf_fmt(&label, "%s: ", row->label.text);
+		af_buf_char(&label, 0);
+		put_wrapped(b, label.data, row->value.text);
+		af_buf_free(&label);
 	}
 	if (t && t->nr_rows > SCREEN_DEVICES)
 		af_buf_fmt(b, "… and %u more devices: `aflame report verdict`\n",
@@ -124,19 +139,36 @@ static void line_steady(struct af_buf *b, const struct af_phase_row *row)
 	af_buf_str(b, ". What follows is of these steps alone:\n");
 }
 
-/* "Of the whole run, with its start: importing Python modules took …: `aflame report findings`" */
+/* "Of the whole run, with its start: importing Python modules took …", and the command for all. */
 static void line_whole(struct af_buf *b, const struct af_results *r)
 {
 	const struct af_table *t = af_tables_find(&r->tables, "findings");
 	const struct af_finding_row *first = AF_ROW_AT(struct af_finding_row, t, 0);
 
-	af_buf_str(b, "Of the whole run, with its start: ");
-	if (first) {
-		put(b, first->finding.text);
-		af_buf_str(b, ": ");
-	}
+	put_wrapped(b, "Of the whole run, with its start: ", first ? first->finding.text : "");
+	af_buf_str(b, "  ");
 	put_findings_command(b, r, NULL);
-	af_buf_char(b, '\n');
+	af_buf_str(b, " shows all\n");
+}
+
+/* "stacks cut short: 1.6 % of samples", or how many events of what. */
+static void put_lost(struct af_buf *b, const struct af_lost_row *row)
+{
+	static const char *const stacks[][2] = {
+	    {"stacks_cut", "stacks cut short"},
+	    {"stacks_middle", "stacks with frames left out of their middle"},
+	    {"stacks_frame_pointers", "stacks by frame pointers only"},
+	    {"stacks_none", "no stack"}};
+	uint64_t count = row->count.value;
+
+	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+		if (!strcmp(row->key.text, stacks[i][0])) {
+			af_buf_fmt(b, "%s: %llu.%02llu %% of samples", stacks[i][1],
+			           (unsigned long long)(count / 100),
+			           (unsigned long long)(count % 100));
+			return;
+		}
+	af_buf_fmt(b, "%s: %llu", row->what.text, (unsigned long long)count);
 }
 
 static void line_data(struct af_buf *b, struct af_results *r)
@@ -149,12 +181,13 @@ static void line_data(struct af_buf *b, struct af_results *r)
 	if (sampled)
 		af_buf_fmt(b, "%s. ", sampled);
 	const struct af_lost_row *first = AF_ROW_AT(struct af_lost_row, lost, 0);
-	if (lost && lost->nr_rows && first)
-		af_buf_fmt(b, "Not whole: %s: %llu%s (`aflame report lost`). ", first->what.text,
-		           (unsigned long long)first->count.value,
-		           lost->nr_rows > 1 ? ", and more" : "");
-	else
+	if (lost && lost->nr_rows && first) {
+		af_buf_str(b, "Not whole: ");
+		put_lost(b, first);
+		af_buf_fmt(b, "%s (`aflame report lost`). ", lost->nr_rows > 1 ? ", and more" : "");
+	} else {
 		af_buf_str(b, "Nothing was lost. ");
+	}
 	if (cost)
 		af_buf_fmt(b, "Recording took %s.", cost);
 	af_buf_char(b, '\n');

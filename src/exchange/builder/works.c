@@ -1,6 +1,7 @@
 /*
  * The device's side: joins work to its call by correlation, and assigns it to that call's process.
  */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -245,6 +246,15 @@ uint32_t builder_function_category(const char *name)
 	    {"Graph", AF_CATEGORY_GRAPH},
 	    {"Capture", AF_CATEGORY_GRAPH},
 	    {"Launch", AF_CATEGORY_LAUNCH},
+	    {"clEnqueueNDRangeKernel", AF_CATEGORY_LAUNCH},
+	    {"clEnqueueTask", AF_CATEGORY_LAUNCH},
+	    {"clEnqueueRead", AF_CATEGORY_COPY},
+	    {"clEnqueueWrite", AF_CATEGORY_COPY},
+	    {"clEnqueueCopy", AF_CATEGORY_COPY},
+	    {"clEnqueueFill", AF_CATEGORY_FILL},
+	    {"clFinish", AF_CATEGORY_SYNC},
+	    {"clWaitForEvents", AF_CATEGORY_SYNC},
+	    {"clBuildProgram", AF_CATEGORY_LOAD},
 	    {"Memcpy", AF_CATEGORY_COPY},
 	    {"Memset", AF_CATEGORY_FILL},
 	    {"Synchronize", AF_CATEGORY_SYNC},
@@ -261,4 +271,20 @@ uint32_t builder_function_category(const char *name)
 		if (strstr(name, parts[i].part))
 			return parts[i].category;
 	return AF_CATEGORY_OTHER;
+}
+
+/* Its names begin so and go on with a capital: "clFinish", and not "clone". */
+enum af_api builder_function_api(const char *name)
+{
+	static const struct {
+		const char *prefix;
+		enum af_api api;
+	} apis[] = {{"hip", AF_API_HIP}, {"cl", AF_API_OPENCL}, {"ze", AF_API_LEVEL_ZERO}};
+
+	for (size_t i = 0; i < sizeof apis / sizeof *apis; i++) {
+		size_t len = strlen(apis[i].prefix);
+		if (!strncmp(name, apis[i].prefix, len) && isupper((unsigned char)name[len]))
+			return apis[i].api;
+	}
+	return AF_API_CUDA;
 }

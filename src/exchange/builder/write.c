@@ -239,7 +239,7 @@ static void write_function(struct builder_writer *w, const struct builder_use *u
 {
 	const char *name = af_strtab_get(&w->builder->names, u->what);
 	struct af_ev_function fixed = {.function = u->id,
-	                               .api = strncmp(name, "hip", 3) ? AF_API_CUDA : AF_API_HIP,
+	                               .api = builder_function_api(name),
 	                               .category = builder_function_category(name)};
 
 	builder_put(w, AF_KIND_FUNCTION, w->begin_ns, &fixed, sizeof fixed, name, NULL);

@@ -115,4 +115,7 @@ uint32_t builder_call_of(const struct af_builder *d, const struct af_builder_sam
 /* The call category of the function (enum af_call_category), by its name. */
 uint32_t builder_function_category(const char *name);
 
+/* The API that it belongs to, likewise. */
+enum af_api builder_function_api(const char *name);
+
 #endif

@@ -291,9 +291,9 @@ def _():
     expect(OVER not in run("report", "top", trace.dir), "the top")
 
 
-def changed(name, old, new):
-    """The trace doubled, with something else in it."""
-    with open(os.path.join(HERE, "doubled.trace"), encoding="utf-8") as file:
+def changed(name, old, new, trace="doubled"):
+    """The trace @trace, with something else in it."""
+    with open(os.path.join(HERE, trace + ".trace"), encoding="utf-8") as file:
         text = file.read()
     equal(text.count(old), 1, old)
     path = os.path.join(WORK, name + ".trace")
@@ -410,6 +410,37 @@ def _():
         ],
         "kinds with their milliseconds",
     )
+
+
+@case("stalls of a kernel whose name several objects have are not those of all of them")
+def _():
+    walk = os.path.join(HERE, "../annotate/walk.trace")
+    with open(walk, encoding="utf-8") as file:
+        text = file.read()
+    for name, was, now, sentence in (
+        ("apart", "", "", "of its samples: math pipe"),
+        ("alike", 'symbol=0 crc=0xbeef name="_Z5plainIdEvPT_"', 'symbol=7 crc=0xbeef name="_Z5plainIfEvPT_"',
+         "of the samples of that with most time of 2 kernels of this name: math pipe"),
+    ):
+        path = os.path.join(WORK, "plain_%s.trace" % name)
+        changed_text = text.replace(was, now) if was else text
+        if was:
+            changed_text = changed_text.replace('kernel=3 program=0 name="_Z5plainIdEvPT_"', 'kernel=3 program=0 name="_Z5plainIfEvPT_"')
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(changed_text)
+        rows = [row["finding"] for row in Trace(path).findings if row["kind"] == "kernel" and "plain" in row["finding"]]
+        expect(rows and sentence in rows[0], rows)
+
+
+@case("events that are lost for any reason are a finding; time, bytes and what was asked for are none")
+def _():
+    for reason, lost in (("TOO_LARGE", True), ("DEBUGGER", True), ("FORBIDDEN", True), ("MAPPINGS", True),
+                         ("PAUSED", False), ("OLDEST", False), ("DAMAGED", False)):
+        trace = changed("lost_" + reason, "reason=RING_FULL count=7", "reason=%s count=7" % reason, "python")
+        rows = [row for row in trace.findings if row["kind"] == "lost"]
+        equal(bool(rows), lost, reason)
+        if rows:
+            figure(trace, rows[0])
 
 
 @case("names and callers that are missing are counted, with the option that gives them")

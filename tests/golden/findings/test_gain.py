@@ -46,6 +46,7 @@ class Program:
         self.now = self.gpu = 1 * MS
         self.lines, self.late, self.names, self.paths = [], [], [], {}
         self.calls = self.used = 0
+        self.python = []  # (function, file): Python's frames of all samples, the innermost first
 
     def path(self, *names):
         """The call path of these functions, the innermost first, all called by main."""
@@ -92,16 +93,24 @@ class Program:
         self.put("offcpu       callpath=%d kstack=0 state=SLEEPING blocked_ns=%d queued_ns=0 wake=0"
                  % (self.path(*names), ns))
 
-    def trace(self, name):
+    def trace(self, name, processors=0):
         path = os.path.join(WORK, name + ".trace")
         end = max(self.now, self.gpu)
         with open(path, "w", encoding="utf-8") as file:
             file.write(HEAD)
+            if processors:
+                file.write('   0.000000019 s1   p1   101/101      device_note  device=1 key="processors" value="%d"\n' % processors)
+            for number, code in enumerate(self.python, 1):
+                file.write('   0.000000019 s1   p1   101/101      py_code      code=%d version=777 first_line=10 lines= '
+                           'name="%s" file="%s"\n' % (number, *code))
+            if self.python:
+                file.write("   0.000000019 s1   p1   101/101      py_stack     py_stack=1 stop=COMPLETE frames=[%s]\n"
+                           % ",".join("0x%x00000000" % number for number in range(1, len(self.python) + 1)))
             for names, number in self.paths.items():
                 file.write("   0.000000020 s1   p1   101/101      stack        stack=%d stop=COMPLETE epoch=1 pcs=[%s]\n"
                            % (number, ",".join("0x%x000" % (self.names.index(x) + 1) for x in names)))
-                file.write("   0.000000020 s1   p1   101/101      callpath     callpath=%d stack=%d py_stack=0\n"
-                           % (number, number))
+                file.write("   0.000000020 s1   p1   101/101      callpath     callpath=%d stack=%d py_stack=%d\n"
+                           % (number, number, bool(self.python)))
             for ns, text in self.lines:
                 file.write("%4d.%09d %s\n" % (*divmod(ns, 10**9), text))
             for text in self.late:
@@ -154,6 +163,42 @@ def _():
            spinning["finding"])
 
 
+@case("a lock is first of the device's waits, before the whole thread's; CPU time that no GPU waits for says so")
+def _():
+    program = Program()
+    for _ in range(60):
+        program.launch(MS)
+        program.off(10 * MS, "pthread_mutex_lock", "step")
+    rows = findings(program.trace("lock-first"))
+    ranks = {row["kind"]: row["rank"] for row in rows}
+    equal(ranks["blocked"], 1, "rank")
+    expect("off-cpu" in ranks, ranks)
+    program = Program()
+    for _ in range(60):
+        program.launch(10 * MS)
+        program.run(9 * MS, "prepare", "step")
+        program.wait()
+    (row,) = [row for row in findings(program.trace("beside")) if row["finding"].startswith("prepare itself took")]
+    expect(row["finding"].endswith("; no GPU waited for that"), row["finding"])
+
+
+@case("a kernel whose grid has fewer blocks than the GPU has multiprocessors stands out, one with enough does not")
+def _():
+    program = Program()
+    for _ in range(100):
+        program.launch(10 * MS)
+        program.wait()
+    for processors, kind in ((132, "kernel"), (16, "busy"), (17, "kernel")):
+        made = program.trace("small%d" % processors, processors)
+        row = findings(made)[0]
+        equal(row["kind"], kind, "the first finding with %d multiprocessors" % processors)
+        text = "; of %d multiprocessors it can use 16, as its grid has no more blocks" % processors
+        equal(text in row["finding"], kind == "kernel", row["finding"])
+        if kind == "kernel":
+            expect("more blocks" in row["helps"], row["helps"])
+            equal(checked(row)["total"], row["time_ns"], "what its check says")
+
+
 @case("a GPU that waits for a part of the time is no busy one, and what it waits for comes first")
 def _():
     program = Program()
@@ -165,9 +210,30 @@ def _():
     equal(of_kind(rows, "busy"), [], "busy")
     (host,) = of_kind(rows, "host")
     (spinning,) = of_kind(rows, "spinning")
-    expect("below read_batch" in host["finding"], host["finding"])
+    expect("below read_batch" in host["finding"] and "doing that ahead" in host["helps"], host)
+    expect("kernels: one every" not in host["finding"], host["finding"])
     expect(host["rank"] < spinning["rank"] and host["time_ns"] < spinning["time_ns"],
            "%s before %s" % (host["finding"], spinning["finding"]))
+
+
+@case("short gaps between many short kernels are launches one by one: the verdict and the remedy say so, long ones do not")
+def _():
+    program = Program()
+    for _ in range(4000):
+        program.launch(5 * US)
+        program.run(94 * US, "step")
+        program.now += US  # a sample at the moment of a call would be the call's
+    made = program.trace("launching")
+    (row,) = of_kind(findings(made), "host")
+    expect("4,000 kernels: one every 99.976 us on average, each of 5.000 us" in row["finding"], row["finding"])
+    expect("CUDA graphs" in row["helps"], row["helps"])
+    equal(run("report", "gaps", "--json", made)["tables"][0]["rows"][0]["key"], "launch-bound", "the verdict")
+    program = Program()
+    for _ in range(40):
+        program.launch(5 * US)
+        program.run(10 * MS, "step")
+    made = program.trace("computing")
+    equal(run("report", "gaps", "--json", made)["tables"][0]["rows"][0]["key"], "host-bound", "the verdict")
 
 
 @case("a thread that waits for Python's GIL is kept apart from one that waits for a lock, also in a stripped interpreter")
@@ -246,6 +312,33 @@ def _():
     rows = findings(program.trace("few"))
     equal([row["kind"] for row in rows[:1]], ["host"], "the first")
     expect(all("or right after" not in row["finding"] for row in rows), "no such finding")
+
+
+@case("the line is the program's own, not the installed package's that it calls; without one, the package's")
+def _():
+    program = Program()
+    program.python = [("sort", "/opt/x/lib/python3.12/site-packages/numpy/fromnumeric.py"), ("load", "/home/me/read.py"),
+                      ("loads", "/usr/lib/python3.12/json/decoder.py"), ("<module>", "/home/me/train.py")]
+    for _ in range(60):
+        program.launch(MS)
+        program.run(9 * MS, "qsort", "_PyEval_EvalFrameDefault")
+    (row,) = of_kind(findings(program.trace("own")), "host")
+    expect("below load (read.py:10)" in row["finding"], row["finding"])
+    program.python = [(name, file.replace("/home/me", "/usr/lib/python3.12")) for name, file in program.python]
+    (row,) = of_kind(findings(program.trace("package")), "host")
+    expect("below sort (fromnumeric.py:10)" in row["finding"], row["finding"])
+
+
+@case("compiling in the program is named, by whichever compiler")
+def _():
+    for names in (("codegen", "compile_inner (convert_frame.py:12)"), ("x", "compile (compiler.py:7)"),
+                  ("x", "backend_compile_and_load (compiler.py:3)"), ("nvrtcCompileProgram",)):
+        program = Program()
+        for _ in range(60):
+            program.launch(MS)
+            program.run(9 * MS, *names)
+        (row,) = of_kind(findings(program.trace("compiles")), "host")
+        expect("; 472.000 ms of it compiling" in row["finding"] and "cache" in row["helps"], row["finding"])
 
 
 @case("imports that compile their sources say so")

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""The phases of a run: of programs that launch work in a loop, with steps that are known.
+"""The phases of a run: of programs that launch work in a loop, that make ranges, or that only compute, with
+steps and times that are known.
 
     test_phases.py MKTRACE AFLAME [WORDS]"""
 
@@ -40,10 +41,10 @@ def at(ns):
     return "%4d.%09d" % divmod(ns, 10**9)
 
 
-def trace(name, launches, end):
-    """A process that launches one kernel at each (time, call path)."""
+def trace(name, launches, end, more=()):
+    """A process that launches one kernel at each (time, call path), with @more lines of events."""
     path = os.path.join(WORK, name + ".trace")
-    lines = [HEAD]
+    lines = [HEAD, *more]
     for i in range(1, PATHS):
         lines.append("   0.000000017 s1   p1   101/101      stack        stack=%d stop=COMPLETE epoch=1 pcs=[0x%x000]\n" % (i, i))
         lines.append("   0.000000017 s1   p1   101/101      callpath     callpath=%d stack=%d py_stack=0\n" % (i, i))
@@ -73,10 +74,14 @@ def training(steps, layers=4, start=200 * MS, slow=3):
     return made, begins, now
 
 
-def phases(made, *words):
+def table(made, *words):
     done = subprocess.run([AFLAME, "report", "--json", *words, made], stdout=subprocess.PIPE, check=True)
     tables = [table for table in json.loads(done.stdout)["tables"] if table["name"] == "phases"]
-    return tables[0]["rows"] if tables else []
+    return tables[0] if tables else {"rows": [], "note": None}
+
+
+def phases(made, *words):
+    return table(made, *words)["rows"]
 
 
 @case("a loop's start, slow first steps, steady part and end are told apart, to the nanosecond")
@@ -147,6 +152,168 @@ def _():
     made = trace("part", launches, end)
     expect(phases(made), "all of it")
     equal(phases(made, "--from", "300ms"), [], "a part")
+
+
+def edge(ns, kind, name, number=0, tid=101):
+    stream = {101: "s1", 104: "s4"}[tid]
+    return '%s %s   p1   101/%d      range        edge=%s color=0 range=%d domain="" name="%s"\n' % (
+        at(ns), stream, tid, kind, number, name)  # fmt: skip
+
+
+def ranges(begins, lengths, name, number=None):
+    """Ranges on the first thread, or by START and END with numbers from @number."""
+    made = []
+    for i, (begin, length) in enumerate(zip(begins, lengths)):
+        text = name % i if "%" in name else name
+        made.append(edge(begin, "PUSH" if number is None else "START", text, 0 if number is None else number + i))
+        made.append(edge(begin + length, "POP" if number is None else "END", "", 0 if number is None else number + i))
+    return made
+
+
+def times(rows):
+    return [(row["phase"], row["from_ns"], row["to_ns"], row["steps"]) for row in rows]
+
+
+def stepped(steps, start=200 * MS, slow=3):
+    lengths = [100 * MS if step < slow else 10 * MS for step in range(steps)]
+    return [start + sum(lengths[:i]) for i in range(steps)], lengths
+
+
+@case("ranges of one name but for a number are the steps, to the nanosecond, and win over launches")
+def _():
+    begins, lengths = stepped(40)
+    launches = [(begin + i * length // 4, 1) for begin, length in zip(begins, lengths) for i in range(4)]
+    end = begins[-1] + 10 * MS
+    expected = [("start", 0, begins[0], None), ("warm-up", begins[0], begins[3], 3),
+                ("steady", begins[3], begins[39] + 9 * MS, 37), ("end", begins[39] + 9 * MS, end + 5 * MS, None)]
+    worked = [length * 9 // 10 for length in lengths]
+    made = table(trace("named", launches, end + 5 * MS, ranges(begins, worked, "step %d of 40")))
+    equal(times(made["rows"]), expected, "PUSH and POP")
+    expect('"step N of N"' in made["note"], made["note"])
+    made = table(trace("started", [], end + 5 * MS, ranges(begins, worked, "step", number=1)))
+    equal(times(made["rows"]), expected, "START and END, of a program that launches nothing")
+    expect('ranges "step"' in made["note"], made["note"])
+
+
+@case("of ranges within ranges the steps are those that a loop is called by, neither its epochs nor its layers")
+def _():
+    begins, lengths = stepped(80, slow=0)
+    more = []
+    for i, (begin, length) in enumerate(zip(begins, lengths)):
+        if i % 10 == 0:
+            more.append(edge(begin, "PUSH", "epoch %d" % (i // 10)))
+        more.append(edge(begin, "PUSH", "train_step"))
+        for layer in range(4):
+            more.append(edge(begin + layer * length // 4, "PUSH", "layer %d" % layer))
+            more.append(edge(begin + (layer + 1) * length // 4 - 1000, "POP", ""))
+        more.append(edge(begin + length - 500, "POP", ""))
+        if i % 10 == 9:
+            more.append(edge(begin + length - 100, "POP", ""))
+    rows = {row["phase"]: row for row in phases(trace("within", [], 1050 * MS, more))}
+    equal((rows["steady"]["steps"], rows["steady"]["from_ns"]), (80, 200 * MS), "of 8 epochs and 320 layers")
+    unnamed = [line.replace("train_step", "work") for line in more]
+    rows = {row["phase"]: row for row in phases(trace("unnamed", [], 1050 * MS, unnamed))}
+    equal(rows["steady"]["steps"], 8, "without a name that says what a step is: the outermost")
+
+
+@case("marks that repeat begin the steps; the last one does not end")
+def _():
+    begins, _ = stepped(30)
+    more = [edge(begin, "MARK", "iteration %d" % i) for i, begin in enumerate(begins)]
+    made = table(trace("marks", [], begins[-1] + 20 * MS, more))
+    equal(times(made["rows"])[1:3], [("warm-up", begins[0], begins[3], 3), ("steady", begins[3], begins[29], 26)],
+          "marks")  # fmt: skip
+    expect('marks "iteration N"' in made["note"], made["note"])
+    begins, lengths = stepped(30)
+    cut = ranges(begins, lengths, "step")[:-1]
+    equal(phases(trace("cut", [], begins[-1] + 5 * MS, cut))[2]["to_ns"], begins[29], "of a range that is still open")
+
+
+@case("ranges that overlap, that differ, that are few, that leave most out or are over soon are no steps")
+def _():
+    begins, lengths = stepped(40, slow=0)
+    end = begins[-1] + 10 * MS
+    equal(phases(trace("one", [], end, ranges(begins, lengths, "step", number=1)))[1]["steps"], 40, "one at a time")
+    twice = [14 * MS if i % 2 == 0 else 5 * MS for i in range(40)]
+    made = sorted(ranges(begins, twice, "step", number=1), key=lambda line: float(line.split()[0]))
+    equal(phases(trace("overlap", [], end, made)), [], "two at a time, now and then")
+    equal(phases(trace("thin", [], end, ranges(begins, [2 * MS] * 40, "step"))), [], "a fifth of the time")
+    equal(phases(trace("seven", [], end, ranges(begins[:7], lengths, "step"))), [], "seven")
+    equal(phases(trace("soon", [], 6 * end, ranges(begins, lengths, "step"))), [], "of a run of 6 times its length")
+    shuffled = random.Random(3)
+    lengths = [10**shuffled.randrange(3, 9) for _ in range(40)]
+    begins = [200 * MS + sum(lengths[:i]) for i in range(40)]
+    equal(phases(trace("wild", [], begins[-1] + 10 * MS, ranges(begins, lengths, "step"))), [], "of a µs to 100 ms")
+
+
+CODE = """\
+   0.000000021 s1   p1   101/101      py_code      code=1 version=777 first_line=1 lines= name="<module>" file="/home/me/work.py"
+   0.000000022 s1   p1   101/101      py_code      code=2 version=777 first_line=1360 lines= name="_find_and_load" file="<frozen importlib._bootstrap>"
+   0.000000023 s1   p1   101/101      py_code      code=3 version=777 first_line=30 lines= name="solve" file="/home/me/work.py"
+   0.000000024 s1   p1   101/101      py_code      code=4 version=777 first_line=50 lines= name="smooth" file="/home/me/work.py"
+   0.000000025 s1   p1   101/101      py_code      code=5 version=777 first_line=70 lines= name="write" file="/home/me/work.py"
+"""
+IMPORT, SOLVE, SMOOTH, WRITE = range(11, 15)
+for i, path in enumerate((IMPORT, SOLVE, SMOOTH, WRITE)):
+    CODE += "   0.000000031 s1   p1   101/101      py_stack     py_stack=%d stop=COMPLETE frames=[0x%x00000000,0x100000000]\n" % (path, i + 2)
+    CODE += "   0.000000032 s1   p1   101/101      stack        stack=%d stop=COMPLETE epoch=1 pcs=[0x%x000]\n" % (path, path)
+    CODE += "   0.000000033 s1   p1   101/101      callpath     callpath=%d stack=%d py_stack=%d\n" % (path, path, path)
+
+
+def sampled(name, plan, every=10 * MS, seed=1):
+    """A program with a sample every 10 ms: @plan has (seconds, {call path: share}) and nothing launches."""
+    shuffled, now, more = random.Random(seed), 0, [CODE]
+    for seconds, mix in plan:
+        end = now + int(seconds * 1000) * MS
+        while now < end:
+            now += every
+            path = shuffled.choices(list(mix), mix.values())[0] if mix else None
+            if path:
+                more.append("%s s1   p1   101/101      sample       callpath=%d flags=0 weight_ns=%d\n" % (at(now), path, every))
+    return trace(name, [], now + MS, more)
+
+
+WORKS = {SOLVE: 7, SMOOTH: 3}
+
+
+@case("a program that computes is steady from the end of its imports to its last step, to the sample")
+def _():
+    made = sampled("imports", [(10, {IMPORT: 1}), (60, WORKS), (3, {WRITE: 1})])
+    found = table(made)
+    equal(times(found["rows"]), [("start", 0, 10000 * MS, None), ("steady", 10000 * MS, 70000 * MS, None),
+                                 ("end", 70000 * MS, 73001 * MS, None)], "phases")  # fmt: skip
+    equal({row["step_ns"] for row in found["rows"]}, {None}, "no steps are known")
+    expect("10.000 s ± 10.000 ms" in found["note"] and "100 % of the samples before it import" in found["note"], found["note"])
+    made = json.loads(subprocess.run([AFLAME, "report", "--json", "steady_findings", made], stdout=subprocess.PIPE, check=True).stdout)
+    rows = [row for t in made["tables"] if t["name"] == "steady_findings" for row in t["rows"]]
+    expect(rows and not any("importing" in row["finding"] for row in rows), "findings of the steady part: %s" % rows)
+
+
+@case("imports may be longer than the work; an edge between alike mixes is as near as its stated error")
+def _():
+    rows = phases(sampled("long", [(30, {IMPORT: 1}), (10, WORKS)]))
+    equal(times(rows)[:2], [("start", 0, 30000 * MS, None), ("steady", 30000 * MS, 40000 * MS, None)], "30 s of imports")
+    for seed in range(5):
+        found = table(sampled("alike%d" % seed, [(8, {SOLVE: 2, SMOOTH: 8}), (60, WORKS)], seed=seed))
+        value, unit = found["note"].split("± ")[1].split()[:2]
+        error = float(value) * {"ms": MS, "s": 1000 * MS}[unit]
+        steady = {row["phase"]: row for row in found["rows"]}["steady"]
+        expect(abs(steady["from_ns"] - 8000 * MS) <= error <= 1000 * MS, "8 s, found %s" % found)
+    rows = phases(sampled("asleep", [(10, {}), (40, WORKS)]))
+    equal(times(rows)[1][:2], ("steady", 10000 * MS), "a start that waits")
+
+
+@case("two kinds of work that take turns, a rate that changes, few samples, and a run without a start have no phases")
+def _():
+    equal(phases(sampled("halves", [(30, {SOLVE: 1}), (30, {SMOOTH: 1})])), [], "two halves")
+    equal(phases(sampled("turns", [(11, {SOLVE: 1}), (13, {SMOOTH: 1})] * 3)), [], "by turns")
+    equal(phases(sampled("few", [(0.3, {IMPORT: 1}), (1, WORKS)])), [], "130 samples")
+    equal(phases(sampled("same", [(60, WORKS)])), [], "all of it is steady")
+    equal(phases(sampled("imports alone", [(40, {IMPORT: 1}), (2, WORKS)])), [], "imports are not what a run repeats")
+    drift = [(1, {SOLVE: 60 - i, SMOOTH: i}) for i in range(60)]
+    equal(phases(sampled("drift", drift)), [], "a mix that drifts")
+    idle = [(1, {None: i, SOLVE: 60 - i}) for i in range(60)]
+    equal(phases(sampled("idle", idle)), [], "a rate that falls")
 
 
 run_cases()

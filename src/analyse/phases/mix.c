@@ -1,0 +1,173 @@
+/*
+ * The steady part of a program that launches nothing: the longest time in which its CPU samples are
+ * of about the same functions. A run is cut into 20 parts (10, if there are too few samples), and
+ * parts in a row belong together when each function has about the share that it has in all of them
+ * and the CPU time a second is about the same. Outside of them is little but what any start does:
+ * importing modules, linking libraries, compiling. Else two kinds of work take turns, and neither
+ * of them is the program's steady one.
+ */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/phases/mix.h"
+#include "analyse/world/samples.h"
+#include "base/arena.h"
+
+enum {
+	SAMPLES_MOST = 1 << 20, /* that are kept: of more, a random half and so on */
+	PARTS_LEAST = 3,
+	PART_SAMPLES = 50,    /* in each part that is steady, at least */
+	RATE_HALVES = 3,      /* and 2/3 to 3/2 of the CPU time a second of all of them */
+	OUTSIDE_PERCENT = 20, /* of the samples that do not load anything, at most */
+	WHOLE_PERCENT = 95    /* of the run: then it has no other phases */
+};
+
+void phase_mix_sample(struct phase_mix *m, const struct af_sample *s)
+{
+	if (!s->weight_ns || s->at.path == AF_PATH_NONE)
+		return;
+	m->random = m->random * 6364136223846793005u + 1442695040888963407u;
+	if (m->thin && m->random >> (64 - m->thin))
+		return;
+	if (m->nr == SAMPLES_MOST) {
+		uint32_t kept = 0;
+		for (uint32_t i = 0; i < m->nr; i++) {
+			m->random = m->random * 6364136223846793005u + 1442695040888963407u;
+			if (m->random >> 63)
+				m->samples[kept++] = m->samples[i];
+		}
+		m->nr = kept;
+		m->thin++;
+	}
+	struct af_stack_location at = s->at;
+	at.tid = 0;
+	AF_GROW(m->samples, m->nr, m->cap);
+	m->samples[m->nr++] = (struct phase_sample){
+	    .at_ns = s->time_ns,
+	    .weight_ns = s->weight_ns < UINT32_MAX ? (uint32_t)s->weight_ns : UINT32_MAX,
+	    .location = af_stack_locations_number(&m->locations, &at),
+	};
+}
+
+static int sample_order(const void *a, const void *b)
+{
+	const struct phase_sample *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->location < y->location ? -1 : x->location > y->location;
+}
+
+/* The sums of the parts [@from, @to). */
+static struct mix_part part_sum(const struct mix *x, uint32_t from, uint32_t to)
+{
+	struct mix_part sum = {0};
+
+	for (uint32_t p = from; p < to; p++) {
+		sum.nr += x->parts[p].nr;
+		sum.loading += x->parts[p].loading;
+		sum.cpu_ns += x->parts[p].cpu_ns;
+		for (uint32_t f = 0; f < x->nr_features; f++)
+			sum.of[f] += x->parts[p].of[f];
+	}
+	return sum;
+}
+
+/* How far a share of @n samples may be from @share, all else being equal, and still be the same. */
+static double tolerance(double share, uint32_t n)
+{
+	return MIX_DIFFER + 2.5 * sqrt(share * (1 - share) / n);
+}
+
+/* Are the parts [@from, @to) alike? *@differ: the farthest of their shares. */
+static bool is_even(const struct mix *x, uint32_t from, uint32_t to, double *differ)
+{
+	struct mix_part all = part_sum(x, from, to);
+	uint64_t mean_ns = all.cpu_ns / (to - from);
+
+	*differ = 0;
+	for (uint32_t p = from; p < to; p++) {
+		const struct mix_part *part = &x->parts[p];
+		if (part->nr < PART_SAMPLES || part->cpu_ns / RATE_HALVES > mean_ns / 2 ||
+		    mean_ns / RATE_HALVES > part->cpu_ns / 2)
+			return false;
+		for (uint32_t f = 0; f < x->nr_features; f++) {
+			double share = (double)all.of[f] / all.nr;
+			double apart = fabs((double)part->of[f] / part->nr - share);
+			if (apart > tolerance(share, part->nr))
+				return false;
+			*differ = apart > *differ ? apart : *differ;
+		}
+	}
+	return true;
+}
+
+/* The longest row of parts that are alike and do not mostly load; 0: none. */
+static uint32_t longest_even(const struct mix *x, uint32_t *from, double *differ)
+{
+	for (uint32_t nr = x->nr_parts; nr >= PARTS_LEAST; nr--)
+		for (*from = 0; *from + nr <= x->nr_parts; ++*from) {
+			struct mix_part all = part_sum(x, *from, *from + nr);
+			if (all.loading < all.nr / 2 && is_even(x, *from, *from + nr, differ))
+				return nr;
+		}
+	return 0;
+}
+
+/* How many percent of the samples before @ns load something? */
+static uint32_t loading_before(const struct mix *x, uint64_t ns)
+{
+	uint64_t nr = 0, loading = 0;
+
+	for (; nr < x->nr && x->samples[nr].at_ns <= ns; nr++)
+		loading += x->loads[x->samples[nr].location];
+	return nr ? (uint32_t)(100 * loading / nr) : 0;
+}
+
+static bool mix_steady(struct mix *x, uint64_t run_ns, struct phase_mixed *found)
+{
+	uint32_t from;
+	double differ;
+	uint32_t nr = longest_even(x, &from, &differ);
+
+	if (!nr)
+		return false;
+	struct mix_part all = part_sum(x, 0, x->nr_parts), in = part_sum(x, from, from + nr);
+	uint64_t works = all.nr - all.loading, outside = works - (in.nr - in.loading);
+	if (outside > works / 100 * OUTSIDE_PERCENT)
+		return false;
+	mix_edges(x, from, from + nr, found);
+	found->loading_percent = loading_before(x, found->from_ns);
+	found->parts = x->nr_parts;
+	found->differ_percent = (uint32_t)ceil(differ * 100);
+	return found->to_ns > found->from_ns &&
+	       found->to_ns - found->from_ns < run_ns / 100 * WHOLE_PERCENT;
+}
+
+bool phase_mix_find(struct phase_mix *m, const struct af_world *w, uint64_t run_ns,
+                    struct phase_mixed *found)
+{
+	static const uint32_t parts[] = {MIX_PARTS, MIX_PARTS / 2};
+	struct mix x = {.samples = m->samples, .nr = m->nr};
+	bool done = false;
+
+	if (m->nr < PARTS_LEAST * PART_SAMPLES)
+		return false;
+	qsort(m->samples, m->nr, sizeof *m->samples, sample_order);
+	x.start_ns = m->samples[0].at_ns - 1;
+	x.end_ns = m->samples[m->nr - 1].at_ns;
+	mix_names(&x, &m->locations, w);
+	for (size_t i = 0; !done && i < sizeof parts / sizeof *parts; i++) {
+		mix_cut(&x, parts[i]);
+		done = mix_steady(&x, run_ns, found);
+	}
+	mix_free(&x);
+	return done;
+}
+
+void phase_mix_free(struct phase_mix *m)
+{
+	af_stack_locations_free(&m->locations);
+	free(m->samples);
+}
