@@ -13,7 +13,7 @@ const folder = process.argv[2];
 const report = (name) => path.join(folder, `${name}.html`);
 const axe = fs.readFileSync(require.resolve('axe-core/axe.min.js'), 'utf8');
 const THEMES = ['light', 'dark'];
-const REPORTS = ['insns', 'starved', 'annotated', 'timed', 'job', 'compared', 'known', 'empty'];
+const REPORTS = ['insns', 'train', 'annotated', 'timed', 'job', 'compared', 'known', 'empty'];
 
 /* What axe-core has against what is in front: all of its rules but experimental ones. */
 async function violations(page) {

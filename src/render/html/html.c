@@ -63,6 +63,7 @@ AF_EMBED(heat_js);
 AF_EMBED(timepages_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
+AF_EMBED(answers_js);
 AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
@@ -253,8 +254,8 @@ static void add_script(struct af_buf *b)
 	    PART(table_js),      PART(panel_js),      PART(annotate_js),       PART(groups_js),
 	    PART(range_js),      PART(chart_js),      PART(timeline_paint_js), PART(timeline_js),
 	    PART(reader_js),     PART(heat_js),       PART(timepages_js),      PART(keys_js),
-	    PART(model_js),      PART(summary_js),    PART(layout_js),         PART(page_js),
-	    PART(app_js),        PART(main_js),
+	    PART(model_js),      PART(answers_js),    PART(summary_js),        PART(layout_js),
+	    PART(page_js),       PART(app_js),        PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
