@@ -46,6 +46,7 @@ AF_EMBED(payload_js);
 AF_EMBED(tree_js);
 AF_EMBED(transforms_js);
 AF_EMBED(callers_js);
+AF_EMBED(reader_js);
 AF_EMBED(search_js);
 AF_EMBED(state_js);
 AF_EMBED(difference_js);
@@ -66,6 +67,7 @@ AF_EMBED(heat_js);
 AF_EMBED(timepages_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
+AF_EMBED(answers_js);
 AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
@@ -250,17 +252,18 @@ static void add_script(struct af_buf *b)
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(format_js),   PART(palette_js),
-	    PART(payload_js),    PART(tree_js),     PART(callers_js),
-	    PART(search_js),     PART(state_js),    PART(transforms_js),
-	    PART(difference_js), PART(canvas_js),   PART(flame_js),
-	    PART(table_js),      PART(panel_js),    PART(annotate_js),
-	    PART(groups_js),     PART(range_js),    PART(chart_js),
-	    PART(tracks_js),     PART(steps_js),    PART(timeline_paint_js),
-	    PART(minimap_js),    PART(timeline_js), PART(heat_js),
-	    PART(timepages_js),  PART(keys_js),     PART(model_js),
-	    PART(summary_js),    PART(layout_js),   PART(page_js),
-	    PART(app_js),        PART(main_js),
+	    PART(dom_js),        PART(format_js),    PART(palette_js),
+	    PART(payload_js),    PART(tree_js),      PART(callers_js),
+	    PART(search_js),     PART(state_js),     PART(transforms_js),
+	    PART(difference_js), PART(canvas_js),    PART(flame_js),
+	    PART(table_js),      PART(panel_js),     PART(annotate_js),
+	    PART(groups_js),     PART(range_js),     PART(chart_js),
+	    PART(tracks_js),     PART(steps_js),     PART(timeline_paint_js),
+	    PART(minimap_js),    PART(timeline_js),  PART(heat_js),
+	    PART(reader_js),     PART(timepages_js), PART(keys_js),
+	    PART(model_js),      PART(answers_js),   PART(summary_js),
+	    PART(layout_js),     PART(page_js),      PART(app_js),
+	    PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
@@ -392,11 +395,16 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 	html_pack_sort(&h->pack);
 	add_script(&script);
 	add_head(&page, r->picture, &script);
-	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs; it loads "
-	                  "nothing from anywhere.</p>\n");
+	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs: allow it "
+	                  "for this file, which loads nothing from anywhere. The tables are "
+	                  "here without.</p>\n");
 	if (h->noscript.len)
 		af_buf_add(&page, h->noscript.data, h->noscript.len);
-	af_buf_str(&page, "</noscript>\n");
+	af_buf_str(
+	    &page,
+	    "</noscript>\n<p id=\"af-loading\" class=\"failed\">Loading this report. If this "
+	    "line stays, the file is not complete: copy it again, or write it again "
+	    "with aflame flame -o report.html from the trace.</p>\n");
 	add_report(&page, h, r);
 	int rc = add_blobs(&page, h, r->phases);
 	if (rc)
