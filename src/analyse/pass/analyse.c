@@ -64,6 +64,8 @@ struct analysis {
 	struct af_attribution attribution;
 	struct af_code_names code_names;
 	const char *dir;
+	struct af_near range;
+	const struct af_near *near; /* that range, or NULL: everything is read */
 	bool joins;      /* a pass takes work */
 	bool attributes; /* a pass looks at samples of instructions */
 	bool has_clocks;
@@ -136,7 +138,7 @@ static void analysis_clocks(struct analysis *a)
 	struct af_err err = {0};
 
 	if (!a->has_clocks)
-		af_clocks_read(&a->world.clocks, a->dir, &err);
+		af_clocks_read(&a->world.clocks, a->dir, a->near, &err);
 	a->has_clocks = true;
 }
 
@@ -154,7 +156,7 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	if (!af_world_host_device(&a->world, ev->process))
 		return;
 	a->tells_hosts = false;
-	af_world_read_host_code(&a->world, a->dir, &err);
+	af_world_read_host_code(&a->world, a->dir, a->near, &err);
 	if (a->world.nr_host_codes && a->attributes) {
 		analysis_clocks(a);
 		af_attribution_expect(&a->attribution);
@@ -222,8 +224,9 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
-	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
-	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+	a->near = af_query_near(what, &a->range);
+	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, a->near, err) : 0;
+	rc = rc ? rc : af_trace_open_near(&a->trace, dir, wanted, a->near, err);
 	if (!rc)
 		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
 	return rc;

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/tree/tree.h"
+#include "trace/read/near.h"
 
 enum af_view {
 	AF_VIEW_CPU,    /* where threads were, on a CPU or (as a weight of its own) off it */
@@ -72,6 +73,7 @@ struct af_query {
 	const char *range; /* only events inside a range of this name; NULL: all */
 	/* The time range, since the trace began; to 0: its end. within.h */
 	uint64_t from_ns, to_ns;
+	bool near; /* read only what is near that time: trace/read/near.h */
 	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
@@ -84,6 +86,9 @@ struct af_query {
 	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
+
+/* What @query reads of the trace: *@near is filled, or NULL for everything. */
+const struct af_near *af_query_near(const struct af_query *query, struct af_near *near);
 
 /* The query for report.html. */
 #define AF_QUERY_ALL                                                                               \

@@ -65,6 +65,7 @@ AF_EMBED(model_js);
 AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
+AF_EMBED(serve_js);
 AF_EMBED(app_js);
 AF_EMBED(main_js);
 
@@ -253,7 +254,7 @@ static void add_script(struct af_buf *b)
 	    PART(range_js),      PART(chart_js),      PART(timeline_paint_js), PART(timeline_js),
 	    PART(heat_js),       PART(timepages_js),  PART(keys_js),           PART(model_js),
 	    PART(summary_js),    PART(layout_js),     PART(page_js),           PART(app_js),
-	    PART(main_js),
+	    PART(serve_js),      PART(main_js),
 	};
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
@@ -280,6 +281,8 @@ static void add_head(struct af_buf *b, const struct af_picture *picture,
 	af_buf_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	              "img-src data:; base-uri 'none'; form-action 'none'");
+	if (picture->served)
+		af_buf_str(b, "; connect-src 'self'");
 	add_digest(b, "script-src", script->data, script->len);
 	add_digest(b, "style-src", css, af_embed_report_css_size);
 	af_buf_str(b, "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -355,6 +358,8 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 		af_buf_add(b, h->looks.data, h->looks.len);
 	af_buf_char(b, ']');
 	html_time_list(&h->time, r->slices, b);
+	if (p->served)
+		af_buf_fmt(b, ",\n\"served\":%s", p->served);
 	af_buf_str(b, "}</script>\n");
 }
 
