@@ -9,6 +9,7 @@
 
 const ASK_MS = 1000;
 const ASK_SELDOM_MS = 5000;
+const MANY = 1000; /* processes */
 
 const NEWS = {
   replaced: 'The trace was recorded again since this page was made. What is shown here is the ' +
@@ -25,6 +26,9 @@ class Served {
     this.el = h('section', { class: 'served', 'aria-label': 'What is shown of the run' },
       this.alert);
     if (!served.small) this.build();
+    if (served.processes >= MANY) this.el.append(h('p', {}, `The run has ${
+      formatCount(served.processes)} processes: the Functions tab groups them (by process), the ` +
+      'Run tab lists them, and the Timeline takes some seconds to open.'));
     document.body.prepend(this.el);
     this.ask();
   }

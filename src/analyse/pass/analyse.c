@@ -292,6 +292,18 @@ static void analysis_unit(const struct af_world *w, struct af_results *out)
 		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;
 }
 
+/* The run is longer than what was read, and its edges are no losses of it. */
+static void analysis_part(struct analysis *a, struct af_results *out)
+{
+	uint64_t end_ns = af_trace_start_ns(a->trace) + out->query.near_run_ns;
+
+	if (!a->near)
+		return;
+	if (a->world.last_ns < end_ns)
+		a->world.last_ns = end_ns;
+	out->launches_unfinished = out->works_unlaunched = out->coverage.nr_launches = 0;
+}
+
 static void analysis_finish(struct analysis *a, struct af_results *out)
 {
 	analysis_unit(&a->world, out);
@@ -309,6 +321,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->works_unknown = a->launches.unknown;
 	out->works_matched = a->match.matched;
 	out->calls_seen_alone = a->launches.seen_alone;
+	analysis_part(a, out);
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {

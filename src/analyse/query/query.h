@@ -73,7 +73,12 @@ struct af_query {
 	const char *range; /* only events inside a range of this name; NULL: all */
 	/* The time range, since the trace began; to 0: its end. within.h */
 	uint64_t from_ns, to_ns;
-	bool near; /* read only what is near that time: trace/read/near.h */
+	/*
+	 * Not 0: read only what is near that time (trace/read/near.h), of a run of this length.
+	 * Launches that could not be joined are not counted then: at the edges of what is read there
+	 * are always some.
+	 */
+	uint64_t near_run_ns;
 	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */

@@ -47,7 +47,7 @@ static struct af_query query_of(const struct served *s, const char *sources,
 	query.answers &= ~AF_ANSWER_STEADY;
 	query.from_ns = range.from_ns;
 	query.to_ns = range.to_ns;
-	query.near = true;
+	query.near_run_ns = s->overview.span_ns;
 	return query;
 }
 

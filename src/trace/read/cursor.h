@@ -100,6 +100,7 @@ static inline bool af_cursor_next(struct af_cursor *c)
 		if (!left) {
 			if (!af_cursor_packet(c))
 				return false;
+			f = c->filter; /* a far packet has another */
 			continue;
 		}
 
