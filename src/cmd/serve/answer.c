@@ -204,6 +204,15 @@ static struct job *report_start(struct server *s, struct job_range range)
 	return job;
 }
 
+void answer_prepare(struct server *s)
+{
+	const struct af_request bare = {0};
+	struct job_range range;
+
+	if (s->served.now == SERVE_READY && range_read(s, &bare, &range))
+		report_start(s, range);
+}
+
 static void answer_job(struct server *s, const struct af_request *r, struct job *job, bool patient,
                        struct answer *a)
 {

@@ -306,6 +306,7 @@ int connections_serve(struct server *s, int listener, struct af_err *err)
 	l.signals = signalfd(-1, &ours, SFD_CLOEXEC | SFD_NONBLOCK);
 	if (l.signals < 0)
 		return af_fail(err, -errno, "cannot wait for signals");
+	answer_prepare(s);
 	while (!l.ended)
 		loop_turn(&l);
 	for (int i = 0; i < SERVE_CONNECTIONS; i++)

@@ -15,7 +15,7 @@
 struct af_err;
 
 enum {
-	SERVE_PART_BYTES = 6 << 20,   /* of a large trace, to be shown within a moment */
+	SERVE_PART_BYTES = 4 << 20,   /* of a large trace, to be shown within a moment */
 	SERVE_SMALL_BYTES = 16 << 20, /* a trace of which all is shown at once */
 	SERVE_JOBS = 6,              /* reports that are kept or being made */
 	SERVE_CONNECTIONS = 64,
@@ -127,6 +127,9 @@ struct answer {
  * Answer @r. Where @patient, a report that is being made is waited for. The caller frees the bytes.
  */
 void answer_request(struct server *s, const struct af_request *r, bool patient, struct answer *a);
+
+/* Begin with the report that the link leads to: somebody is about to ask for it. */
+void answer_prepare(struct server *s);
 
 /* Answer what was no request. */
 void answer_status(int status, struct answer *a);
