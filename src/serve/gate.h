@@ -1,4 +1,4 @@
-/* Who may ask: a server's own path, its token, and the names that it goes by. */
+/* The gate lets requests in by a server's own path, its token, and the names that it goes by. */
 #ifndef AF_SERVE_GATE_H
 #define AF_SERVE_GATE_H
 

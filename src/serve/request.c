@@ -196,7 +196,8 @@ bool af_request_time(const char *text, unsigned long long *ns)
 	if (*s == '.') {
 		for (s++; *s >= '0' && *s <= '9' && unit > 1; s++) {
 			unit /= 10;
-			if (__builtin_add_overflow(whole_ns, unit * (uint64_t)(*s - '0'), &whole_ns))
+			if (__builtin_add_overflow(whole_ns, unit * (uint64_t)(*s - '0'),
+			                           &whole_ns))
 				return false;
 		}
 	}

@@ -1,7 +1,7 @@
 /*
- * A request of HTTP/1.1 (RFC 9112), as far as aflame serve answers any: GET and HEAD, without a body.
- * Needs nothing but the bytes, which it changes in place: a zeroed struct, then af_request_read() each
- * time more bytes have come.
+ * A request of HTTP/1.1 (RFC 9112), as far as aflame serve answers any: GET and HEAD, without a
+ * body. Needs nothing but the bytes, which it changes in place: a zeroed struct, then
+ * af_request_read() each time more bytes have come.
  */
 #ifndef AF_SERVE_REQUEST_H
 #define AF_SERVE_REQUEST_H
@@ -30,8 +30,8 @@ struct af_request {
 
 /*
  * Read the request in the @len bytes at @text, which has room for one more. 0: its end has not come
- * yet, and @text is as it was. 1: *@r is filled. Else the status to refuse it with, such as 400: what
- * came is no request, or none that is taken. Never looks at bytes behind the first empty line.
+ * yet, and @text is as it was. 1: *@r is filled. Else the status to refuse it with, such as 400: it
+ * is no request, or none that is taken. Never looks at bytes behind the first empty line.
  */
 int af_request_read(struct af_request *r, char *text, size_t len);
 

@@ -1,4 +1,4 @@
-/* A request of HTTP of any bytes, as they come: what is read of it lies in it, and no path leads up. */
+/* A request of HTTP of any bytes: all that is read of it lies in it, and no path leads up. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

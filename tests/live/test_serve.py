@@ -305,7 +305,7 @@ def _():
         equal(server.state(data["served"]["trace"])["now"], "same", "loaded anew")
 
 
-@case("a trace that is still being recorded is said to be, and shown when it is whole")
+@case("the page of a trace that is still being recorded says so, and the report comes when it is whole")
 def _():
     trace = made(PLAIN + SAMPLE)
     with Server(trace) as server:

@@ -20,7 +20,7 @@
 #include "trace/read/reader.h"
 #include "trace/write/stream.h"
 
-/* Ten seconds of samples, every 100 us: 43 packets in all; each 1000th defines a call path before. */
+/* Ten seconds of samples, one every 100 us; before each 1000th a call path is defined. */
 #define START_NS UINT64_C(5000000000)
 #define STEP_NS UINT64_C(100000)
 #define SECOND_NS UINT64_C(1000000000)

@@ -144,15 +144,26 @@ static void times_are_seconds_to_the_nanosecond(void **state)
 	assert_int_equal(ns, 1500000000);
 	assert_true(af_request_time("18446744073.709551615", &ns));
 	assert_true(ns == UINT64_MAX);
-	static const char *const bad[] = {"", ".5", "-1", "+1", "1e3", "1,5", "1.5s", " 1", "0x1", "1..2",
-	                                  "18446744073.709551616", "18446744074", "1.0000000001",
+	static const char *const bad[] = {"",
+	                                  ".5",
+	                                  "-1",
+	                                  "+1",
+	                                  "1e3",
+	                                  "1,5",
+	                                  "1.5s",
+	                                  " 1",
+	                                  "0x1",
+	                                  "1..2",
+	                                  "18446744073.709551616",
+	                                  "18446744074",
+	                                  "1.0000000001",
 	                                  "99999999999999999999999"};
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
 		if (af_request_time(bad[i], &ns))
 			fail_msg("%s is a time", bad[i]);
 }
 
-/* What the gate says of a request of these. */
+/* The answer of the gate to a request of these. */
 static enum af_gate_answer gate_says(const struct af_gate *g, const char *target, const char *host,
                                      const char *more)
 {

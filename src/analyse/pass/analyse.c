@@ -66,8 +66,8 @@ struct analysis {
 	const char *dir;
 	struct af_near range;
 	const struct af_near *near; /* that range, or NULL: everything is read */
-	bool joins;      /* a pass takes work */
-	bool attributes; /* a pass looks at samples of instructions */
+	bool joins;                 /* a pass takes work */
+	bool attributes;            /* a pass looks at samples of instructions */
 	bool has_clocks;
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */

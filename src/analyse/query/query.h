@@ -75,8 +75,8 @@ struct af_query {
 	uint64_t from_ns, to_ns;
 	/*
 	 * Not 0: read only what is near that time (trace/read/near.h), of a run of this length.
-	 * Launches that could not be joined are not counted then: at the edges of what is read there
-	 * are always some.
+	 * Launches that could not be joined are not counted then: at the edges of what is read
+	 * there are always some.
 	 */
 	uint64_t near_run_ns;
 	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
@@ -92,7 +92,7 @@ struct af_query {
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
 
-/* What @query reads of the trace: *@near is filled, or NULL for everything. */
+/* The part of the trace that @query reads: *@near is filled, or NULL for everything. */
 const struct af_near *af_query_near(const struct af_query *query, struct af_near *near);
 
 /* The query for report.html. */

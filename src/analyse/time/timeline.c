@@ -54,8 +54,7 @@ static int timeline_open_trace(const struct af_timeline *t, struct af_trace **tr
                                uint64_t wanted, struct af_err *err)
 {
 	struct af_near range;
-	const struct af_near *near =
-	    t->query.trees ? af_query_near(t->query.trees, &range) : NULL;
+	const struct af_near *near = t->query.trees ? af_query_near(t->query.trees, &range) : NULL;
 
 	return af_trace_open_near(trace, t->dir, wanted, near, err);
 }

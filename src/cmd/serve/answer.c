@@ -1,4 +1,4 @@
-/* What is answered to which request. */
+/* Answers to requests: the report, the state of things, or a sentence. */
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -71,12 +71,14 @@ static void answer_sentence(struct answer *a, int status, const char *title, con
 void answer_status(int status, struct answer *a)
 {
 	const char *why =
-	    status == 405   ? "aflame serve answers GET and HEAD: it shows a trace and changes nothing."
+	    status == 405
+		? "aflame serve answers GET and HEAD: it shows a trace and changes nothing."
 	    : status == 408 ? "The request did not come to its end within ten seconds."
 	    : status == 414 ? "The address is too long."
-	    : status == 431 ? "The request has more headers than any that a browser sends: cookies of "
-			      "other servers on this machine may be among them. Remove the cookies of "
-			      "127.0.0.1, or open the link in a private window."
+	    : status == 431
+		? "The request has more headers than any that a browser sends: cookies of "
+		  "other servers on this machine may be among them. Remove the cookies of "
+		  "127.0.0.1, or open the link in a private window."
 	    : status == 505 ? "aflame serve speaks HTTP/1.1."
 			    : "This is no request that can be answered: its address or one of its "
 			      "headers is malformed.";
@@ -123,11 +125,12 @@ static void answer_refused(enum af_gate_answer why, const struct server *s, stru
 	char text[512];
 
 	if (why == AF_GATE_HOST)
-		snprintf(text, sizeof text,
-		         "The address in the browser names another machine. aflame serve answers to "
-		         "127.0.0.1 and localhost: from another machine, forward the port with `ssh "
-		         "-L %u:127.0.0.1:%u` and open the printed link as it is.",
-		         s->port, s->port);
+		snprintf(
+		    text, sizeof text,
+		    "The address in the browser names another machine. aflame serve answers to "
+		    "127.0.0.1 and localhost: from another machine, forward the port with `ssh "
+		    "-L %u:127.0.0.1:%u` and open the printed link as it is.",
+		    s->port, s->port);
 	else if (why == AF_GATE_ORIGIN)
 		snprintf(text, sizeof text,
 		         "A page of another site sent this request, and traces are not for it.");
@@ -220,9 +223,10 @@ static void answer_job(struct server *s, const struct af_request *r, struct job 
 	char text[700];
 
 	if (!job) {
-		answer_again(r, "Waiting",
-		             "As many reports as can be made at once are being made. This one is next.",
-		             WAIT_S, a);
+		answer_again(
+		    r, "Waiting",
+		    "As many reports as can be made at once are being made. This one is next.",
+		    WAIT_S, a);
 	} else if (job->state == JOB_RUNS && patient) {
 		a->wait = true;
 	} else if (job->state == JOB_RUNS) {
@@ -253,31 +257,34 @@ static void answer_report(struct server *s, const struct af_request *r, bool pat
 		return;
 	}
 	if (s->served.now == SERVE_GONE) {
-		snprintf(text, sizeof text, "%s. Reload this page when it is there.", s->served.why);
+		snprintf(text, sizeof text, "%s. Reload this page when it is there.",
+		         s->served.why);
 		answer_sentence(a, 404, "No trace", text);
 		return;
 	}
 	if (!range_read(s, r, &range)) {
-		snprintf(text, sizeof text,
-		         "from and to are seconds since the trace began, such as ?from=1.5&to=2, and "
-		         "this trace has %.9f s.",
-		         (double)s->served.overview.span_ns / 1e9);
+		snprintf(
+		    text, sizeof text,
+		    "from and to are seconds since the trace began, such as ?from=1.5&to=2, and "
+		    "this trace has %.9f s.",
+		    (double)s->served.overview.span_ns / 1e9);
 		answer_sentence(a, 400, "No such time", text);
 		return;
 	}
 	struct job *job = report_start(s, range);
 	answer_job(s, r, job, patient, a);
-	/* Once somebody has a part to look at, the rest is read. */
-	if (a->report && range.to_ns)
-		report_start(s, (struct job_range){0});
 }
 
 static void answer_state(struct server *s, const struct af_request *r, struct answer *a)
 {
+	const struct job_range all = {0};
+	const char *id = af_request_parameter(r, "trace");
 	struct af_buf json = {0};
 
-	page_state(&json, &s->served, af_request_parameter(r, "trace"),
-	           job_find(&s->jobs, (struct job_range){0}));
+	/* A page asks once its part is shown: now there is time to read the rest. */
+	if (s->served.now == SERVE_READY && id && !strcmp(id, s->served.id))
+		report_start(s, all);
+	page_state(&json, &s->served, id, job_find(&s->jobs, all));
 	add_head(&a->bytes, 200, "application/json", json.len, POLICY_TEXT, "");
 	af_buf_add(&a->bytes, json.data, json.len);
 	af_buf_free(&json);

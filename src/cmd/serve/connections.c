@@ -1,6 +1,7 @@
 /*
- * Connections: one loop over all of them, each with a bound on its bytes and its time. A connection
- * reads a request, waits for its report, writes the answer, and lingers until the other side has it.
+ * Connections: one loop over all of them, each with a bound on its bytes and its time. A
+ * connection reads a request, waits for its report, writes the answer, and lingers until the other
+ * side has it.
  */
 #include <errno.h>
 #include <poll.h>
@@ -183,7 +184,7 @@ static void connection_late(struct loop *l, struct connection *c)
 		connection_close(c);
 }
 
-/* A place for one more. Whoever has long said nothing gives way. */
+/* A place for one more. A silent one gives way. */
 static struct connection *loop_place(struct loop *l)
 {
 	struct connection *oldest = NULL;
@@ -253,7 +254,7 @@ static void loop_ready(struct loop *l, struct connection *c)
 	}
 }
 
-/* What to wait for, and how long. */
+/* Fills in all that may happen next; returns how long to wait for it. */
 static int loop_polled(struct loop *l, struct pollfd polled[POLLED])
 {
 	uint64_t now = now_ns(), first_ns = UINT64_MAX;

@@ -34,9 +34,8 @@ static void child_no_memory(void)
 	_exit(1);
 }
 
-/* Of a part the steady part is none; no more of the trace is read than that part needs. */
-static struct af_query query_of(const struct served *s, const char *sources,
-                                struct job_range range)
+/* A part has no steady part of its own, and needs no more of the trace than what is near it. */
+static struct af_query query_of(const struct served *s, const char *sources, struct job_range range)
 {
 	struct af_query query = AF_QUERY_ALL;
 
@@ -204,8 +203,8 @@ static void job_ended(const struct jobs *jobs, struct job *job, int status)
 	else if (rc < 0)
 		memcpy(job->why, job->shared->why, sizeof job->why);
 	else if (!rc && WIFSIGNALED(status))
-		snprintf(job->why, sizeof job->why, "the process that made it was ended by signal %d",
-		         WTERMSIG(status));
+		snprintf(job->why, sizeof job->why,
+		         "the process that made it was ended by signal %d", WTERMSIG(status));
 	else if (!rc)
 		snprintf(job->why, sizeof job->why, "the process that made it ended too early");
 }

@@ -50,10 +50,10 @@ void page_state(struct af_buf *b, const struct served *s, const char *id, const 
 {
 	static const char *const names[] = {"none", "runs", "done", "failed"};
 	enum job_state state = whole ? whole->state : JOB_NONE;
-	const char *now = s->now == SERVE_LIVE               ? "live"
-	                  : s->now == SERVE_GONE             ? "gone"
-	                  : id && strcmp(id, s->id) != 0     ? "replaced"
-	                                                     : "same";
+	const char *now = s->now == SERVE_LIVE           ? "live"
+	                  : s->now == SERVE_GONE         ? "gone"
+	                  : id && strcmp(id, s->id) != 0 ? "replaced"
+	                                                 : "same";
 	char text[128] = "";
 	unsigned percent = 0;
 

@@ -17,7 +17,7 @@ struct af_err;
 enum {
 	SERVE_PART_BYTES = 4 << 20,   /* of a large trace, to be shown within a moment */
 	SERVE_SMALL_BYTES = 16 << 20, /* a trace of which all is shown at once */
-	SERVE_JOBS = 6,              /* reports that are kept or being made */
+	SERVE_JOBS = 6,               /* reports that are kept or being made */
 	SERVE_CONNECTIONS = 64,
 	SERVE_ID = 64,
 };
@@ -33,10 +33,10 @@ enum serve_now {
 struct served {
 	const char *dir;
 	enum serve_now now;
-	char id[SERVE_ID]; /* of this recording; another one of that name has another */
+	char id[SERVE_ID];           /* of this recording; another one of that name has another */
 	struct af_overview overview; /* while it is ready */
-	bool small;        /* all of it is shown at once */
-	char why[512];     /* it is gone */
+	bool small;                  /* all of it is shown at once */
+	char why[512];               /* it is gone */
 };
 
 /* Look at the trace again. True: it is another one now, or another state. */
@@ -50,7 +50,7 @@ struct job_range {
 
 enum job_state { JOB_NONE, JOB_RUNS, JOB_DONE, JOB_FAILED };
 
-/* What a child leaves for the server. */
+/* Memory in which a child reports to the server. */
 struct job_shared {
 	struct af_progress_shared progress;
 	_Atomic int rc;
@@ -118,9 +118,9 @@ struct server {
 };
 
 struct answer {
-	struct af_buf bytes;     /* head and, unless it is a report, body */
+	struct af_buf bytes;      /* head and, unless it is a report, body */
 	const struct job *report; /* else the body, or NULL */
-	bool wait;               /* there is none yet: ask again when a child has ended */
+	bool wait;                /* there is none yet: ask again when a child has ended */
 };
 
 /*

@@ -61,10 +61,11 @@ static int serve_listen(const struct serve_options *o, unsigned *port, struct af
 	if (fd < 0 && !o->port)
 		fd = listen_on(0);
 	if (fd == -EADDRINUSE)
-		return af_fail_plain(err, fd,
-		                     "port %llu of 127.0.0.1 is taken by another program: name another "
-		                     "port, or leave --port out, and a free one is taken",
-		                     (unsigned long long)o->port);
+		return af_fail_plain(
+		    err, fd,
+		    "port %llu of 127.0.0.1 is taken by another program: name another "
+		    "port, or leave --port out, and a free one is taken",
+		    (unsigned long long)o->port);
 	if (fd == -EACCES)
 		return af_fail_plain(err, fd,
 		                     "port %llu is for root alone: name one from 1024 on, or leave "
@@ -206,7 +207,8 @@ const struct af_command af_command_serve = {
 	"Serves the report of the trace DIR (aflame.data) on 127.0.0.1 and prints its link, with\n"
 	"a token that only you have, until it is interrupted. It is the page that `aflame open`\n"
 	"shows. Of a large trace the first part comes at once, and the rest while you look at it;\n"
-	"a time range that is chosen on the page is loaded by itself. Where the trace is on another\n"
+	"a time range that is chosen on the page is loaded by itself. Where the trace is on "
+        "another\n"
 	"machine, run `aflame serve` there, forward the port by the line that it prints (ssh -L),\n"
 	"and open the link here.",
     .examples = "aflame serve\tthe last recording\n"

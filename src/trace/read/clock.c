@@ -145,8 +145,8 @@ int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *n
 {
 	struct af_trace *t;
 	struct af_event ev;
-	int rc = af_trace_open_near(&t, dir, 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE, near,
-	                            err);
+	int rc =
+	    af_trace_open_near(&t, dir, 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE, near, err);
 
 	if (rc)
 		return rc;

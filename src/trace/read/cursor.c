@@ -20,8 +20,8 @@ enum { DROP_BYTES = 8 << 20 };
 	 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE | 1ull << AF_KIND_LAUNCH |                  \
 	 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG | 1ull << AF_KIND_CALL |                 \
 	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD |                                \
-	 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED)
+	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
+	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");
 
@@ -46,8 +46,8 @@ void af_filter_far(struct af_filter *far, const struct af_filter *f)
 
 static bool is_far(const struct af_cursor *c, const struct af_packet *p)
 {
-	return c->far && ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) ||
-	                  p->begin_ns > c->until_ns);
+	return c->far &&
+	       ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) || p->begin_ns > c->until_ns);
 }
 
 /* Behind the range the recorder's streams have the names; what targets define there is not used. */

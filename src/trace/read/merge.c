@@ -79,7 +79,8 @@ void af_merge_near(struct af_trace *t, const struct af_near *near)
 
 	merge_begin_ns(t);
 	uint64_t since_ns = merge_moment(t, near->from_ns - lead_ns, 0);
-	uint64_t until_ns = near->to_ns ? merge_moment(t, near->to_ns, AF_NEAR_TAIL_NS) : UINT64_MAX;
+	uint64_t until_ns =
+	    near->to_ns ? merge_moment(t, near->to_ns, AF_NEAR_TAIL_NS) : UINT64_MAX;
 	af_filter_far(&t->far, &t->filter);
 	for (uint32_t i = 0; i < t->nr_streams; i++)
 		af_cursor_near(&t->cursors[i], &t->far, since_ns, until_ns);

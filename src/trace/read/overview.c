@@ -131,7 +131,7 @@ static void stream_add(struct overview *v, int fd, uint64_t size)
 	}
 	to = from;
 	last_find(fd, size, &to);
-	/* What a writer that was killed left open has no end. */
+	/* The last packet of a writer that was killed has no end. */
 	mark_add(v, &from, size, to.p.end_ns > to.p.begin_ns ? to.p.end_ns : to.p.begin_ns);
 	v->o->discarded += to.p.discarded;
 }
@@ -148,8 +148,7 @@ static void stream_begin(struct overview *v, int fd, uint64_t size)
 }
 
 static int streams_each(struct overview *v, int dirfd, const char *dir,
-                        void (*take)(struct overview *v, int fd, uint64_t size),
-                        struct af_err *err)
+                        void (*take)(struct overview *v, int fd, uint64_t size), struct af_err *err)
 {
 	DIR *d = af_dir_list(dirfd);
 	struct stat st;
@@ -208,7 +207,8 @@ uint64_t af_overview_bytes(const struct af_overview *o, uint64_t from_ns, uint64
 
 	for (uint32_t i = 0; i < o->nr_bins; i++) {
 		uint64_t begin_ns = i * o->bin_ns, end_ns = begin_ns + o->bin_ns;
-		uint64_t a = from_ns > begin_ns ? from_ns : begin_ns, b = to_ns < end_ns ? to_ns : end_ns;
+		uint64_t a = from_ns > begin_ns ? from_ns : begin_ns,
+			 b = to_ns < end_ns ? to_ns : end_ns;
 		if (b > a)
 			sum += (double)o->bins[i] * (double)(b - a) / (double)o->bin_ns;
 	}

@@ -1,7 +1,7 @@
 /*
- * A trace by the headers of some packets alone: how long it is, and how much was written when. That
- * takes a moment where reading all events takes minutes. Of a large stream a header is read every so
- * many bytes.
+ * A trace by the headers of some packets alone: how long it is, and how much was written when.
+ * That takes a moment where reading all events takes minutes. Of a large stream a header is read
+ * every so many bytes.
  */
 #ifndef AF_TRACE_READ_OVERVIEW_H
 #define AF_TRACE_READ_OVERVIEW_H
@@ -13,12 +13,12 @@ struct af_err;
 enum { AF_OVERVIEW_BINS = 1024 };
 
 struct af_overview {
-	uint64_t start_ns;     /* as af_trace_start_ns() */
-	uint64_t span_ns;      /* from then to the end of the last packet of a target */
-	uint64_t bytes;        /* of all streams */
-	uint64_t discarded;    /* events that were lost because a ring was full */
+	uint64_t start_ns;  /* as af_trace_start_ns() */
+	uint64_t span_ns;   /* from then to the end of the last packet of a target */
+	uint64_t bytes;     /* of all streams */
+	uint64_t discarded; /* events that were lost because a ring was full */
 	uint32_t nr_streams, nr_processes;
-	/* Bytes of targets by time since the start, spread evenly between headers that were read. */
+	/* Bytes of targets by time since the start, spread evenly between headers. */
 	uint64_t bin_ns;
 	uint32_t nr_bins; /* that are in the span */
 	uint64_t bins[AF_OVERVIEW_BINS];
