@@ -10,11 +10,15 @@ import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/time"))
+
 import processes
-from machine import AFLAME, BUILD, SOURCE, WORKPLACE
-from recording import must, new_path
+from machine import AFLAME, BUILD, SOURCE, WORKPLACE, any_sampler, program
+from page import Page
+from recording import must, new_path, record
 from tap import case, equal, expect, note, run_cases
 
 MKTRACE = os.path.join(BUILD, "tests/golden/trace/mktrace")
@@ -53,7 +57,7 @@ class Answer:
 class Server:
     """`aflame serve` of a trace, with the cookie of its link."""
 
-    def __init__(self, trace, *options):
+    def __init__(self, trace, *options, **environment):
         self.trace = trace
         self.process = subprocess.Popen(
             [AFLAME, "serve", *options, trace],
@@ -62,6 +66,7 @@ class Server:
             stderr=subprocess.PIPE,
             text=True,
             cwd=WORKPLACE,
+            env={**os.environ, **environment},
         )
         self.link = self.process.stdout.readline().strip()
         found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[0-9a-f]{16}/)\?token=([0-9a-f]{32})", self.link)
@@ -73,7 +78,8 @@ class Server:
         return self
 
     def __exit__(self, *_):
-        self.end()
+        if self.process.poll() is None:
+            self.end()
 
     def end(self, signo=signal.SIGTERM):
         """Its status and what it wrote on standard error."""
@@ -275,6 +281,45 @@ def _():
         equal(server.state()["whole"], "done", "the whole")
         data, _ = server.report()
         expect(data["served"]["whole"], "the whole is there, and a part is shown")
+
+
+@case("a part of a recorded run has what --from and --to give")
+def _():
+    run = record(program("bursts"), sampler=any_sampler())
+    file = new_path("page") + ".html"
+    with Server(run.path) as server:
+        data, _ = server.report()
+        span = data["served"]["span"]
+        for begin, end in ((0, span // 3), (span // 3, 2 * span // 3), (2 * span // 3, span)):
+            must("flame", "-o", file, "--from", "%dns" % begin, "--to", "%dns" % end, run.path)
+            with open(file, encoding="utf-8", errors="replace") as f:
+                text = Page(f.read())
+            _, answer = server.report("?from=%.9f&to=%.9f" % (begin / 1e9, end / 1e9))
+            page = Page(answer.text)
+            equal(page.total("cpu", "time"), text.total("cpu", "time"), "CPU time")
+            equal(page.names, text.names, "names")
+            note("%.3f s to %.3f s: %d names" % (begin / 1e9, end / 1e9, len(page.names)))
+
+
+@case("--open gives the browser a private file that leads to the link, and removes it")
+def _():
+    browser, seen = new_path("browser"), new_path("seen")
+    with open(browser, "w", encoding="ascii") as f:
+        f.write('#!/bin/sh\nstat -c "%%a %%n" "$1" >%s.tmp\ncat "$1" >>%s.tmp\nmv %s.tmp %s\n' % ((seen,) * 4))
+    os.chmod(browser, 0o700)
+    with Server(made(PLAIN + SAMPLE), "--open", BROWSER=browser) as server:
+        end = time.monotonic() + SECONDS
+        while not os.path.exists(seen):
+            expect(time.monotonic() < end, "the browser was not started")
+            time.sleep(0.05)
+        with open(seen, encoding="utf-8") as f:
+            mode, file = f.readline().split()
+            page = f.read()
+        equal(mode, "600", "mode")
+        expect(server.link in page, page)
+        expect(server.token not in file, "the token is in a name")
+        server.end()
+        expect(not os.path.exists(file), "the file is left")
 
 
 @case("a report that takes more memory than may be is a sentence that names --memory")

@@ -1,4 +1,5 @@
 /* Reports that are made by children, so that the server answers meanwhile. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -13,7 +14,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
-#include "base/scope.h"
+#include "base/system/fs.h"
 #include "cmd/output/picture.h"
 #include "cmd/serve/private.h"
 #include "cmd/shared/load.h"
@@ -76,8 +77,14 @@ static void child_files(int report)
 	dup2(null, STDIN_FILENO);
 	dup2(null, STDERR_FILENO);
 	dup2(report, STDOUT_FILENO);
-	for (int fd = STDERR_FILENO + 1, most = (int)sysconf(_SC_OPEN_MAX); fd < most; fd++)
-		close(fd);
+	DIR *d = opendir("/proc/self/fd");
+	for (struct dirent *e; d && (e = af_dir_next(d));) {
+		int fd = atoi(e->d_name);
+		if (fd > STDERR_FILENO && fd != dirfd(d))
+			close(fd);
+	}
+	if (d)
+		closedir(d);
 }
 
 _Noreturn static void child_run(const struct jobs *jobs, const struct job *job,
@@ -86,7 +93,7 @@ _Noreturn static void child_run(const struct jobs *jobs, const struct job *job,
 	const struct rlimit most = {jobs->memory, jobs->memory};
 	struct af_query query = query_of(s, jobs->sources, job->range);
 	struct af_err err = {0};
-	struct served now = {.dir = s->dir};
+	char id[SERVE_ID];
 	sigset_t none;
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -102,8 +109,8 @@ _Noreturn static void child_run(const struct jobs *jobs, const struct job *job,
 	af_progress_share(&job->shared->progress);
 	int rc = child_report(s, &query, served_json, &err);
 	/* Half of it may be of the one and half of the other. */
-	served_look(&now);
-	if (strcmp(now.id, s->id) != 0)
+	served_identify(s->dir, id);
+	if (strcmp(id, s->id) != 0)
 		child_say(-ESTALE, "the trace was replaced while it was read");
 	else
 		child_say(rc ? rc : 1, rc ? err.msg : "");

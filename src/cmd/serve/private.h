@@ -39,6 +39,9 @@ struct served {
 	char why[512];               /* it is gone */
 };
 
+/* The id of the recording that the trace @dir is now; "" for none. */
+void served_identify(const char *dir, char id[SERVE_ID]);
+
 /* Look at the trace again. True: it is another one now, or another state. */
 bool served_look(struct served *s);
 

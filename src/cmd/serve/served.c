@@ -13,12 +13,16 @@
 #include "trace/read/reader.h"
 
 /* A directory and its metadata are made anew by each recording, and then stay as they are. */
-static void identify(int dirfd, char id[SERVE_ID])
+void served_identify(const char *path, char id[SERVE_ID])
 {
 	struct stat dir = {0}, metadata = {0};
+	scope_close int fd = af_trace_dir_open(path);
 
-	fstat(dirfd, &dir);
-	fstatat(dirfd, AF_METADATA_FILE, &metadata, AT_SYMLINK_NOFOLLOW);
+	id[0] = 0;
+	if (fd < 0)
+		return;
+	fstat(fd, &dir);
+	fstatat(fd, AF_METADATA_FILE, &metadata, AT_SYMLINK_NOFOLLOW);
 	snprintf(id, SERVE_ID, "%llx-%llx-%llx.%lx", (unsigned long long)dir.st_ino,
 	         (unsigned long long)metadata.st_ino, (unsigned long long)metadata.st_mtim.tv_sec,
 	         (unsigned long)metadata.st_mtim.tv_nsec);
@@ -50,12 +54,11 @@ static void served_read(struct served *s)
 
 bool served_look(struct served *s)
 {
-	char id[SERVE_ID] = "";
+	char id[SERVE_ID];
 	enum serve_now now = SERVE_READY;
 	scope_close int fd = af_trace_dir_open(s->dir);
 
-	if (fd >= 0)
-		identify(fd, id);
+	served_identify(s->dir, id);
 	if (fd >= 0 && af_place_is_recorded(fd))
 		now = SERVE_LIVE;
 	/* One that could not be opened may be whole by now. */
