@@ -9,6 +9,7 @@ async function start() {
   const app = new App(meta, names);
   await app.refresh();
   window.aflame.app = app;
+  if (meta.served) window.aflame.served = new Served(meta.served);
   app.flame.paintNow();
   performance.mark('aflame-shown');
 }

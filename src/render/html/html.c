@@ -71,6 +71,7 @@ AF_EMBED(answers_js);
 AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
+AF_EMBED(serve_js);
 AF_EMBED(app_js);
 AF_EMBED(main_js);
 
@@ -244,8 +245,11 @@ struct part {
 	const unsigned *size;
 };
 
-/* One function around all modules: they share a scope with each other and nothing else. */
-static void add_script(struct af_buf *b)
+/*
+ * One function around all modules: they share a scope with each other and nothing else. A page that
+ * is @served has one more, which talks to its server.
+ */
+static void add_script(struct af_buf *b, bool served)
 {
 #define PART(name)                                                                                 \
 	{                                                                                          \
@@ -263,12 +267,15 @@ static void add_script(struct af_buf *b)
 	    PART(reader_js),     PART(timepages_js), PART(keys_js),
 	    PART(model_js),      PART(answers_js),   PART(summary_js),
 	    PART(layout_js),     PART(page_js),      PART(app_js),
-	    PART(main_js),
 	};
+	static const struct part talk = PART(serve_js), last = PART(main_js);
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		af_buf_add(b, parts[i].data, *parts[i].size);
+	if (served)
+		af_buf_add(b, talk.data, *talk.size);
+	af_buf_add(b, last.data, *last.size);
 	af_buf_str(b, "})();\n");
 }
 
@@ -290,6 +297,8 @@ static void add_head(struct af_buf *b, const struct af_picture *picture,
 	af_buf_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	              "img-src data:; base-uri 'none'; form-action 'none'");
+	if (picture->served)
+		af_buf_str(b, "; connect-src 'self'");
 	add_digest(b, "script-src", script->data, script->len);
 	add_digest(b, "style-src", css, af_embed_report_css_size);
 	af_buf_str(b, "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -365,6 +374,8 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 		af_buf_add(b, h->looks.data, h->looks.len);
 	af_buf_char(b, ']');
 	html_time_list(&h->time, r->slices, r->phases, b);
+	if (p->served)
+		af_buf_fmt(b, ",\n\"served\":%s", p->served);
 	af_buf_str(b, "}</script>\n");
 }
 
@@ -393,7 +404,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 
 	html_time_end(&h->time);
 	html_pack_sort(&h->pack);
-	add_script(&script);
+	add_script(&script, r->picture->served != NULL);
 	add_head(&page, r->picture, &script);
 	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs: allow it "
 	                  "for this file, which loads nothing from anywhere. The tables are "

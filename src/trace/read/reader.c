@@ -16,6 +16,7 @@
 #include "base/system/fs.h"
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
+#include "trace/read/near.h"
 #include "trace/write/objects.h"
 #include "trace/write/session.h"
 
@@ -127,21 +128,15 @@ static int map_streams(struct af_trace *t, const struct names *n, const char *di
 			return af_fail(err, rc, "cannot read %s/%s", dir, n->items[i]);
 		if (f->data)
 			madvise((void *)f->data, f->size, MADV_SEQUENTIAL);
-		af_cursor_open(&t->cursors[t->nr_streams++], &t->filter, f->data, f->size,
-		               n->items[i]);
+		struct af_cursor *c = &t->cursors[t->nr_streams++];
+		af_cursor_open(c, &t->filter, f->data, f->size, n->items[i]);
+		c->mapped = true;
 	}
 	return 0;
 }
 
-int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
-{
-	scope_close int fd = open_dir(dir, err);
-
-	return fd < 0 ? fd : af_trace_open_at(ret, fd, dir, wanted, err);
-}
-
-int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
-                     struct af_err *err)
+static int trace_open(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
+                      const struct af_near *near, struct af_err *err)
 {
 	int fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
@@ -161,9 +156,30 @@ int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t
 		af_trace_close(t);
 		return rc;
 	}
+	if (near)
+		af_merge_near(t, near);
 	af_merge_start(t);
 	*ret = t;
 	return 0;
+}
+
+int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
+                     struct af_err *err)
+{
+	return trace_open(ret, dirfd, dir, wanted, NULL, err);
+}
+
+int af_trace_open_near(struct af_trace **ret, const char *dir, uint64_t wanted,
+                       const struct af_near *near, struct af_err *err)
+{
+	scope_close int fd = open_dir(dir, err);
+
+	return fd < 0 ? fd : trace_open(ret, fd, dir, wanted, near, err);
+}
+
+int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
+{
+	return af_trace_open_near(ret, dir, wanted, NULL, err);
 }
 
 void af_trace_close(struct af_trace *t)
