@@ -178,7 +178,7 @@ class Annotate {
 
   drawKernels() {
     const { meta } = this.app;
-    this.kernels.replaceChildren(h('h3', {}, 'Kernels'), ...meta.annotated.map((facts, k) => {
+    this.kernels.replaceChildren(h('h2', { class: 'annotated-title' }, 'Kernels'), ...meta.annotated.map((facts, k) => {
       const name = annotatedName(meta, k);
       const samples = facts.find(({ key }) => key === 'samples')?.value || '';
       return h('button', { type: 'button', class: k === this.shown ? 'on' : '', title: name,

@@ -21,13 +21,21 @@ class App extends Page {
   }
 
   escape() {
-    const { q, z, x, sl } = this.state;
-    this.menu.hide();
-    if (document.activeElement === this.search) this.search.blur();
-    if (q) this.update({ q: '' });
-    else if (z.length) this.update({ z: [] });
-    else if (x.length || sl.length) this.update({ x: [], sl: [] });
-    else this.clearRange();
+    const { q, z, x, sl, from, to, panel, tab } = this.state;
+    const done = (text, patch) => {
+      this.say(text);
+      return this.update(patch);
+    };
+    const { hidden } = this.tooltip.el;
+    this.tooltip.hide();
+    if (!this.menu.el.hidden) this.menu.hide();
+    else if (q) done('Search cleared', { q: '' });
+    else if (panel && narrow() && (tab === 'flame' || tab === 'timeline'))
+      done('Details closed', { panel: false });
+    else if (z.length) done('Zoomed out', { z: [] });
+    else if (x.length || sl.length) done('Nothing is selected', { x: [], sl: [] });
+    else if (from || to) done('The whole run', { from: '', to: '' });
+    else if (hidden) this.say('Nothing to close');
   }
 
   setRange(from, to) {
@@ -44,29 +52,9 @@ class App extends Page {
   }
 
   arrow(key) {
-    const { tree, w, root } = this;
-    const total = tree.total(w);
-    let node = this.selected();
-    const out = (key === 'ArrowUp') === (this.state.shape === 'flame');
-    if (key === 'ArrowUp' || key === 'ArrowDown') {
-      if (!out) {
-        node = tree.parent[node];
-      } else {
-        let best = -1;
-        for (let child = node + 1; child < tree.end[node]; child = tree.end[child])
-          if (!tree.isGap(child) && (best < 0 || total[child] > total[best])) best = child;
-        if (best < 0) return;
-        node = best;
-      }
-    } else {
-      const row = tree.depth[node];
-      const step = key === 'ArrowRight' ? 1 : -1;
-      let i = node + step;
-      const seen = () => tree.depth[i] === row && total[i] > 0 && !tree.isGap(i);
-      while (i > root && i < tree.end[root] && !seen()) i += step;
-      if (i <= root || i >= tree.end[root]) return;
-      node = i;
-    }
+    const { tree, root } = this;
+    const node = nextFrame(this.flame, this.selected(), key);
+    if (node < 0) return;
     const inside = node >= root && node < tree.end[root];
     this.update({ x: tree.ids(node), z: inside ? this.state.z : tree.ids(node) }, false)
       .then(() => this.flame.reveal(this.node, false));
@@ -75,7 +63,11 @@ class App extends Page {
   typed() {
     this.topPicked = false;
     clearTimeout(this.typing);
+    clearTimeout(this.hearing);
     this.typing = setTimeout(() => this.update({ q: this.search.value }, false), 60);
+    this.hearing = setTimeout(() => {
+      this.heard.textContent = this.matched.textContent && `${this.matched.textContent} matches`;
+    }, 800);
   }
 
   searchKey(event) {
@@ -84,14 +76,21 @@ class App extends Page {
       this.update({ q: this.search.value }, false).then(() => this.step(event.shiftKey ? -1 : 1));
     } else if (event.key === 'Escape') {
       this.search.value = '';
-      this.search.blur();
       clearTimeout(this.typing);
-      this.update({ q: '' });
+      if (this.state.q) this.escape();
+      this.leaveSearch();
     } else {
       return;
     }
     event.preventDefault();
     event.stopPropagation();
+  }
+
+  /* Where keys act on what is in front. */
+  leaveSearch() {
+    this.search.blur();
+    const page = this.pages[this.state.tab];
+    page.querySelector('canvas, .top')?.focus();
   }
 
   searchFor(name, picked = false) {
@@ -229,4 +228,21 @@ class App extends Page {
       { text: 'PNG', run: () => picture.png((blob) => download(`${file}.png`, blob)) },
     ], box.left, box.bottom + 4);
   }
+}
+
+/* The frame that an arrow key leads to from @node, or -1. */
+function nextFrame({ tree, w, root, flame }, node, key) {
+  const total = tree.total(w);
+  if (key === 'ArrowUp' || key === 'ArrowDown') {
+    if ((key === 'ArrowUp') !== flame) return tree.parent[node];
+    let best = -1;
+    for (let child = node + 1; child < tree.end[node]; child = tree.end[child])
+      if (!tree.isGap(child) && (best < 0 || total[child] > total[best])) best = child;
+    return best;
+  }
+  const step = key === 'ArrowRight' ? 1 : -1;
+  const seen = (i) => tree.depth[i] === tree.depth[node] && total[i] > 0 && !tree.isGap(i);
+  let i = node + step;
+  while (i > root && i < tree.end[root] && !seen(i)) i += step;
+  return i <= root || i >= tree.end[root] ? -1 : i;
 }

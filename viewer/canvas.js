@@ -8,6 +8,9 @@
  *	exportRows()	{height, …}: of the whole picture, not only what is seen, for paint's @to
  */
 
+const NO_CANVAS = 'This browser lets no page draw, so there is no picture here: privacy settings ' +
+  '(resistFingerprinting, a canvas blocker) may forbid it. The tabs Functions and Run have the ' +
+  'same figures as tables.';
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
 
 class Picture {
@@ -17,8 +20,13 @@ class Picture {
     this.sizer = h('div', { class: 'flame-sizer' });
     this.context = this.canvas.getContext('2d', { alpha: false });
     this.frame = 0;
+    this.id = `picture-${document.querySelectorAll('canvas').length}-${label.slice(0, 5)}`;
     host.classList.add('flame-host');
     host.append(this.canvas, this.sizer);
+    if (!this.context) {
+      this.paintNow = () => {};
+      host.append(h('p', { class: 'empty over', role: 'note' }, NO_CANVAS));
+    }
     new ResizeObserver(() => this.resize()).observe(host);
   }
 
@@ -105,6 +113,7 @@ class Picture {
   }
 
   charWidth(code) {
+    if (!this.context) return 7;
     if (!this.widths) this.widths = new Float32Array(65536);
     if (!this.widths[code]) {
       const before = this.context.font;

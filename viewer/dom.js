@@ -45,9 +45,21 @@ function icon(name) {
   return drawing(ICONS[name], { viewBox: '0 0 16 16', class: 'icon' });
 }
 
-/* A row of buttons of which one is on. options: [{value, text, title}] */
+const ARROWS = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 };
+
+/* A row of buttons of which one is on, a single stop of Tab. options: [{value, text, title}] */
 function segmented(label, options, onpick) {
-  const el = h('div', { class: 'segmented', role: 'radiogroup', 'aria-label': label });
+  const el = h('div', { class: 'segmented', role: 'radiogroup', 'aria-label': label,
+    onkeydown: (event) => {
+      const step = ARROWS[event.key];
+      if (!step) return;
+      const all = [...el.children];
+      const to = all[(all.indexOf(document.activeElement) + step + all.length) % all.length];
+      event.preventDefault();
+      event.stopPropagation();
+      to.click();
+      to.focus();
+    } });
   for (const option of options) {
     const button = h('button', {
       type: 'button', role: 'radio', title: option.title, 'data-value': option.value,
@@ -56,12 +68,15 @@ function segmented(label, options, onpick) {
     el.append(button);
   }
   el.show = (value) => {
+    const any = options.some((option) => String(option.value) === String(value));
     for (const button of el.children) {
       const on = button.dataset.value === String(value);
       button.classList.toggle('on', on);
       button.setAttribute('aria-checked', on);
+      button.tabIndex = on || (!any && button === el.firstChild) ? 0 : -1;
     }
   };
+  el.show();
   return el;
 }
 

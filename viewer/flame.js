@@ -56,7 +56,7 @@ class NarrowBoxes {
 
 class FlameView extends Picture {
   constructor(host, handlers, label) {
-    super(host, label);
+    super(host, label, 'tree');
     this.handlers = handlers;
     this.hoverBox = h('div', { class: 'flame-hover', hidden: true });
     this.root = 0;

@@ -6,7 +6,8 @@ const KEYS = [
     ['← →', 'previous, next frame in the row', null],
     ['Enter', 'zoom into the selected frame', (app) => app.zoom(app.selected())],
     ['Backspace', 'zoom out one frame', (app) => app.zoomOut()],
-    ['Esc', 'clear search, then zoom, selection, range', (app) => app.escape()],
+    ['Esc', 'close what is on top: menu, help, then search, zoom, selection, range',
+      (app) => app.escape()],
     ['0', 'all as the page opened', (app) => app.reset()],
   ]],
   ['Find', [
@@ -58,20 +59,31 @@ const KEY_ACTIONS = new Map(KEYS.flatMap(([, list]) => list)
   .filter(([, , run]) => run).map(([key, , run]) => [key === 'Esc' ? 'Escape' : key, run]));
 
 function onKey(app, event) {
-  const typing = event.target instanceof HTMLInputElement;
+  if (app.dialog.open) return; /* the browser closes it */
+  const typing = event.target.matches('input, select');
   if ((event.ctrlKey || event.metaKey) && event.key === 'f') {
     event.preventDefault();
     app.search.focus();
     app.search.select();
     return;
   }
-  if (typing || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.ctrlKey || event.metaKey || event.altKey) return;
+  if (typing && event.key !== 'Escape') return;
+  if (event.key === 'ContextMenu' || (event.shiftKey && event.key === 'F10')) {
+    if (app.state.tab !== 'flame' || !app.node) return;
+    const { left, top } = app.flame.canvas.getBoundingClientRect();
+    const { x, y } = app.flame.placeOf(app.node);
+    event.preventDefault();
+    app.frameMenu(app.tree, app.node, { clientX: left + x, clientY: top + y });
+    return;
+  }
   const onButton = event.target.matches('a, button');
   if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
   if (app.timePages?.key(event.key)) {
     event.preventDefault();
     return;
   }
+  if (!app.tree && !['t', '?', 'Escape'].includes(event.key)) return;
   const tab = app.tabList[Number(event.key) - 1];
   const run = tab ? () => app.update({ tab: tab.value }) : KEY_ACTIONS.get(event.key);
   if (run) run(app);

@@ -19,7 +19,8 @@ class Layout extends Model {
     this.menu = new Menu();
     this.details = new Details(this);
     this.annotate = new Annotate(this);
-    const without = { summary: !this.hasSummary, source: !meta.annotated.length,
+    const bare = !meta.trees.length;
+    const without = { summary: !this.hasSummary, top: bare, sandwich: bare, source: !meta.annotated.length,
       timeline: !meta.time, heat: !meta.time };
     this.tabList = TABS.filter(({ value }) => !without[value]);
     this.timePages = this.times && new TimePages(this);
@@ -43,7 +44,7 @@ class Layout extends Model {
       oninput: () => this.typed(), onkeydown: (event) => this.searchKey(event) });
     this.caseButton = h('button', { type: 'button', class: 'plain', title: 'Match case',
       'aria-label': 'Match case', onclick: () => this.update({ exact: !this.state.exact }) }, 'Aa');
-    this.matched = h('output', { class: 'matched', 'aria-live': 'polite' });
+    this.matched = h('output', { class: 'matched', 'aria-live': 'off' });
     this.previous = this.iconButton('up', 'Previous match (N)', () => this.step(-1));
     this.next = this.iconButton('down', 'Next match (n)', () => this.step(1));
   }
@@ -51,11 +52,11 @@ class Layout extends Model {
   buildControls() {
     const { meta } = this;
     this.tabs = h('div', { class: 'tabs', role: 'tablist', onkeydown: (event) => {
-      const step = { ArrowRight: 1, ArrowLeft: -1 }[event.key];
-      if (!step) return;
       const list = this.tabList;
       const at = list.findIndex((tab) => tab.value === this.state.tab);
-      const to = (at + step + list.length) % list.length;
+      const to = { ArrowRight: (at + 1) % list.length, Home: 0, End: list.length - 1,
+        ArrowLeft: (at - 1 + list.length) % list.length }[event.key];
+      if (to === undefined) return;
       this.update({ tab: list[to].value }).then(() => this.tabs.children[to].focus());
       event.preventDefault();
       event.stopPropagation();
@@ -94,7 +95,7 @@ class Layout extends Model {
     this.crumbs = h('nav', { class: 'crumbs', 'aria-label': 'Zoom' });
     this.chips = h('div', { class: 'chips' });
     this.legend = h('div', { class: 'legend', role: 'group', 'aria-label': 'Kinds of frames' });
-    this.status = h('div', { class: 'status', role: 'status', 'aria-live': 'polite' });
+    this.status = h('div', { class: 'status' }); /* the tree in the canvas is read instead */
     this.flameHost = h('div', {});
     this.emptyNote = h('p', { class: 'empty over', hidden: true });
     this.callersHost = h('div', {});
@@ -149,11 +150,12 @@ class Layout extends Model {
 
   buildBody() {
     const { meta } = this;
-    this.toast = h('div', { class: 'toast', role: 'status', hidden: true });
+    this.toast = h('div', { class: 'toast', 'aria-hidden': 'true', hidden: true });
+    this.heard = h('div', { class: 'offscreen', role: 'status' }); /* there before it speaks */
     this.busy = h('div', { class: 'busy', hidden: true }, 'Working…');
     this.dialog = helpDialog();
     document.body.append(
-      h('header', { class: 'head' },
+      h('header', {}, h('div', { class: 'head' },
         h('div', { class: 'brand' }, icon('flame'),
           h('h1', { title: meta.title }, meta.title || 'aflame report'),
           meta.subtitle && h('span', { class: 'subtitle', title: meta.subtitle }, meta.subtitle)),
@@ -164,8 +166,9 @@ class Layout extends Model {
           h('button', { type: 'button', class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
             onclick: () => this.help() }, '?'))),
       h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }),
-        this.timePages?.chip, this.tools),
-      h('main', {}, Object.values(this.pages)), this.dialog, this.toast, this.busy);
+        this.timePages?.chip, this.tools)),
+      h('main', {}, Object.values(this.pages), this.menu.el, this.tooltip.el), this.dialog, this.toast,
+      this.heard, this.busy);
   }
 
   buildViews() {
@@ -173,13 +176,27 @@ class Layout extends Model {
       hover: (node, event) => this.hover(this.flame, node, event),
       pick: (node) => this.zoom(node),
       menu: (node, event) => this.frameMenu(this.flame.tree, node, event),
-    }, 'Flame graph; the Functions tab lists the same data as a table');
+    }, 'Flame graph: arrow keys walk it, Enter zooms');
     const sandwichView = (host, label) => {
       const view = new FlameView(host, {
         hover: (node, event) => this.hover(view, node, event),
         pick: (node) => node && this.update({ fn: this.names.reference(view.tree.name[node]) }),
         menu: (node, event) => this.frameMenu(view.tree, node, event),
       }, label);
+      view.canvas.addEventListener('keydown', (event) => {
+        const at = view.selected > 0 ? view.selected : view.root;
+        const to = event.key.startsWith('Arrow') ? nextFrame(view, at, event.key) : -1;
+        if (event.key === 'Enter') view.handlers.pick(at);
+        else if (to < 1) return;
+        else {
+          view.selected = to;
+          view.reveal(to, false);
+          view.redraw();
+          readTree(view, to);
+        }
+        event.preventDefault();
+        event.stopPropagation();
+      });
       return view;
     };
     this.callers = sandwichView(this.callersHost, 'Callers');

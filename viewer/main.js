@@ -1,6 +1,7 @@
 /* Start: decode what is needed for the first picture, then draw it. */
 
 async function start() {
+  document.getElementById('af-loading').remove(); /* the file is there to its end */
   const meta = JSON.parse(document.getElementById('af-report').textContent);
   KINDS = meta.kinds;
   meta.tables = await loadJson('af-tables');
@@ -8,17 +9,26 @@ async function start() {
   const app = new App(meta, names);
   await app.refresh();
   window.aflame.app = app;
+  if (meta.served) window.aflame.served = new Served(meta.served);
   app.flame.paintNow();
   performance.mark('aflame-shown');
+}
+
+/* Say that the report, or a part of it, cannot be shown, and what to do. */
+function failed(error) {
+  document.querySelector('.failed')?.remove();
+  document.body.prepend(h('p', { class: 'failed', role: 'alert' }, 'DecompressionStream' in window
+    ? `This report could not be shown: the file is damaged (${error.message}). Copy it again, or ` +
+      'write it again with aflame flame -o report.html from the trace.'
+    : 'This report needs a browser with DecompressionStream: Chrome 103, Firefox 113, Safari 16.4 ' +
+      'or later.'));
 }
 
 /* For the console and for tests: aflame.ready, then aflame.app. */
 window.aflame = {
   parts: { callersTree, stackPointers, TreeBuilder, linked: linkedSlices },
   ready: start().catch((error) => {
-    document.body.append(h('p', { class: 'failed', role: 'alert' },
-      `This report could not be shown: ${error.message}. It needs a browser with ` +
-      'DecompressionStream (Chrome 103, Firefox 113, Safari 16.4 or later).'));
+    failed(error);
     throw error;
   }),
 };

@@ -19,7 +19,11 @@ class Page extends Layout {
 
   /* Show the state; app.working is done when the last change is on the screen. */
   refresh() {
-    this.working = this.draw();
+    this.working = this.draw().catch((error) => {
+      this.busy.hidden = true;
+      failed(error);
+      throw error;
+    });
     return this.working;
   }
 
@@ -50,6 +54,8 @@ class Page extends Layout {
       const on = tab.id === `tab-${state.tab}`;
       tab.setAttribute('aria-selected', on);
       tab.tabIndex = on ? 0 : -1;
+      if (on && this.tabs.scrollWidth > this.tabs.clientWidth)
+        tab.scrollIntoView({ block: 'nearest', inline: 'center' });
     }
     for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
     this.tools.hidden = ['summary', 'facts', 'source', 'timeline', 'heat'].includes(state.tab);
@@ -91,12 +97,13 @@ class Page extends Layout {
       .filter(({ w }) => w === this.w || (this.base.total(w)[0] > 0
         && !isScatter(this.base.weights[w])));
     if (this.difference) this.differenceBar.show(this.state, this.difference);
-    const list = segmented('Weight', options.map(({ name }) => (
-      { value: name, text: name, title: 'What widths mean (w)' })), (w) => this.update({ w }));
-    list.show(this.base.weights[this.w].name);
-    list.hidden = options.length < 2;
-    this.weights.replaceChildren(list);
-    this.shownWeights = options.map(({ name }) => name);
+    const names = options.map(({ name }) => name);
+    if (names.join() !== this.shownWeights?.join()) /* else the focus may be in there */
+      this.weights.replaceChildren(segmented('Weight', names.map((name) => (
+        { value: name, text: name, title: 'What widths mean (w)' })), (w) => this.update({ w })));
+    this.shownWeights = names;
+    this.weights.firstChild.show(this.base.weights[this.w].name);
+    this.weights.firstChild.hidden = options.length < 2;
   }
 
   drawSearch() {
@@ -150,6 +157,7 @@ class Page extends Layout {
     this.drawCrumbs();
     this.drawChips();
     this.drawLegend(palette);
+    readTree(this.flame, this.node);
     this.sayStatus(this.node || this.root);
   }
 
@@ -243,6 +251,7 @@ class Page extends Layout {
       view.rootLabel = formatWeight(total, unit);
       const root = tree.n > 1 ? 1 : 0;
       view.show({ ...common, tree, root, above: root, flame });
+      readTree(view, root);
     }
   }
 
@@ -270,11 +279,13 @@ class Page extends Layout {
   sayStatus(node) {
     const { tree, w } = this;
     const { unit } = tree.weights[w];
-    this.status.textContent = `${tree.text(node)} — ${formatWeight(tree.total(w)[node], unit)} ` +
+    const text = `${tree.text(node)} — ${formatWeight(tree.total(w)[node], unit)} ` +
       `(${formatPercent(tree.total(w)[node], tree.total(w)[0])})`;
+    if (this.status.textContent !== text) this.status.textContent = text;
   }
 
   say(text) {
+    this.heard.textContent = text;
     this.toast.textContent = text;
     this.toast.hidden = false;
     clearTimeout(this.toastTimer);

@@ -14,7 +14,6 @@ function frameFacts(tree, node, root) {
 class Tooltip {
   constructor() {
     this.el = h('div', { class: 'tooltip', hidden: true, role: 'tooltip' });
-    document.body.append(this.el);
   }
 
   hide() {
@@ -27,8 +26,8 @@ class Tooltip {
     this.place(event,
       h('div', { class: 'tooltip-name' }, tree.text(node)),
       kind ? h('div', { class: 'tooltip-kind' }, kind) : '',
-      h('table', {}, h('tr', {}, ['', 'total', 'of all', zoomed && 'of zoom', 'self']
-        .filter((t) => t !== false).map((t) => h('th', {}, t))),
+      h('table', {}, h('tr', {}, h('td'), ['total', 'of all', zoomed && 'of zoom', 'self']
+        .filter(Boolean).map((t) => h('th', {}, t))),
       frameFacts(tree, node, root).map((fact) => h('tr', {},
         h('th', {}, fact.name), h('td', {}, formatWeight(fact.total, fact.unit)),
         h('td', {}, formatPercent(fact.total, fact.all)),
@@ -99,7 +98,7 @@ class Details {
           onclick: action.run }, action.text))),
       copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),
       h('table', { class: 'details-facts' },
-        h('thead', {}, h('tr', {}, ['', 'Total', 'Self'].map((t) => h('th', { scope: 'col' }, t)))),
+        h('thead', {}, h('tr', {}, h('td'), ['Total', 'Self'].map((t) => h('th', { scope: 'col' }, t)))),
         h('tbody', {}, frameFacts(tree, node, root).map((fact) => [
           h('tr', {}, h('th', { scope: 'row' }, fact.name),
             h('td', {}, formatWeight(fact.total, fact.unit)),
@@ -136,7 +135,7 @@ class Details {
     };
     this.el.replaceChildren(
       ...lists.filter(({ rows }) => rows.length).flatMap(({ title, rows }) => [
-        h('h3', {}, title), h('ol', { class: 'details-hot' }, rows.map(row))]),
+        h('h2', { class: 'details-title' }, title), h('ol', { class: 'details-hot' }, rows.map(row))]),
       h('p', { class: 'note' }, 'Click a frame to zoom in and see it here. ', h('kbd', {}, '?'),
         ' lists the keys.'));
   }
@@ -172,27 +171,31 @@ function largest(ids, valueOf, most) {
 class Menu {
   constructor() {
     this.el = h('div', { class: 'menu', role: 'menu', hidden: true });
-    document.body.append(this.el);
     document.addEventListener('pointerdown', (event) => {
       if (!this.el.contains(event.target)) this.hide();
     });
     this.el.addEventListener('keydown', (event) => {
       const items = [...this.el.querySelectorAll('button')];
       const at = items.indexOf(document.activeElement);
-      const to = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length }[event.key];
+      const to = { ArrowDown: at + 1, ArrowUp: at - 1 + items.length, Home: 0,
+        End: items.length - 1 }[event.key];
       if (to !== undefined) items[to % items.length].focus();
-      else if (event.key === 'Escape') this.hide();
+      else if (event.key === 'Escape' || event.key === 'Tab') this.hide();
       else return;
       event.preventDefault();
       event.stopPropagation();
     });
   }
 
+  /* The focus goes back to what had it. */
   hide() {
+    const inside = this.el.contains(document.activeElement);
     this.el.hidden = true;
+    if (inside) this.opener?.focus();
   }
 
   show(title, actions, x, y) {
+    this.opener = document.activeElement;
     this.el.replaceChildren(title && h('div', { class: 'menu-title' }, title),
       ...actions.map((action) => h('button', { type: 'button', role: 'menuitem', title: action.tip,
         onclick: () => {

@@ -11,10 +11,13 @@
  *	period (ns in a column of it), group (what rows of the table are)
  */
 
+/* Where no two things fit beside each other, as report.css has it. */
+const narrow = () => window.matchMedia('(max-width: 900px)').matches;
+
 const DEFAULTS = {
   tab: 'flame', kernel: '', nth: -1, view: '', w: '', shape: 'flame', dir: 'callees',
   order: 'name', z: [], x: [], q: '',
-  exact: false, ops: [], fn: '', theme: 'auto', panel: true, delta: 'inclusive',
+  exact: false, ops: [], fn: '', theme: 'auto', panel: !narrow(), delta: 'inclusive',
   norm: '', from: '', to: '', tv: [], sl: [], shut: [], heat: '', period: '', group: 'function',
 };
 

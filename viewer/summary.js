@@ -18,10 +18,11 @@ class Summary {
     this.app = app;
     this.strip = h('div', { class: 'strip', role: 'list', 'aria-label': 'Run' });
     this.times = h('section', { class: 'summary-times', hidden: true });
+    this.answers = h('section', { class: 'summary-answers', hidden: true });
     this.el = h('div', { class: 'page-body summary' }, this.verdict(),
       h('div', { class: 'summary-warnings' }, warningsOf(meta).map((text) => (
         h('p', { class: 'note warning' }, text)))),
-      this.findings(), this.phases(), this.times, this.strip);
+      this.findings(), this.answers, this.phases(), this.times, this.strip);
   }
 
   section(title, ...kids) {
@@ -137,10 +138,22 @@ class Summary {
     return sums.map((sum) => sum / most);
   }
 
+  async drawAnswers() {
+    const { app } = this;
+    const answers = await answersOf(app);
+    this.answers.replaceChildren(h('h2', {}, 'Asked first'), h('dl', {}, answers.map(
+      ([question, answer, patch, details]) => [h('dt', {}, question), h('dd', {}, h('button', {
+        type: 'button', class: 'link', disabled: !patch || (patch.from && !app.times),
+        onclick: () => app.update(patch) }, answer), h('span', { class: 'share' }, details))]).flat()));
+    this.answers.hidden = !answers.length;
+  }
+
   async drawTimes() {
     const { app } = this;
-    if (!app.times || this.drawn) return;
+    if (this.drawn) return;
     this.drawn = true;
+    await this.drawAnswers();
+    if (!app.times) return;
     const rows = this.rows();
     for (const { parts } of rows) for (const { at } of parts) await app.times.load(at);
     this.times.replaceChildren(h('h2', {}, 'Devices and threads over time'),

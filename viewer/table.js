@@ -14,14 +14,14 @@ class TopTable {
     this.sort = { column: 1, down: true };
     this.chosen = -1;
     this.head = h('div', { class: 'top-head', role: 'row' });
-    this.body = h('div', { class: 'top-body', role: 'rowgroup' });
-    this.scroll = h('div', { class: 'top-scroll', tabindex: 0 }, this.body);
-    this.grid = h('div', { class: 'top', role: 'table', 'aria-label': 'Functions' },
+    this.body = h('div', { class: 'top-body', role: 'presentation' });
+    this.scroll = h('div', { class: 'top-scroll', tabindex: -1, role: 'rowgroup' }, this.body);
+    this.grid = h('div', { class: 'top', role: 'grid', 'aria-label': 'Functions', tabindex: 0,
+      onkeydown: (event) => this.key(event) },
       h('div', { role: 'rowgroup' }, this.head), this.scroll);
     host.append(this.grid);
     this.scroll.addEventListener('scroll', () => this.paint(), { passive: true });
     new ResizeObserver(() => this.paint()).observe(this.scroll);
-    this.scroll.addEventListener('keydown', (event) => this.key(event));
   }
 
   /* data: {tree, w, root, hits, palette, rows (tableRows)}; ids outside hits are left out. */
@@ -88,7 +88,7 @@ class TopTable {
     const say = ([part, name]) => (name ? `${name} ${formatPercent(part, 1)}` : '');
     const text = (id) => parts(id).slice(0, 5).map(say).join(', ');
     return { title: 'Stall mix', words: true, text, value: (id) => lead(id)[0] || 0,
-      cell: (id) => h('span', { class: 'top-mix', role: 'cell', title: text(id),
+      cell: (id) => h('span', { class: 'top-mix', role: 'gridcell', title: text(id),
         'aria-label': text(id) },
       stackedBar(parts(id).map(([part, name]) => [part, colors.get(name)]), 1), say(lead(id))) };
   }
@@ -133,14 +133,13 @@ class TopTable {
     this.grid.style.setProperty('--least', `${rem.reduce((a, b) => a + b + 1)}rem`);
     this.head.replaceChildren(...this.columns.map((column, at) => {
       const on = at === this.sort.column;
-      return h('button', {
-        type: 'button', role: 'columnheader', class: on ? 'on' : '',
-        'aria-sort': on ? (this.sort.down ? 'descending' : 'ascending') : 'none',
-        onclick: () => {
-          this.sort = { column: at, down: on ? !this.sort.down : at > 0 };
-          this.sortRows();
-        },
-      }, column.title, on ? (this.sort.down ? ' ↓' : ' ↑') : '');
+      return h('span', { role: 'columnheader',
+        'aria-sort': on ? (this.sort.down ? 'descending' : 'ascending') : 'none' },
+      h('button', { type: 'button', class: on ? 'on' : '', onclick: () => {
+        this.sort = { column: at, down: on ? !this.sort.down : at > 0 };
+        this.sortRows();
+        this.head.children[at].firstChild.focus(); /* it was made anew */
+      } }, column.title, on ? (this.sort.down ? ' ↓' : ' ↑') : ''));
     }));
   }
 
@@ -153,7 +152,9 @@ class TopTable {
     for (let at = first; at < last; at++) rows.push(this.row(at));
     this.body.replaceChildren(...rows);
     if (!this.ids.length)
-      this.body.append(h('p', { class: 'empty' }, 'No function matches the search.'));
+      this.body.append(h('div', { class: 'empty', role: 'row' }, h('span', { role: 'gridcell' },
+        this.data.hits ? 'No function matches the search.'
+          : `This view has no rows by ${this.data.rows.by}.`)));
   }
 
   row(at) {
@@ -161,6 +162,7 @@ class TopTable {
     const { palette } = this.data;
     const row = h('div', {
       class: id === this.chosen ? 'top-row on' : 'top-row', role: 'row', 'aria-rowindex': at + 2,
+      id: `top-row-${at}`, 'aria-selected': id === this.chosen ? 'true' : 'false',
       onclick: () => this.choose(at), ondblclick: () => this.act('open', id),
     });
     row.style.transform = `translateY(${at * TABLE_ROW}px)`;
@@ -169,7 +171,7 @@ class TopTable {
         const swatch = h('span', { class: 'swatch', title: KINDS[this.kind(id)] });
         const name = this.name(id);
         swatch.style.background = name < 0 ? palette.root : palette.color(name);
-        row.append(h('span', { class: 'top-name', role: 'cell', title: column.text(id) }, swatch,
+        row.append(h('span', { class: 'top-name', role: 'gridcell', title: column.text(id) }, swatch,
           h('span', {}, column.text(id))));
         return;
       }
@@ -177,7 +179,7 @@ class TopTable {
         row.append(column.cell(id));
         return;
       }
-      const cell = h('span', { class: 'top-number', role: 'cell' },
+      const cell = h('span', { class: 'top-number', role: 'gridcell' },
         h('span', {}, column.text(id)));
       if (column.fill) cell.style.background = column.fill(id);
       if (column.bar) {
@@ -221,11 +223,13 @@ class TopTable {
 
   choose(at) {
     this.chosen = this.ids[at];
+    this.grid.setAttribute('aria-activedescendant', `top-row-${at}`);
     this.paint();
     this.act('pick', this.chosen);
   }
 
   key(event) {
+    if (this.head.contains(event.target)) return;
     const step = { ArrowDown: 1, ArrowUp: -1, PageDown: 15, PageUp: -15 }[event.key];
     if (step) {
       const from = this.ids.indexOf(this.chosen);
@@ -266,14 +270,23 @@ function factTable(table, isName, onname) {
       }, text));
     return h('td', { class: numeric(column) ? 'number' : '' }, text);
   };
+  const scroll = h('div', { class: 'card-scroll' });
+  /* Keys scroll it where it has to be scrolled. */
+  new ResizeObserver(() => {
+    scroll.tabIndex = scroll.scrollHeight > scroll.clientHeight
+      || scroll.scrollWidth > scroll.clientWidth ? 0 : -1;
+  }).observe(scroll);
+  scroll.append(h('table', {},
+    table.columns.some((column) => column.title)
+      && h('thead', {}, h('tr', {}, shown.map((column) => (
+        h(column.title ? 'th' : 'td', { scope: column.title ? 'col' : null,
+          class: numeric(column) ? 'number' : '' }, column.title))))),
+    h('tbody', {}, rows.map((row) => h('tr', {}, shown.map((column) => (
+      cell(row[column.key], column))))))));
   return h('section', { class: 'card', 'data-table': table.name },
     h('h2', {}, table.title || table.name),
     table.warning && h('p', { class: 'note warning' }, table.warning),
-    table.rows.length > 0 && h('div', { class: 'card-scroll' }, h('table', {},
-      table.columns.some((column) => column.title)
-        && h('thead', {}, h('tr', {}, shown.map((column) => (
-          h('th', { scope: 'col', class: numeric(column) ? 'number' : '' }, column.title))))),
-      h('tbody', {}, rows.map((row) => h('tr', {}, shown.map((column) => cell(row[column.key], column))))))),
+    table.rows.length > 0 && scroll,
     table.rows.length > rows.length
       && h('p', { class: 'note' }, `${formatCount(table.rows.length - rows.length)} more rows ` +
         'are not shown; aflame report --json prints all of them.'),

@@ -130,8 +130,9 @@ class TimePages {
     this.chip.title = `${spread ? 'Time of devices is exact by execution; below a kernel it is ' +
       'split as in the whole run' : 'All views are of this part of the run'}: ${
       formatExactRange(range)}`;
-    this.chip.replaceChildren(h('span', {}, `${formatRange(range)} (${
-      formatNs(range.to - range.from)})${note}`), h('button', { type: 'button', class: 'plain',
+    const text = `${formatRange(range)} (${formatNs(range.to - range.from)})${note}`;
+    if (this.chip.textContent === text) return; /* nothing to read aloud again */
+    this.chip.replaceChildren(h('span', {}, text), h('button', { type: 'button', class: 'plain',
       'aria-label': 'The whole run', title: 'The whole run (Esc)',
       onclick: () => app.clearRange() }, icon('close')));
   }
@@ -164,6 +165,7 @@ class TimePages {
     this.rangeButton.disabled = !app.rangeNow;
     const linked = slice ? linkedSlices(this.times, slice) : [];
     this.showLine(linked);
+    readLine(this, slice);
     this.drawFound();
     this.stepper.draw(slice);
     const range = app.rangeNow;
@@ -433,6 +435,7 @@ class TimePages {
       heatCells(this.times, tracks, period)));
     this.periods.show(period);
     this.heat.show({ palette: this.palette, heat, range: app.rangeNow });
+    readHeat(this);
     this.sayHeat();
   }
 

@@ -61,6 +61,8 @@ int af_diff_side_open(struct af_diff_side *s, const char *name, bool two,
 	if (!strcmp(name, "-"))
 		return stacks_read(s, STDIN_FILENO, two, err);
 	scope_close int fd = open(name, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 && errno == EACCES && !stat(name, &st) && S_ISDIR(st.st_mode))
+		return trace_read(s, query, step, rank, err); /* whose error says whose it is */
 	if (fd < 0 || fstat(fd, &st))
 		return af_fail(err, -errno, "cannot open %s", name);
 	s->is_trace = S_ISDIR(st.st_mode);

@@ -1,5 +1,6 @@
 /* aflame export: a trace in the formats of other tools. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -107,7 +108,10 @@ static int export_trees(const struct export_options *o, const struct af_format *
 		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)
 		fprintf(stderr, "aflame export: the trace %s has no such data%s\n", dir,
-		        o->from_ns || o->to_ns ? " in that time" : "");
+		        o->from_ns || o->to_ns
+		            ? " in that time"
+		            : af_load_hint(o->view && !strcmp(o->view, "gpu") ? AF_VIEW_GPU
+		                                                              : AF_VIEW_ALL));
 	if (!rc)
 		af_load_sampled("export", &r);
 	af_results_close(&r);
@@ -227,6 +231,14 @@ static bool is_file(const char *name)
 	return !strcmp(name, "-") || (!stat(name, &st) && !S_ISDIR(st.st_mode));
 }
 
+static void export_tell(const struct export_options *o, const char *dir)
+{
+	char what[PATH_MAX + 64];
+
+	snprintf(what, sizeof what, "%s as %s", dir, o->format);
+	af_output_tell(&o->output, "export", what);
+}
+
 static int export_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct export_options *o = state;
@@ -241,16 +253,12 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 		    "name the format with --format: " EXPORT_PROFILES AF_EXPORT_NAMES);
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	if (isatty(STDOUT_FILENO) && (!o->output.file || !strcmp(o->output.file, "-")) &&
-	    (!strcmp(o->format, "pprof") || !strcmp(o->format, "perfetto")))
-		return af_fail_plain(
-		    err, -EINVAL, "%s is not text for a terminal: name a file with -o", o->format);
 	const struct af_format *tree = format_among(af_profile_formats, o->format);
 	const struct af_format *slices =
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
-	int rc = is_file(dir) && !o->rank
-	             ? 0
-	             : af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
+	int rc = af_output_refuse(&o->output, o->format, err);
+	if (!rc && (!is_file(dir) || o->rank))
+		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (rc)
 		return rc;
 	bool folded = is_file(dir);
@@ -271,6 +279,8 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	     : slices ? export_slices(o, slices, dir, err)
 	     : tree   ? export_trees(o, tree, dir, err)
 	              : export_events(o, dir, err);
+	if (!rc)
+		export_tell(o, dir);
 	return rc == -EPIPE ? 0 : rc; /* the reader has seen enough */
 }
 

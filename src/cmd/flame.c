@@ -1,5 +1,6 @@
 /* aflame flame: a flame graph of a trace or of folded text. */
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,6 +9,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/output/picture.h"
+#include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
@@ -57,14 +59,17 @@ static int flame_picture(struct flame_options *o, struct af_err *err)
 }
 
 /* The format is what the file's name says; standard output is folded text. */
-static int flame_format(const struct flame_options *o, const struct af_format **format,
+static int flame_format(const struct flame_options *o, const struct af_format **format, bool *png,
                         struct af_err *err)
 {
 	const char *by = o->format                     ? o->format
 	                 : strcmp(o->output.file, "-") ? o->output.file
 	                                               : "folded";
 
-	*format = af_format_for(by);
+	*png = af_png_is(by);
+	*format = af_format_for(*png ? "svg" : by);
+	if (*png)
+		return af_png_check(by, err);
 	if (*format)
 		return 0;
 	char known[128] = "";
@@ -73,12 +78,6 @@ static int flame_format(const struct flame_options *o, const struct af_format **
 		snprintf(known + used, sizeof known - used, "%s%s", i ? ", " : "",
 		         af_formats[i]->extension);
 	}
-	size_t len = strlen(by);
-	if (len > 4 && !strcmp(by + len - 4, ".png"))
-		return af_fail_plain(err, -EINVAL,
-		                     "no format for %s: write an SVG and convert it: aflame flame "
-		                     "-o %.*s.svg && rsvg-convert -o %s %.*s.svg",
-		                     by, (int)len - 4, by, by, (int)len - 4, by);
 	return af_fail_plain(
 	    err, -EINVAL, "no format for %s: name a file that ends in one of %s, or give --format",
 	    by, known);
@@ -111,6 +110,8 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_r
 	drawn.tree = &stacks.tree;
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
+	if (!rc)
+		af_output_tell(&o->output, "flame", "the stacks of that text");
 	af_stacks_close(&stacks);
 	return rc;
 }
@@ -130,9 +131,6 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	const struct af_tree *t = &r->trees[v];
 	const char *view = af_view_names[v];
 	int weight = o->weight ? af_tree_weight(t, o->weight) : -1;
-	const char *fix = v == AF_VIEW_WAKERS ? ": record it with --off-cpu=wakers"
-	                  : v == AF_VIEW_IDLE ? ": no work of a device with its times"
-	                                      : "";
 
 	if (!r->has[v] && o->range)
 		return af_fail_plain(err, -ENODATA,
@@ -144,7 +142,7 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		                     view);
 	if (!r->has[v])
 		return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", dir,
-		                     view, fix);
+		                     view, af_load_hint(v));
 	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
 	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
@@ -236,6 +234,20 @@ static int flame_chart(const struct flame_options *o, const char *dir, const str
 	return rc;
 }
 
+/* That there is a picture now, and of what: all views, where @r is NULL. */
+static void flame_tell(const struct flame_options *o, const char *dir, const struct af_results *r,
+                       int v, const char *weight)
+{
+	char what[PATH_MAX + 128];
+
+	if (r)
+		snprintf(what, sizeof what, "--view %s by %s, of %s", af_view_names[v],
+		         weight ? weight : af_weight_name(af_weight_default(r->has[v])), dir);
+	else
+		snprintf(what, sizeof what, "a page with all views of %s, for a browser", dir);
+	af_output_tell(&o->output, "flame", what);
+}
+
 static int flame_trace(const struct flame_options *o, const char *dir,
                        const struct af_picture_request *request, struct af_err *err)
 {
@@ -272,6 +284,8 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
+	if (!rc)
+		flame_tell(o, dir, one ? &r : NULL, v, picture.weight);
 	if (!rc)
 		flame_sampled(o, dir, &r, v);
 	if (!rc && !tables)
@@ -316,7 +330,10 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 {
 	struct af_picture_request request = {.to = o->output, .picture = &o->picture};
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = flame_format(o, &request.format, err);
+	int rc = flame_format(o, &request.format, &request.png, err);
+
+	if (!rc)
+		rc = af_output_refuse(&o->output, request.png ? "png" : request.format->name, err);
 
 	if (!rc && !o->folded)
 		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
@@ -448,8 +465,9 @@ const struct af_command af_command_flame = {
     .usage = "[OPTIONS] [DIR]",
     .summary = "Draw a flame graph of a trace or of folded text",
     .details =
-	"The name of the output decides the format: .svg, .html, .folded, .txt. Without one, "
-	"folded text\ngoes to standard output. DIR is aflame.data unless given.\n\n"
+	"The name of the output decides the format: .svg, .html, .folded, .txt, and .png where\n"
+	"rsvg-convert is. Without one, folded text goes to standard output. DIR is aflame.data\n"
+	"unless given.\n\n"
 	"Palettes: hot mem io wakeup chain java js perl python rust red green blue aqua "
 	"yellow\npurple orange violet pink gpu.\n\n"
 	"Files, as docs/flamegraph.md has them: --cp NAME->rgb(R,G,B); --nameattr NAME, a tab,\n"

@@ -82,8 +82,9 @@ static int scope_load(struct scope *s, struct af_err *err)
 		return rc;
 	return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", s->dir,
 	                     s->heat.gpu ? "gpu" : "cpu",
-	                     o->from_ns || o->to_ns || o->tid || o->device ? " of what is asked for"
-	                                                                   : "");
+	                     o->from_ns || o->to_ns || o->tid || o->device
+	                         ? " of what is asked for"
+	                         : af_load_hint(s->heat.gpu ? AF_VIEW_GPU : AF_VIEW_CPU));
 }
 
 /* The map, or the intervals. */

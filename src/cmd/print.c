@@ -235,7 +235,7 @@ static int print_open(struct printing *now, const char *dir, struct af_err *err)
 		rc = af_trace_prepare(dir, err);
 	now->placing = !p->raw && !p->count && (!now->wanted || now->wanted & WORK_KINDS);
 	if (!rc && now->placing)
-		rc = af_clocks_read(&now->world.clocks, dir, err);
+		rc = af_clocks_read(&now->world.clocks, dir, NULL, err);
 	if (rc)
 		return rc;
 	uint64_t read = now->wanted && now->placing ? now->wanted | WORK_NEEDS : now->wanted;

@@ -266,6 +266,9 @@ static bool is_directory(const char *word)
 static int report_words(struct report *r, int nr_words, char **words, struct af_err *err)
 {
 	r->kind = nr_words ? report_kind(words[0]) : NULL;
+	if (!r->kind && nr_words == 2 && is_directory(words[0]) && !is_directory(words[1]))
+		return af_fail_plain(err, -EINVAL, "the report comes first: aflame report %s %s",
+		                     words[1], words[0]);
 	if (!r->kind && nr_words &&
 	    (nr_words > 1 || report_names_table(words[0], af_trace_dir(0, NULL)))) {
 		r->kind = &table_kind;
@@ -289,7 +292,7 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 		                     "FUNCTION is a name, a pattern, or an id of --json",
 		                     r->kind->name, r->kind->name);
 	if (nr_words > 1)
-		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
+		return report_too_many(r, words[1], err);
 	r->dir = af_trace_dir(nr_words, words);
 	return 0;
 }

@@ -67,11 +67,13 @@ int report_callees(struct report *r, struct af_err *err);
 /*
  * report_table.c: one table of the summary. _names_table: a word that is no report names a table,
  * unless it is a path; where @dir, the trace that nobody named, is not there, it must be like the
- * name of a report. _no_trace then suggests that report in place of the error @rc of the trace.
+ * name of a report. _no_trace then suggests that report in place of the error @rc of the trace, and
+ * _too_many where @word is one word too many.
  */
 int report_one_table(struct report *r, struct af_err *err);
 bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
+int report_too_many(const struct report *r, const char *word, struct af_err *err);
 
 /* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);

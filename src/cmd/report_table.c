@@ -24,15 +24,47 @@ bool report_names_table(const char *word, const char *dir)
 	       (!access(dir, F_OK) || nearest_report(&near));
 }
 
+/* Tables that a trace has only if there is something in them. */
+static bool is_known(const char *word)
+{
+	static const char *const names[] = {
+	    "run",        "phases",      "verdict",  "findings",       "processes",      "threads",
+	    "cpu_top",    "count_top",   "blocked",  "thread_waits",   "devices",        "gpus",
+	    "idle",       "kernels",     "samples",  "stalls",         "copies",         "calls",
+	    "calls_seen", "calls_twice", "memory",   "lost",           "cost",           "overhead",
+	    "packages",   "reasons",     "coverage", "steady_verdict", "steady_findings"};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(word, names[i]))
+			return true;
+	return false;
+}
+
 static int unknown(const char *word, struct af_nearest *near, struct af_err *err)
 {
 	const char *best = nearest_report(near);
 
+	if (is_known(word))
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace has no table %s: nothing that belongs in it was "
+		                     "recorded; `aflame report` has the tables that there are",
+		                     word);
 	return af_fail_plain(err, -EINVAL,
 	                     "%s is no report and no table of the trace%s%s%s: `aflame report "
 	                     "--list` lists the reports",
 	                     word, best ? " (did you mean " : "", best ? best : "",
 	                     best ? "?)" : "");
+}
+
+int report_too_many(const struct report *r, const char *word, struct af_err *err)
+{
+	struct af_nearest near = {0};
+
+	if (r->table)
+		af_nearest_init(&near, r->table);
+	return r->table && nearest_report(&near)
+	           ? unknown(r->table, &near, err)
+	           : af_fail_plain(err, -EINVAL, "one trace, not %s too", word);
 }
 
 int report_no_trace(const struct report *r, int rc, struct af_err *err)

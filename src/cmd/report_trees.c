@@ -42,6 +42,14 @@ static const struct af_tree *filter(struct report *r, const struct af_tree *t,
 	return t;
 }
 
+/* Only of a whole trace without any data it is known what would help. */
+static const char *reported_hint(const struct report *r, int view)
+{
+	const struct af_query *query = &r->results.query;
+
+	return r->results.has[view] || query->from_ns || query->to_ns ? "" : af_load_hint(view);
+}
+
 static int reported_open(struct report *r, struct reported *to, struct af_err *err)
 {
 	const struct report_options *o = r->options;
@@ -58,7 +66,7 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 	if (!all)
 		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s%s%s",
 		                     w->name, af_view_names[v], warning ? ": " : "",
-		                     warning ? warning : "");
+		                     warning ? warning : reported_hint(r, v));
 	t = filter(r, t, &o->focus, af_tree_focus);
 	t = filter(r, t, &o->hide, af_tree_hide);
 	t = filter(r, t, &o->search, af_tree_keep);

@@ -90,13 +90,19 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	int rc = timeline_format(o, &request.format, &request.gzip, err);
 	if (!rc)
+		rc = af_output_refuse(&o->output, request.format->name, err);
+	if (!rc)
 		rc = timeline_parts(o, err);
 	if (!rc)
 		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
 	if (!rc)
 		rc = af_trace_prepare(dir, err);
 	request.query = o->query;
-	return rc ? rc : af_slices_write(&request, dir, err);
+	if (!rc)
+		rc = af_slices_write(&request, dir, err);
+	if (!rc)
+		af_output_tell(&o->output, "timeline", "open it in ui.perfetto.dev");
+	return rc;
 }
 
 #define AT(field) offsetof(struct timeline_options, field)

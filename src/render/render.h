@@ -49,6 +49,11 @@ struct af_picture {
 	bool negate;       /* swap the hues of a difference */
 	/* For a difference with columns as in difference.h; NULL: before and after alone. */
 	const struct af_difference_look *look;
+	/*
+	 * JSON for a page of `aflame serve`: which part of the trace it shows, see
+	 * viewer/serve.js; NULL for a file. A page that is served may ask its server.
+	 */
+	const char *served;
 	double factor; /* multiplies displayed counts; 0: 1 */
 	double total;  /* override, ignored when smaller than the sum */
 };

@@ -15,11 +15,11 @@ test('functions: recursion counts once, sorting, search filters, row leads to th
   {}, async (page) => {
     await tab(page, 'top');
     const cells = (name) => page.locator('.top-row', { hasText: name }).first()
-      .locator('[role=cell]').allInnerTexts();
+      .locator('[role=gridcell]').allInnerTexts();
     const rec = (await cells('rec')).map((text) => text.replace(/\s+/g, ' '));
     assert.deepEqual(rec.slice(0, 3), ['rec', '0 ns 0%', '1.00 µs 10.0%']);
     assert.equal(rec[rec.length - 1], '3');
-    const first = () => page.locator('.top-row [role=cell]').first().innerText();
+    const first = () => page.locator('.top-row [role=gridcell]').first().innerText();
     assert.equal(await first(), 'leaf');
     await page.locator('.top-head button', { hasText: 'Function' }).click();
     assert.equal(await first(), '_PyEval_EvalFrameDefault');

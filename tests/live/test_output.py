@@ -14,6 +14,7 @@ import xml.etree.ElementTree
 from machine import AFLAME, BUILD, SOURCE, any_sampler, need, need_tool, program
 from recording import aflame, bare, must, new_path, parse_folded, record, sampled
 from shares import having, weight_of
+from stranger import Stranger
 from tap import Skip, case, equal, expect, near, note, run_cases
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -466,30 +467,132 @@ def _():
     equal(os.stat(os.path.join(folder, "plain")).st_uid, 0, "without sudo it is root's")
 
 
-@case("a script that is not in $PATH, or not executable, comes with the command that runs it")
+@case("a file that is no program as it was named comes with the command that runs it")
 def _():
     folder = new_path("scripts")
     os.mkdir(folder)
-    with open(os.path.join(folder, "train me.py"), "w") as file:
-        file.write("print(1)\n")
-    for name, why in (("train me.py", r"no program train me\.py in \$PATH"), ("./train me.py", r"not executable")):
+
+    def refused(name):
         done = aflame("record", "-q", "--", name, cwd=folder)
-        expect(done.returncode == 1 and re.search(why + ".*: run it as `python3 '(\./)?train me\.py'`", done.stderr), done.stderr)
-    done = aflame("record", "-q", "--", "nothing.py", cwd=folder)
-    expect("run it as" not in done.stderr and "no program nothing.py" in done.stderr, done.stderr)
+        equal((done.returncode, done.stderr.count("\n")), (1, 1), done.stderr)
+        return done.stderr.rstrip("\n").split("aflame record: ")[1]
+
+    for ending, with_ in {".py": "python3", ".sh": "sh", ".js": "node", ".pl": "perl", ".rb": "ruby", ".jl": "julia",
+                          ".lua": "lua|luajit", ".jar": "java -jar", ".php": "php"}.items():
+        with open(os.path.join(folder, "train me" + ending), "w") as file:
+            file.write("print(1)\n")
+        for name, why in (("train me", r"no program train me%s in \$PATH"), ("./train me", r"cannot run \./train me%s, which is not executable")):
+            expect(re.fullmatch(why % re.escape(ending) + ": run it as `(%s) '%s%s'`" % (with_, re.escape(name), re.escape(ending)),
+                                refused(name + ending)), refused(name + ending))
+    for name, text, mode in (("elf", None, 0o600), ("script", b"#!/bin/sh\n", 0o600), ("text", b"hello\n", 0o600), ("here", None, 0o700)):
+        data = read(AFLAME)[:4096] if text is None else text
+        with open(os.path.join(folder, name), "wb") as file:
+            file.write(data)
+        os.chmod(os.path.join(folder, name), mode)
+    for name in ("elf", "script"):
+        equal(refused("./" + name), "cannot run ./%s, which is not executable: `chmod +x ./%s` makes it a program, `./%s`" % ((name,) * 3), name)
+    equal(refused("./text"), "cannot run ./text, which is not executable", "no program")
+    equal(refused("here"), "no program here in $PATH: the one here is `./here`", "a program")
+    equal(refused("nothing.py"), "no program nothing.py in $PATH", "no file")
+    equal(refused("."), "cannot run .: it is a directory", "a folder")
 
 
-@case("what is no text is not written to a terminal, and a picture that is not drawn says how")
-def _():
+def in_terminal(*words, **how):
+    """(status, the lines) of aflame with a terminal as its standard output and error."""
     need_tool("script")
+    command = " ".join("'%s'" % word for word in (AFLAME, *words))
+    done = subprocess.run(["script", "-qec", command, "/dev/null"], stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False, **how)
+    return done.returncode, done.stdout.decode("utf-8", "replace").replace("\r", "").split("\n")[:-1]
+
+
+@case("what is no text is not written to a terminal")
+def _():
     path = one_run().path
-    for name in ("pprof", "perfetto"):
-        done = subprocess.run(["script", "-qec", "%s export --format %s %s" % (AFLAME, name, path), "/dev/null"],
-                              stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, check=False)
-        equal((done.returncode, done.stdout.strip()),
-              (2, b"aflame export: %s is not text for a terminal: name a file with -o" % name.encode()), name)
-    done = aflame("flame", "-o", "x.png", path)
+    for command, name in (("export", "pprof"), ("export", "perfetto"), ("timeline", "perfetto")):
+        for output in ([], ["-o", "-"], ["-o", "/dev/stdout"]):
+            equal(in_terminal(command, "--format", name, *output, path),
+                  (2, ["aflame %s: %s is not text for a terminal: name a file with -o" % (command, name)]), name)
+    expect(must("timeline", "--format", "json", path).startswith("{"), "text goes there")
+
+
+@case("a picture is a PNG where rsvg-convert is, and else the message says how it becomes one")
+def _():
+    run, folder = one_run(), new_path("png")
+    os.mkdir(folder)
+    aflame_alone = {"PATH": folder}
+    done = aflame("flame", "-o", "x.png", run.path, cwd=folder, env=aflame_alone)
     expect(done.returncode == 2 and "-o x.svg && rsvg-convert -o x.png x.svg" in done.stderr, done.stderr)
+    equal(os.listdir(folder), [], "what is left")
+    need_tool("rsvg-convert")
+    must("flame", "-o", "x.png", run.path, cwd=folder)
+    must("flame", "--format", "png", "-o", "y", run.path, cwd=folder)
+    data = read(os.path.join(folder, "x.png"))
+    expect(data.startswith(b"\x89PNG\r\n") and len(data) > 2000, data[:20])
+    equal(data, read(os.path.join(folder, "y")), "by its format")
+
+
+@case("a terminal gets one line on a file that was written; nothing is on standard output")
+def _():
+    run, folder = one_run(), new_path("written")
+    os.mkdir(folder)
+    for words, what in (
+        (("flame", "-o", "x.svg"), "--view all by time, of "),
+        (("flame", "-o", "x.txt", "--view", "cpu", "-w", "samples"), "--view cpu by samples, of "),
+        (("flame", "-o", "x.html"), "a page with all views of "),
+        (("export", "--format", "pprof", "-o", "x.pb.gz"), r"\S+ as pprof"),
+        (("timeline", "-o", "x.pftrace"), "open it in ui.perfetto.dev"),
+    ):
+        equal((must(*words, run.path, cwd=folder), aflame(*words, run.path, cwd=folder).stderr), ("", ""), "without a terminal")
+        status, lines = in_terminal(*words, run.path, cwd=folder)
+        name = words[words.index("-o") + 1]
+        expect(status == 0 and len(lines) == 1 and re.match(r"aflame \w+: wrote %s \([\d.]+ (bytes|kB|MB)\): %s" % (re.escape(name), what), lines[0]), lines)
+
+
+@case("a word that is mistyped, by two letters changed too, comes with the one that was meant")
+def _():
+    path = one_run().path
+    for words, meant in (
+        (("reprot",), "`aflame report`"), (("flame", "--veiw", "cpu"), "--view"), (("report", "tpo", path), "top"),
+        (("report", "findngs", path), "findings"), (("report", "calers", "main", path), "callers"),
+        (("print", "-k", "noet", path), "note"), (("timeline", "--show", "clals", path), "calls"), (("help", "flaem"), "`aflame flame`"),
+    ):
+        done = aflame(*words)
+        expect(done.returncode == 2 and "did you mean %s" % meant in done.stderr, "%s: %s" % (words, done.stderr))
+    done = aflame("report", path, "findings")
+    equal((done.returncode, done.stderr), (2, "aflame report: the report comes first: aflame report findings %s\n" % path), "the other way round")
+    for words, listed in ((("flame", "--view", "cup", path), "cpu|gpu|all"), (("flame", "-w", "tiem", path), "time, samples"),
+                          (("flame", "--format", "svgg", path), ".svg, .folded"), (("export", "--format", "chrom", path), "|chrome|")):
+        done = aflame(*words)
+        expect(done.returncode in (1, 2) and listed in done.stderr, "%s: %s" % (words, done.stderr))
+
+
+@case("another user's trace and process are refused in one line that says how they are read")
+def _():
+    run = one_run()
+    with Stranger() as other, subprocess.Popen(["sleep", "60"]) as sleeping:
+        tool, trace = other.install(), other.path("roots")
+        shutil.copytree(run.path, trace)
+        os.chmod(trace, 0o700)
+        try:
+            for words in (("report",), ("flame",), ("print",), ("export", "--format", "folded"), ("timeline",), ("diff", trace)):
+                done = other.run((tool, *words, trace))
+                expect(done.returncode == 1 and re.fullmatch(
+                    rb"aflame \w+: permission denied: the trace \S+ belongs to user 0 \(root\): read it as that user or as root \(sudo\), "
+                    rb"or have it given: chown -R %d \S+\n" % other.id, done.stderr), done.stderr)
+            done = other.run((tool, "record", "-p", str(sleeping.pid), "-d", "1s"))
+            expect(done.returncode == 1 and b"as root" in done.stderr and done.stderr.count(b"\n") == 1, done.stderr)
+        finally:
+            sleeping.kill()
+
+
+@case("recording a process says at a terminal what it does and how it ends", tries=2)
+def _():
+    need("bpf")
+    path = new_path("attached")
+    with subprocess.Popen(["sleep", "60"]) as sleeping:
+        status, lines = in_terminal("record", "-o", path, "-p", str(sleeping.pid), "-d", "300ms")
+        sleeping.kill()
+    expect(status == 0 and lines[0] == "aflame: recording process %d into %s; it ends after 0.3 s, or with Ctrl-C" % (sleeping.pid, path), lines)
 
 
 @case("reading a trace changes nothing in it")

@@ -94,6 +94,13 @@ static void finding_row(struct findings *s, struct af_table *t, const struct fin
 	c->hash.text = or_nothing(x->hash);
 }
 
+/* Without samples, waits and device work there is nothing that could stand out. */
+static bool is_nothing_known(const struct findings *s)
+{
+	return !findings_total(&s->r->trees[AF_VIEW_CPU]).ns && !findings_table(s, "blocked") &&
+	       !findings_table(s, "devices") && !findings_table(s, "calls_seen");
+}
+
 static void findings_rows(struct findings *s)
 {
 	static const struct af_column columns[] = {AF_FINDING_COLUMNS(AF_ROW_COLUMN)};
@@ -115,7 +122,11 @@ static void findings_rows(struct findings *s)
 		    s->nr ? "" : "nothing stands out; ", s->few, s->few == 1 ? "is" : "are",
 		    AF_FINDING_SAMPLES);
 	else if (!s->nr)
-		t->note = "nothing stands out above 1 %";
+		t->note = is_nothing_known(s)
+		              ? "no CPU time was sampled and no work of a device recorded: a "
+		                "program that is soon over needs a higher rate (-F 999), one that "
+		                "waits --off-cpu"
+		              : "nothing stands out above 1 %";
 }
 
 /* Threads delay nothing by their work while no device waits for them. */

@@ -66,8 +66,10 @@ struct analysis {
 	struct af_attribution attribution;
 	struct af_code_names code_names;
 	const char *dir;
-	bool joins;      /* a pass takes work */
-	bool attributes; /* a pass looks at samples of instructions */
+	struct af_near range;
+	const struct af_near *near; /* that range, or NULL: everything is read */
+	bool joins;                 /* a pass takes work */
+	bool attributes;            /* a pass looks at samples of instructions */
 	bool has_clocks;
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
@@ -138,7 +140,7 @@ static void analysis_clocks(struct analysis *a)
 	struct af_err err = {0};
 
 	if (!a->has_clocks)
-		af_clocks_read(&a->world.clocks, a->dir, &err);
+		af_clocks_read(&a->world.clocks, a->dir, a->near, &err);
 	a->has_clocks = true;
 }
 
@@ -156,7 +158,7 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	if (!af_world_host_device(&a->world, ev->process))
 		return;
 	a->tells_hosts = false;
-	af_world_read_host_code(&a->world, a->dir, &err);
+	af_world_read_host_code(&a->world, a->dir, a->near, &err);
 	if (a->world.nr_host_codes && a->attributes) {
 		analysis_clocks(a);
 		af_attribution_expect(&a->attribution);
@@ -224,8 +226,9 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
-	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, err) : 0;
-	rc = rc ? rc : af_trace_open(&a->trace, dir, wanted, err);
+	a->near = af_query_near(what, &a->range);
+	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, a->near, err) : 0;
+	rc = rc ? rc : af_trace_open_near(&a->trace, dir, wanted, a->near, err);
 	if (!rc)
 		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
 	return rc;
@@ -291,6 +294,18 @@ static void analysis_unit(const struct af_world *w, struct af_results *out)
 		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;
 }
 
+/* The run is longer than what was read, and its edges are no losses of it. */
+static void analysis_part(struct analysis *a, struct af_results *out)
+{
+	uint64_t end_ns = af_trace_start_ns(a->trace) + out->query.near_run_ns;
+
+	if (!a->near)
+		return;
+	if (a->world.last_ns < end_ns)
+		a->world.last_ns = end_ns;
+	out->launches_unfinished = out->works_unlaunched = out->coverage.nr_launches = 0;
+}
+
 static void analysis_finish(struct analysis *a, struct af_results *out)
 {
 	analysis_unit(&a->world, out);
@@ -308,6 +323,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->works_unknown = a->launches.unknown;
 	out->works_matched = a->match.matched;
 	out->calls_seen_alone = a->launches.seen_alone;
+	analysis_part(a, out);
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	for (int i = 0; a->passes[i]; i++) {

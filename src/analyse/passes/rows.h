@@ -21,6 +21,17 @@ struct af_phase_row {
 	AF_PHASE_COLUMNS(AF_ROW_CELL)
 };
 
+/* Steps are counted from 1. */
+#define AF_SLOW_STEP_COLUMNS(C)                                                                    \
+	C(step, "Step", AF_CELL_COUNT)                                                             \
+	C(length_ns, "Length", AF_CELL_NS)                                                         \
+	C(of_median, "Of the median", AF_CELL_PERCENT)                                             \
+	C(from_ns, "From", AF_CELL_NS) /* as --from and --to count */                              \
+	C(to_ns, "To", AF_CELL_NS)
+struct af_slow_step_row {
+	AF_SLOW_STEP_COLUMNS(AF_ROW_CELL)
+};
+
 #define AF_MEMORY_COLUMNS(C)                                                                       \
 	C(device, "Device", AF_CELL_TEXT)                                                          \
 	C(memory, "Memory", AF_CELL_TEXT)                                                          \

@@ -182,6 +182,8 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 		phases_mix(p, w, r, &note);
 	if (r->phases.by)
 		phases_table(&r->phases, &r->tables, note);
+	if (r->phases.nr_steps)
+		phase_slow_table(&r->phases, &r->tables);
 }
 
 static void phases_close(void *self)

@@ -12,7 +12,9 @@
 #include "base/strtab.h"
 
 struct af_event;
+struct af_phases;
 struct af_sample;
+struct af_tables;
 struct af_work;
 struct af_world;
 
@@ -57,6 +59,9 @@ bool phase_steps_grouped(struct phase_steps *s, const struct phase_times *anchor
 
 /* The first step from which several groups take about the median time, or which is in even time. */
 uint32_t phase_steps_steady(const struct phase_steps *s);
+
+/* Adds the table `slow_steps` of a run whose steps are known to @f. */
+void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 
 /*
  * Steps by call paths that launch device work.

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/tree/tree.h"
+#include "trace/read/near.h"
 
 enum af_view {
 	AF_VIEW_CPU,    /* where threads were, on a CPU or (as a weight of its own) off it */
@@ -72,6 +73,12 @@ struct af_query {
 	const char *range; /* only events inside a range of this name; NULL: all */
 	/* The time range, since the trace began; to 0: its end. within.h */
 	uint64_t from_ns, to_ns;
+	/*
+	 * Not 0: read only what is near that time (trace/read/near.h), of a run of this length.
+	 * Launches that could not be joined are not counted then: at the edges of what is read
+	 * there are always some.
+	 */
+	uint64_t near_run_ns;
 	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
@@ -84,6 +91,9 @@ struct af_query {
 	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
 	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
 };
+
+/* The part of the trace that @query reads: *@near is filled, or NULL for everything. */
+const struct af_near *af_query_near(const struct af_query *query, struct af_near *near);
 
 /* The query for report.html. */
 #define AF_QUERY_ALL                                                                               \

@@ -50,12 +50,21 @@ static void timeline_tell(const struct af_timeline *t, const struct af_trace *tr
 		            2 * size);
 }
 
+static int timeline_open_trace(const struct af_timeline *t, struct af_trace **trace,
+                               uint64_t wanted, struct af_err *err)
+{
+	struct af_near range;
+	const struct af_near *near = t->query.trees ? af_query_near(t->query.trees, &range) : NULL;
+
+	return af_trace_open_near(trace, t->dir, wanted, near, err);
+}
+
 static int timeline_first(struct af_timeline *t, struct af_err *err)
 {
 	struct af_trace *trace;
 	struct af_event ev;
 	bool locations = t->query.trees && t->query.trees->locations;
-	int rc = af_trace_open(&trace, t->dir, FIRST_WANTS | (locations ? BIT(MAPPING) : 0), err);
+	int rc = timeline_open_trace(t, &trace, FIRST_WANTS | (locations ? BIT(MAPPING) : 0), err);
 
 	if (rc)
 		return rc;
@@ -299,7 +308,7 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 	struct af_trace *trace;
 	uint64_t start_ns = t->all.start_ns;
 	uint64_t kinds = timeline_kinds(t) | timeline_learns(t);
-	int rc = af_trace_open(&trace, t->dir, kinds, err);
+	int rc = timeline_open_trace(t, &trace, kinds, err);
 
 	if (rc)
 		return rc;

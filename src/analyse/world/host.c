@@ -7,6 +7,7 @@
 
 #include "analyse/world/private.h"
 #include "sym/sym.h"
+#include "trace/read/near.h"
 
 #define HOST_WANTS (1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_CODE_ADDRESS)
 
@@ -86,11 +87,12 @@ static void name_kernels(struct af_world *w)
 	af_map_free(&part);
 }
 
-int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err)
+int af_world_read_host_code(struct af_world *w, const char *dir, const struct af_near *near,
+                            struct af_err *err)
 {
 	struct af_trace *t;
 	struct af_event ev;
-	int rc = af_trace_open(&t, dir, HOST_WANTS, err);
+	int rc = af_trace_open_near(&t, dir, HOST_WANTS, near, err);
 
 	if (rc)
 		return rc;

@@ -22,6 +22,7 @@
 #include "trace/read/reader.h"
 
 struct af_err;
+struct af_near;
 
 struct af_note {
 	const char *key, *value;
@@ -248,9 +249,10 @@ void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*
  * Read from the trace in @dir which device code ran on the host, before the first sample: that
- * stands with the names, at the end. 0, or the error of af_trace_open().
+ * stands with the names, at the end. 0, or the error of af_trace_open_near().
  */
-int af_world_read_host_code(struct af_world *w, const char *dir, struct af_err *err);
+int af_world_read_host_code(struct af_world *w, const char *dir, const struct af_near *near,
+                            struct af_err *err);
 
 /* World indexes of the ids of an event's stream; 0 when they were never defined. */
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);

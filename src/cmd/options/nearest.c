@@ -15,26 +15,27 @@ static unsigned min3(unsigned a, unsigned b, unsigned c)
 	return m < c ? m : c;
 }
 
-/* Levenshtein's distance, one row at a time. */
+/* Levenshtein's distance, with two letters that changed places as one edit, row by row. */
 static unsigned edit_distance(const char *a, const char *b)
 {
-	unsigned row[64];
+	unsigned rows[3][64];
 	size_t n = strlen(a), m = strlen(b);
 
 	if (n >= 63 || m >= 63)
 		return ~0u;
 	for (unsigned j = 0; j <= m; j++)
-		row[j] = j;
+		rows[0][j] = j;
 	for (unsigned i = 1; i <= n; i++) {
-		unsigned diagonal = row[0];
+		unsigned *row = rows[i % 3], *above = rows[(i - 1) % 3];
 		row[0] = i;
 		for (unsigned j = 1; j <= m; j++) {
-			unsigned above = row[j];
-			row[j] = min3(above + 1, row[j - 1] + 1, diagonal + (a[i - 1] != b[j - 1]));
-			diagonal = above;
+			row[j] = min3(above[j] + 1, row[j - 1] + 1,
+			              above[j - 1] + (a[i - 1] != b[j - 1]));
+			if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+				row[j] = min3(row[j], row[j], rows[(i - 2) % 3][j - 2] + 1);
 		}
 	}
-	return row[m];
+	return rows[n % 3][m];
 }
 
 void af_nearest_offer(struct af_nearest *n, const char *candidate)

@@ -91,3 +91,35 @@ int af_atomic_write(const struct af_output *to, af_atomic_write_all *write, void
 	    in_place ? atomic_in_place(file, write, arg, err) : atomic_replace(to, write, arg, err);
 	return rc ? af_while(err, rc, "while writing %s", file) : 0;
 }
+
+int af_output_refuse(const struct af_output *to, const char *format, struct af_err *err)
+{
+	static const char *const binary[] = {"pprof", "perfetto", "png"};
+	bool is_terminal = isatty(STDOUT_FILENO) && (!to->file || !strcmp(to->file, "-") ||
+	                                             !strcmp(to->file, "/dev/stdout"));
+
+	for (size_t i = 0; is_terminal && i < sizeof binary / sizeof *binary; i++)
+		if (!strcmp(format, binary[i]))
+			return af_fail_plain(err, -EINVAL,
+			                     "%s is not text for a terminal: name a file with -o",
+			                     format);
+	return 0;
+}
+
+void af_output_tell(const struct af_output *to, const char *who, const char *what)
+{
+	static const char *const units[] = {"bytes", "kB", "MB", "GB"};
+	struct stat st, out;
+	int unit = 0;
+
+	if (!isatty(STDERR_FILENO) || !to->file || !strcmp(to->file, "-") || stat(to->file, &st) ||
+	    !S_ISREG(st.st_mode))
+		return;
+	if (!fstat(STDOUT_FILENO, &out) && st.st_dev == out.st_dev && st.st_ino == out.st_ino)
+		return;
+	double size = (double)st.st_size;
+	for (; size >= 1000 && unit < 3; unit++)
+		size /= 1000;
+	fprintf(stderr, "aflame %s: wrote %s (%.*f %s): %s\n", who, to->file, unit ? 1 : 0, size,
+	        units[unit], what);
+}

@@ -26,6 +26,15 @@ struct af_output {
 		    offsetof(type, member)                                                         \
 	}
 
+/* -EINVAL with a message if @to is a terminal, which a file of the binary @format only garbles. */
+int af_output_refuse(const struct af_output *to, const char *format, struct af_err *err);
+
+/*
+ * To somebody at a terminal, on standard error: "aflame flame: wrote x.svg (12.3 kB): @what". Not
+ * of what went to standard output, a device or a pipe.
+ */
+void af_output_tell(const struct af_output *to, const char *who, const char *what);
+
 /* Writes everything to @fd: 0, or -errno with a message. */
 typedef int af_atomic_write_all(int fd, void *arg, struct af_err *err);
 

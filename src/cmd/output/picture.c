@@ -4,6 +4,7 @@
 
 #include "analyse/time/timeline.h"
 #include "base/err.h"
+#include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
 
@@ -109,6 +110,11 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	return rc;
 }
 
+static int picture_png(int fd, void *arg, struct af_err *err)
+{
+	return af_png_write(fd, picture_render, arg, err);
+}
+
 int af_picture_write(const struct af_picture_request *request, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace's timeline");
@@ -124,7 +130,8 @@ int af_picture_write(const struct af_picture_request *request, struct af_err *er
 		rc = af_timeline_open(&to.timeline, request->dir, &query, af_progress_tell,
 		                      &progress, err);
 	if (!rc)
-		rc = af_atomic_write(&request->to, picture_render, &to, err);
+		rc = af_atomic_write(&request->to, request->png ? picture_png : picture_render, &to,
+		                     err);
 	af_progress_end(&progress);
 	af_timeline_close(to.timeline);
 	return rc;

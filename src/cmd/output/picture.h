@@ -23,6 +23,7 @@ struct af_picture_request {
 	const struct af_tree *tree;
 	const char *label;
 	const char *dir; /* that the results are of */
+	bool png;        /* @format is svg: convert it, see png.h */
 };
 
 /*

@@ -19,6 +19,7 @@
 #include "base/system/program.h"
 #include "base/system/rights.h"
 #include "cmd/record/choose.h"
+#include "cmd/record/hint.h"
 #include "cmd/record/library.h"
 #include "cmd/record/live.h"
 #include "cmd/record/scope.h"
@@ -37,46 +38,24 @@ const struct af_record_options af_record_defaults = {
     .rate = 99,
 };
 
-/* ": run it as `python3 train.py`" for a file that is here and whose name says what it is. */
-static void script_hint(const char *program, char *hint, size_t size)
-{
-	static const struct {
-		const char *ending, *with;
-	} kinds[] = {{".py", "python3"}, {".sh", "sh"},     {".js", "node"}, {".pl", "perl"},
-	             {".rb", "ruby"},    {".R", "Rscript"}, {".jl", "julia"}};
-	const char *dot = strrchr(program, '.');
-	struct af_buf word = {0};
-	struct stat st;
-
-	*hint = 0;
-	if (!dot || stat(program, &st) || !S_ISREG(st.st_mode))
-		return;
-	af_buf_word(&word, program);
-	for (unsigned i = 0; i < sizeof kinds / sizeof *kinds; i++)
-		if (!strcmp(dot, kinds[i].ending))
-			snprintf(hint, size, ": run it as `%s %.*s`", kinds[i].with, (int)word.len,
-			         word.data);
-	af_buf_free(&word);
-}
-
 /* Before an old trace is moved away for nothing. */
 static int program_check(const char *program, struct af_err *err)
 {
 	char path[PATH_MAX], hint[512];
-	struct stat st;
+	struct stat st = {0};
 
-	script_hint(program, hint, sizeof hint);
+	af_program_hint(program, hint, sizeof hint);
 	if (!af_program_find(program, path))
 		return af_fail_plain(err, -ENOENT, "no program %s%s%s", program,
 		                     strchr(program, '/') ? "" : " in $PATH", hint);
-	if (access(path, X_OK) && *hint)
-		return af_fail_plain(err, -errno, "cannot run %s, which is not executable%s",
-		                     program, hint);
-	if (access(path, X_OK))
-		return af_fail(err, -errno, "cannot run %s", program);
 	if (!stat(path, &st) && S_ISDIR(st.st_mode))
 		return af_fail_plain(err, -EACCES, "cannot run %s: it is a directory", program);
-	return 0;
+	if (!access(path, X_OK))
+		return 0;
+	if (*hint || !(st.st_mode & 0111))
+		return af_fail_plain(err, -EACCES, "cannot run %s, which is not executable%s",
+		                     program, hint);
+	return af_fail(err, -errno, "cannot run %s", program);
 }
 
 /* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
@@ -256,6 +235,20 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	return rc;
 }
 
+/* To somebody who waits before a terminal: that it goes on, and how it ends. */
+static void tell_that_it_goes_on(const struct af_record_options *o, const char *dir)
+{
+	char until[64] = "";
+
+	if (o->quiet || o->live || !isatty(STDERR_FILENO) || (!o->pids && !o->all))
+		return;
+	if (o->duration_ns)
+		snprintf(until, sizeof until, " after %.4g s, or", (double)o->duration_ns / 1e9);
+	fprintf(stderr, "aflame: recording %s%s into %s; it ends%s with Ctrl-C\n",
+	        o->pids ? "process " : "all processes", o->pids ? o->pids : "",
+	        af_record_shown(dir), until);
+}
+
 /* Once all that was asked for is known to make sense. */
 static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
                               const char *sampler)
@@ -374,8 +367,10 @@ int af_record(const struct af_record_options *o, int nr_words, char **words,
 	if (rc)
 		return record_refused(o, nr_words, words, done, rc, err);
 	rc = af_session_open(&r, &s, err);
-	if (!rc)
+	if (!rc) {
 		tell_what_is_less(o, &scope, sampler);
+		tell_that_it_goes_on(o, r.place.dir);
+	}
 	if (!rc)
 		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
 	if (rc && unstarted)

@@ -17,6 +17,7 @@ extern const struct af_command af_command_print;
 extern const struct af_command af_command_record;
 extern const struct af_command af_command_report;
 extern const struct af_command af_command_run;
+extern const struct af_command af_command_serve;
 extern const struct af_command af_command_tally;
 extern const struct af_command af_command_timeline;
 extern const struct af_command af_command_tui;

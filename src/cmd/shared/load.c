@@ -32,6 +32,22 @@ const char *af_load_warning(struct af_results *r, int view, const char *weight)
 	return af_coverage_warning(&r->coverage, cpu, devices, &r->tables);
 }
 
+const char *af_load_hint(int view)
+{
+	switch (view) {
+	case AF_VIEW_CPU:
+	case AF_VIEW_ALL:
+		return ": no CPU time was sampled. A program that is soon over needs a higher rate "
+		       "(-F 999), one that waits --off-cpu, and --sample none samples nothing";
+	case AF_VIEW_GPU:
+		return ": no work of a device was recorded. `aflame doctor` shows what can be";
+	case AF_VIEW_WAKERS:
+		return ": record it with --off-cpu=wakers";
+	default:
+		return ": no work of a device with its times";
+	}
+}
+
 /* Tables of shares say themselves what keeps these from being right. */
 static void load_warnings(struct af_results *r)
 {

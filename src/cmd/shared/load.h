@@ -21,6 +21,12 @@ int af_load(const char *dir, const struct af_query *query, struct af_results *r,
             struct af_err *err);
 
 /*
+ * The remedy for a trace without data in view @view, as the end of a message: ": no CPU time was
+ * sampled: …".
+ */
+const char *af_load_hint(int view);
+
+/*
  * The steady part of a run that repeats itself, or NULL. With AF_ANSWER_STEADY, what held the
  * devices back in it and what stands out are the tables steady_verdict and steady_findings; those
  * of the whole run are about its start, too.

@@ -76,7 +76,7 @@ int export_trace_open(struct export_trace *t, const struct af_export_request *re
 	struct af_call call;
 
 	*t = (struct export_trace){.wanted = wanted | AF_WORLD_WANTS | EXPORT_LEARNS};
-	int rc = af_clocks_read(&t->now.clocks, request->dir, err);
+	int rc = af_clocks_read(&t->now.clocks, request->dir, NULL, err);
 	if (!rc)
 		rc = af_trace_open(&t->trace, request->dir, t->wanted, err);
 	if (rc)

@@ -6,7 +6,7 @@
  *					   const unsigned af_embed_NAME_size;
  *
  * Bare: a script without what only its readers need, a quarter of it: comments, indentation, most
- * newlines, spaces beside signs, the last semicolon in braces. A comment must end its line, no text
+ * newlines, spaces beside signs, the last semicolon in braces, const. A comment must end its line, no text
  * may run over lines, a statement must end in a semicolon, and no empty one may end a block. The
  * array ends with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
  */
@@ -92,10 +92,28 @@ static void put_held(const char *text, bool code)
 		put(text, 1);
 }
 
+/*
+ * The bytes of @word, code that follows @before, that are put as another word: "const" is for
+ * readers, "let" is shorter.
+ */
+static size_t put_shorter(char before, const char *word)
+{
+	bool inside = (before >= 'a' && before <= 'z') || before == '.' || before == '_';
+
+	if (inside || strncmp(word, "const ", 6))
+		return 0;
+	put_held("l", true);
+	put_held("e", true);
+	put_held("t", true);
+	return 5;
+}
+
 static void put_code(const char *line, size_t len)
 {
 	for (size_t i = 0; i < len; i++) {
 		char before = ' ', after = ' ';
+		if (!at.quote)
+			i += put_shorter(i ? line[i - 1] : ' ', line + i);
 		if (i)
 			before = line[i - 1];
 		if (i + 1 < len)

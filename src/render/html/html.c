@@ -46,6 +46,7 @@ AF_EMBED(payload_js);
 AF_EMBED(tree_js);
 AF_EMBED(transforms_js);
 AF_EMBED(callers_js);
+AF_EMBED(reader_js);
 AF_EMBED(search_js);
 AF_EMBED(state_js);
 AF_EMBED(difference_js);
@@ -66,9 +67,11 @@ AF_EMBED(heat_js);
 AF_EMBED(timepages_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
+AF_EMBED(answers_js);
 AF_EMBED(summary_js);
 AF_EMBED(layout_js);
 AF_EMBED(page_js);
+AF_EMBED(serve_js);
 AF_EMBED(app_js);
 AF_EMBED(main_js);
 
@@ -242,30 +245,37 @@ struct part {
 	const unsigned *size;
 };
 
-/* One function around all modules: they share a scope with each other and nothing else. */
-static void add_script(struct af_buf *b)
+/*
+ * One function around all modules: they share a scope with each other and nothing else. A page that
+ * is @served has one more, which talks to its server.
+ */
+static void add_script(struct af_buf *b, bool served)
 {
 #define PART(name)                                                                                 \
 	{                                                                                          \
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(format_js),   PART(palette_js),
-	    PART(payload_js),    PART(tree_js),     PART(callers_js),
-	    PART(search_js),     PART(state_js),    PART(transforms_js),
-	    PART(difference_js), PART(canvas_js),   PART(flame_js),
-	    PART(table_js),      PART(panel_js),    PART(annotate_js),
-	    PART(groups_js),     PART(range_js),    PART(chart_js),
-	    PART(tracks_js),     PART(steps_js),    PART(timeline_paint_js),
-	    PART(minimap_js),    PART(timeline_js), PART(heat_js),
-	    PART(timepages_js),  PART(keys_js),     PART(model_js),
-	    PART(summary_js),    PART(layout_js),   PART(page_js),
-	    PART(app_js),        PART(main_js),
+	    PART(dom_js),        PART(format_js),    PART(palette_js),
+	    PART(payload_js),    PART(tree_js),      PART(callers_js),
+	    PART(search_js),     PART(state_js),     PART(transforms_js),
+	    PART(difference_js), PART(canvas_js),    PART(flame_js),
+	    PART(table_js),      PART(panel_js),     PART(annotate_js),
+	    PART(groups_js),     PART(range_js),     PART(chart_js),
+	    PART(tracks_js),     PART(steps_js),     PART(timeline_paint_js),
+	    PART(minimap_js),    PART(timeline_js),  PART(heat_js),
+	    PART(reader_js),     PART(timepages_js), PART(keys_js),
+	    PART(model_js),      PART(answers_js),   PART(summary_js),
+	    PART(layout_js),     PART(page_js),      PART(app_js),
 	};
+	static const struct part talk = PART(serve_js), last = PART(main_js);
 #undef PART
 	af_buf_str(b, "(() => {\n'use strict';\n");
 	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
 		af_buf_add(b, parts[i].data, *parts[i].size);
+	if (served)
+		af_buf_add(b, talk.data, *talk.size);
+	af_buf_add(b, last.data, *last.size);
 	af_buf_str(b, "})();\n");
 }
 
@@ -287,6 +297,8 @@ static void add_head(struct af_buf *b, const struct af_picture *picture,
 	af_buf_str(b, "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
 	              "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; "
 	              "img-src data:; base-uri 'none'; form-action 'none'");
+	if (picture->served)
+		af_buf_str(b, "; connect-src 'self'");
 	add_digest(b, "script-src", script->data, script->len);
 	add_digest(b, "style-src", css, af_embed_report_css_size);
 	af_buf_str(b, "\">\n<meta name=\"viewport\" content=\"width=device-width\">\n"
@@ -362,6 +374,8 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 		af_buf_add(b, h->looks.data, h->looks.len);
 	af_buf_char(b, ']');
 	html_time_list(&h->time, r->slices, r->phases, b);
+	if (p->served)
+		af_buf_fmt(b, ",\n\"served\":%s", p->served);
 	af_buf_str(b, "}</script>\n");
 }
 
@@ -390,13 +404,18 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 
 	html_time_end(&h->time);
 	html_pack_sort(&h->pack);
-	add_script(&script);
+	add_script(&script, r->picture->served != NULL);
 	add_head(&page, r->picture, &script);
-	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs; it loads "
-	                  "nothing from anywhere.</p>\n");
+	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs: allow it "
+	                  "for this file, which loads nothing from anywhere. The tables are "
+	                  "here without.</p>\n");
 	if (h->noscript.len)
 		af_buf_add(&page, h->noscript.data, h->noscript.len);
-	af_buf_str(&page, "</noscript>\n");
+	af_buf_str(
+	    &page,
+	    "</noscript>\n<p id=\"af-loading\" class=\"failed\">Loading this report. If this "
+	    "line stays, the file is not complete: copy it again, or write it again "
+	    "with aflame flame -o report.html from the trace.</p>\n");
 	add_report(&page, h, r);
 	int rc = add_blobs(&page, h, r->phases);
 	if (rc)

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "trace/read/near.h"
 #include "trace/read/reader.h"
 
 enum {
@@ -139,11 +140,13 @@ void af_clocks_build(struct af_clocks *c)
 	c->nr_readings = c->cap_readings = 0;
 }
 
-int af_clocks_read(struct af_clocks *c, const char *dir, struct af_err *err)
+int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *near,
+                   struct af_err *err)
 {
 	struct af_trace *t;
 	struct af_event ev;
-	int rc = af_trace_open(&t, dir, 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE, err);
+	int rc =
+	    af_trace_open_near(&t, dir, 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE, near, err);
 
 	if (rc)
 		return rc;

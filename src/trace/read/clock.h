@@ -14,6 +14,7 @@
 
 struct af_err;
 struct af_event;
+struct af_near;
 
 /* Both clocks at one moment. */
 struct af_clock_pair {
@@ -44,8 +45,9 @@ struct af_clocks {
 /* A zeroed struct knows no clocks. */
 void af_clocks_free(struct af_clocks *c);
 
-/* Read the clocks of the trace in @dir: 0, or the error of af_trace_open(). */
-int af_clocks_read(struct af_clocks *c, const char *dir, struct af_err *err);
+/* Read the clocks of the trace in @dir, near @near: 0, or the error of af_trace_open_near(). */
+int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *near,
+                   struct af_err *err);
 
 /* Take a CLOCK or DEVICE event; other events and impossible pairs are ignored. */
 void af_clocks_event(struct af_clocks *c, const struct af_event *ev);

@@ -1,11 +1,27 @@
 #include "trace/read/cursor.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "trace/kinds.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
+
+/* Pages of a mapped file are given back in pieces of this size. A multiple of all page sizes. */
+enum { DROP_BYTES = 8 << 20 };
+
+/*
+ * Kinds that count at their moment and for the moments next to it. All others define something, or
+ * hold from then on: ranges that are open, memory in use.
+ */
+#define MOMENTARY                                                                                  \
+	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED |              \
+	 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE | 1ull << AF_KIND_LAUNCH |                  \
+	 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG | 1ull << AF_KIND_CALL |                 \
+	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
+	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
+	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");
 
@@ -19,6 +35,44 @@ void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage
 			f->known |= 1ull << kind;
 		f->exact[kind] = info && !info->nr_tails ? info->fixed_size : UINT32_MAX;
 	}
+}
+
+void af_filter_far(struct af_filter *far, const struct af_filter *f)
+{
+	*far = *f;
+	far->wanted &= ~MOMENTARY;
+	far->unknown = false;
+}
+
+static bool is_far(const struct af_cursor *c, const struct af_packet *p)
+{
+	return c->far &&
+	       ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) || p->begin_ns > c->until_ns);
+}
+
+/* Behind the range the recorder's streams have the names; what targets define there is not used. */
+static bool is_behind(const struct af_cursor *c, const struct af_packet *p)
+{
+	return c->far && p->process && p->begin_ns > c->until_ns;
+}
+
+static void cursor_end(struct af_cursor *c)
+{
+	c->at = c->end = c->next = c->size;
+}
+
+void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
+                    uint64_t until_ns)
+{
+	c->near = c->filter;
+	c->far = far;
+	c->since_ns = since_ns;
+	c->until_ns = until_ns;
+	if (!c->started)
+		return;
+	c->filter = is_far(c, &c->packet) ? far : c->near;
+	if (is_behind(c, &c->packet))
+		cursor_end(c);
 }
 
 void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
@@ -158,6 +212,21 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
 	c->next = at + packet;
 	c->resync = at + content;
 	c->limit_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX;
+	if (c->far)
+		c->filter = is_far(c, p) ? c->far : c->near;
+}
+
+/*
+ * A large trace does not stay in memory because it was read. A pointer into what is given back
+ * stays good: its page is read again.
+ */
+static void drop_pages(struct af_cursor *c)
+{
+	if (!c->mapped || c->next < c->dropped || c->next - c->dropped < DROP_BYTES)
+		return;
+	size_t whole = (c->next - c->dropped) / DROP_BYTES * DROP_BYTES;
+	madvise((void *)(c->data + c->dropped), whole, MADV_DONTNEED);
+	c->dropped += whole;
 }
 
 bool af_cursor_packet(struct af_cursor *c)
@@ -166,9 +235,10 @@ bool af_cursor_packet(struct af_cursor *c)
 	struct af_packet p;
 
 	if (c->next >= c->size) {
-		c->at = c->end = c->next = c->size;
+		cursor_end(c);
 		return false;
 	}
+	drop_pages(c);
 	if (!header_at(c, c->next, &p)) {
 		size_t found = find_header(c, c->resync, c->size);
 		cursor_damage(c, c->next, "no packet here: going on at byte %zu", found);
@@ -185,6 +255,10 @@ bool af_cursor_packet(struct af_cursor *c)
 		              (unsigned long long)p.instance,
 		              (unsigned long long)c->packet.instance);
 		d->disordered++;
+	}
+	if (is_behind(c, &p)) {
+		cursor_end(c);
+		return false;
 	}
 	packet_account(c, &p);
 	packet_enter(c, c->next, &p);

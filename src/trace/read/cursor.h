@@ -33,6 +33,9 @@ struct af_filter {
  */
 void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage);
 
+/* Make @far of @f: what is wanted of packets that are far from the time range, see near.h. */
+void af_filter_far(struct af_filter *far, const struct af_filter *f);
+
 struct af_cursor {
 	/* The event af_cursor_next() found. */
 	const uint8_t *payload;
@@ -54,12 +57,25 @@ struct af_cursor {
 	uint64_t discarded;
 	uint64_t start_ns; /* when the stream's first packet begins; UINT64_MAX: has none */
 	bool started;
+	bool mapped;    /* the bytes are a file's: pages that were read are given back */
+	size_t dropped; /* so many bytes of them */
+	/* af_cursor_near(): packets that end before since_ns or begin after until_ns are far. */
+	const struct af_filter *near, *far; /* NULL: nothing is far */
+	uint64_t since_ns, until_ns;
 	char name[64]; /* for messages */
 };
 
 /* Stand before the first event of @size bytes at @data. */
 void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
                     size_t size, const char *name);
+
+/*
+ * Read only what is near the time from @since_ns to @until_ns, of the trace's clock. Of far packets
+ * only what @far wants is handed over, and a target's stream ends at the first one behind. Call it
+ * before the first af_cursor_next(). @far is borrowed.
+ */
+void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
+                    uint64_t until_ns);
 
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
 bool af_cursor_packet(struct af_cursor *c);
@@ -84,6 +100,7 @@ static inline bool af_cursor_next(struct af_cursor *c)
 		if (!left) {
 			if (!af_cursor_packet(c))
 				return false;
+			f = c->filter; /* a far packet has another */
 			continue;
 		}
 

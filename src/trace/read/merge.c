@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "trace/read/near.h"
 
 #define NO_KEY (~(af_merge_key)0) /* after every event; also in the heap behind its last key */
 
@@ -54,20 +55,47 @@ static void merge_take_first(struct af_trace *t)
 		heap_sink(t, last);
 }
 
-void af_merge_start(struct af_trace *t)
+static void merge_begin_ns(struct af_trace *t)
 {
 	t->start_ns = UINT64_MAX;
+	for (uint32_t i = 0; i < t->nr_streams; i++)
+		if (t->cursors[i].start_ns < t->start_ns)
+			t->start_ns = t->cursors[i].start_ns;
+	if (t->start_ns == UINT64_MAX)
+		t->start_ns = 0;
+}
+
+static uint64_t merge_moment(const struct af_trace *t, uint64_t since_ns, uint64_t beyond_ns)
+{
+	uint64_t most = UINT64_MAX - t->start_ns;
+
+	return since_ns > most || beyond_ns > most - since_ns ? UINT64_MAX
+	                                                      : t->start_ns + since_ns + beyond_ns;
+}
+
+void af_merge_near(struct af_trace *t, const struct af_near *near)
+{
+	uint64_t lead_ns = near->from_ns < AF_NEAR_LEAD_NS ? near->from_ns : AF_NEAR_LEAD_NS;
+
+	merge_begin_ns(t);
+	uint64_t since_ns = merge_moment(t, near->from_ns - lead_ns, 0);
+	uint64_t until_ns =
+	    near->to_ns ? merge_moment(t, near->to_ns, AF_NEAR_TAIL_NS) : UINT64_MAX;
+	af_filter_far(&t->far, &t->filter);
+	for (uint32_t i = 0; i < t->nr_streams; i++)
+		af_cursor_near(&t->cursors[i], &t->far, since_ns, until_ns);
+}
+
+void af_merge_start(struct af_trace *t)
+{
+	merge_begin_ns(t);
 	t->heap = af_xcalloc(t->nr_streams + 2, sizeof *t->heap);
 	memset(t->heap, 0xff, (t->nr_streams + 2) * sizeof *t->heap);
 	for (uint32_t i = 0; i < t->nr_streams; i++) {
 		struct af_cursor *c = &t->cursors[i];
-		if (c->start_ns < t->start_ns)
-			t->start_ns = c->start_ns;
 		if (af_cursor_next(c))
 			heap_push(t, merge_key(c->time_ns, i));
 	}
-	if (t->start_ns == UINT64_MAX)
-		t->start_ns = 0;
 	merge_take_first(t);
 }
 

@@ -14,6 +14,7 @@
 typedef unsigned __int128 af_merge_key;
 
 struct af_lookup;
+struct af_near;
 
 struct af_trace {
 	struct af_cursor *cursors; /* by stream index; those of struct af_event */
@@ -22,7 +23,7 @@ struct af_trace {
 	af_merge_key *heap;    /* of the other streams that have an event */
 	uint32_t nr_heap;
 	uint64_t start_ns;
-	struct af_filter filter;
+	struct af_filter filter, far;
 	struct af_trace_damage damage;
 
 	/* Only of a trace on disk. */
@@ -43,6 +44,9 @@ struct af_stream_bytes {
 /* Read @nr streams in memory, which stay the caller's. Fails only without memory. */
 int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
                          uint64_t wanted);
+
+/* Read only what is near: see near.h. Before af_merge_start(). */
+void af_merge_near(struct af_trace *t, const struct af_near *near);
 
 /* Put every stream before its first event. Call it once, when all cursors are open. */
 void af_merge_start(struct af_trace *t);

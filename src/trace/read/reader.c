@@ -16,6 +16,7 @@
 #include "base/system/fs.h"
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
+#include "trace/read/near.h"
 #include "trace/write/objects.h"
 #include "trace/write/session.h"
 
@@ -56,6 +57,20 @@ static int names_list(struct names *n, int dirfd, const char *dir, struct af_err
 	return 0;
 }
 
+/* Another user's: nobody but he reads it, and root. */
+static int dir_refused(const char *dir, struct af_err *err)
+{
+	struct stat st;
+
+	if (stat(dir, &st) || st.st_uid == geteuid())
+		return af_fail(err, -EACCES, "cannot open the trace %s", dir);
+	return af_fail_plain(
+	    err, -EACCES,
+	    "permission denied: the trace %s belongs to user %u%s: read it as that "
+	    "user or as root (sudo), or have it given: chown -R %u %s",
+	    dir, st.st_uid, st.st_uid ? "" : " (root)", geteuid(), dir);
+}
+
 static int open_dir(const char *dir, struct af_err *err)
 {
 	int fd = af_trace_dir_open(dir);
@@ -73,6 +88,8 @@ static int open_dir(const char *dir, struct af_err *err)
 		                     "%s is a file, and a trace is a directory: name the directory "
 		                     "that `aflame record` wrote",
 		                     dir);
+	if (fd == -EACCES)
+		return dir_refused(dir, err);
 	return af_fail(err, fd, "cannot open the trace %s", dir);
 }
 
@@ -111,21 +128,15 @@ static int map_streams(struct af_trace *t, const struct names *n, const char *di
 			return af_fail(err, rc, "cannot read %s/%s", dir, n->items[i]);
 		if (f->data)
 			madvise((void *)f->data, f->size, MADV_SEQUENTIAL);
-		af_cursor_open(&t->cursors[t->nr_streams++], &t->filter, f->data, f->size,
-		               n->items[i]);
+		struct af_cursor *c = &t->cursors[t->nr_streams++];
+		af_cursor_open(c, &t->filter, f->data, f->size, n->items[i]);
+		c->mapped = true;
 	}
 	return 0;
 }
 
-int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
-{
-	scope_close int fd = open_dir(dir, err);
-
-	return fd < 0 ? fd : af_trace_open_at(ret, fd, dir, wanted, err);
-}
-
-int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
-                     struct af_err *err)
+static int trace_open(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
+                      const struct af_near *near, struct af_err *err)
 {
 	int fd = fcntl(dirfd, F_DUPFD_CLOEXEC, 0);
 	if (fd < 0)
@@ -145,9 +156,30 @@ int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t
 		af_trace_close(t);
 		return rc;
 	}
+	if (near)
+		af_merge_near(t, near);
 	af_merge_start(t);
 	*ret = t;
 	return 0;
+}
+
+int af_trace_open_at(struct af_trace **ret, int dirfd, const char *dir, uint64_t wanted,
+                     struct af_err *err)
+{
+	return trace_open(ret, dirfd, dir, wanted, NULL, err);
+}
+
+int af_trace_open_near(struct af_trace **ret, const char *dir, uint64_t wanted,
+                       const struct af_near *near, struct af_err *err)
+{
+	scope_close int fd = open_dir(dir, err);
+
+	return fd < 0 ? fd : trace_open(ret, fd, dir, wanted, near, err);
+}
+
+int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struct af_err *err)
+{
+	return af_trace_open_near(ret, dir, wanted, NULL, err);
 }
 
 void af_trace_close(struct af_trace *t)
