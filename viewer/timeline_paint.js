@@ -71,7 +71,8 @@ function idleLane(lanes) {
 
 class TimelinePicture extends Picture {
   constructor(host, times) {
-    super(host, 'Timeline: arrow keys walk slices and rows, a d w s pan and zoom', 'application');
+    super(host, 'Timeline: arrow keys walk slices and rows, a d w s pan and zoom, [ ] go to steps',
+      'application');
     Object.assign(this, { times, size: 11, rows: [], idle: new Map(), mixed: new Map() });
     this.t0 = 0;
     this.t1 = Math.max(1, times.span);

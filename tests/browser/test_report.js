@@ -1,7 +1,7 @@
 /*
  * The report in a real browser. Arguments: the folder with known.html, annotated.html, timed.html,
  * busy.html, bare.html, sample.html, hostile.html, difference.html, compared.html, chart.html, empty.html,
- * cpu.html (20,000 frames) and tracks.html (10,000 tracks).
+ * cpu.html (20,000 frames), tracks.html (600 tracks) and many.html (10,000).
  * Prints TAP. Numbers come from report_*.c. SCREENSHOTS names a folder for a picture of each
  * test's end.
  */

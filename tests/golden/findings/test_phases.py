@@ -12,10 +12,11 @@ import sys
 import tempfile
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "../../live"))
+sys.path[:0] = [os.path.join(HERE, "../../live"), os.path.join(HERE, "../time")]
 MKTRACE, AFLAME = map(os.path.abspath, sys.argv[1:3])
 del sys.argv[1]
 
+from page import Page, sums, varints
 from tap import case, equal, expect, run_cases
 
 _work = tempfile.TemporaryDirectory(prefix="aflame-phases-")
@@ -96,6 +97,19 @@ def _():
     ], "phases")  # fmt: skip
     equal([row["step_ns"] for row in rows], [None, 100 * MS, 10 * MS, None], "a step")
     equal(sum(row["length_ns"] for row in rows), end + 5 * MS, "the whole run")
+
+
+@case("report.html has where each step begins, and a device below the thread that launched its work")
+def _():
+    launches, begins, end = training(40)
+    made = trace("page", launches, end + 5 * MS)
+    subprocess.run([AFLAME, "flame", "-o", made + ".html", made], check=True)
+    with open(made + ".html", encoding="utf-8") as file:
+        page = Page(file.read())
+    equal(page.time["steps"], {"n": 39, "steady": 3, "by": "launches"}, "the steps")
+    equal(list(sums(varints(page.blob("af-steps")[0], 40))), [begin - 1000 for begin in begins], "where they begin")
+    equal([track["name"] for track in page.tracks], ["train", "train", "NVIDIA H200 (device 1)", "stream 7"], "tracks")
+    equal([track["busy"] for track in page.tracks], [0, 0, 0, 20000 * len(launches)], "what they did")
 
 
 @case("calls of an inner loop are no steps, however many there are")
