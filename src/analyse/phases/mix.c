@@ -1,10 +1,10 @@
 /*
- * The steady part of a program that launches nothing: the longest time in which its CPU samples are
- * of about the same functions. A run is cut into 20 parts (10 or 5, if there are too few samples),
- * and parts in a row belong together when each function has about the share that it has in all of
- * them, and none is idle beside the others (others' load makes a program slower, too). Outside of them is little but what any start does:
- * importing modules, linking libraries, compiling. Else two kinds of work take turns, and neither
- * of them is the program's steady one.
+ * The steady part of a program that launches nothing: the longest time in which its CPU samples
+ * are of about the same functions. A run is cut into 20 parts (10 or 5, if there are too few
+ * samples), and parts in a row belong together when each function has about the share that it has
+ * in all of them, and none is idle beside the others (others' load makes a program slower, too).
+ * Outside of them is little but what any start does: importing modules, linking libraries,
+ * compiling. Else two kinds of work take turns, and neither of them is the program's steady one.
  */
 #include <math.h>
 #include <stdlib.h>
