@@ -45,10 +45,11 @@ static int unknown(const char *word, struct af_nearest *near, struct af_err *err
 	const char *best = nearest_report(near);
 
 	if (is_known(word))
-		return af_fail_plain(err, -ENODATA,
-		                     "the trace has no table %s: nothing that belongs in it was "
-		                     "recorded; `aflame report` has the tables that there are",
-		                     word);
+		return af_fail_plain(
+		    err, -ENODATA,
+		    "the trace has no table %s: it has nothing that belongs there; "
+		    "`aflame report` has the tables that there are",
+		    word);
 	return af_fail_plain(err, -EINVAL,
 	                     "%s is no report and no table of the trace%s%s%s: `aflame report "
 	                     "--list` lists the reports",

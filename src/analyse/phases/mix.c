@@ -1,10 +1,10 @@
 /*
- * The steady part of a program that launches nothing: the longest time in which its CPU samples are
- * of about the same functions. A run is cut into 20 parts (10, if there are too few samples), and
- * parts in a row belong together when each function has about the share that it has in all of them
- * and the CPU time a second is about the same. Outside of them is little but what any start does:
- * importing modules, linking libraries, compiling. Else two kinds of work take turns, and neither
- * of them is the program's steady one.
+ * The steady part of a program that launches nothing: the longest time in which its CPU samples
+ * are of about the same functions. A run is cut into 20 parts (10 or 5, if there are too few
+ * samples), and parts in a row belong together when each function has about the share that it has
+ * in all of them, and none is idle beside the others (others' load makes a program slower, too).
+ * Outside of them is little but what any start does: importing modules, linking libraries,
+ * compiling. Else two kinds of work take turns, and neither of them is the program's steady one.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -18,8 +18,8 @@ enum {
 	SAMPLES_MOST = 1 << 20, /* that are kept: of more, a random half and so on */
 	PARTS_LEAST = 3,
 	PART_SAMPLES = 50,    /* in each part that is steady, at least */
-	RATE_HALVES = 3,      /* and 2/3 to 3/2 of the CPU time a second of all of them */
-	OUTSIDE_PERCENT = 20, /* of the samples that do not load anything, at most */
+	RATE_FACTOR = 4,      /* and a quarter to four times the CPU time a second of all */
+	OUTSIDE_PERCENT = 25, /* of the samples that do not load anything, at most */
 	WHOLE_PERCENT = 95    /* of the run: then it has no other phases */
 };
 
@@ -89,8 +89,8 @@ static bool is_even(const struct mix *x, uint32_t from, uint32_t to, double *dif
 	*differ = 0;
 	for (uint32_t p = from; p < to; p++) {
 		const struct mix_part *part = &x->parts[p];
-		if (part->nr < PART_SAMPLES || part->cpu_ns / RATE_HALVES > mean_ns / 2 ||
-		    mean_ns / RATE_HALVES > part->cpu_ns / 2)
+		if (part->nr < PART_SAMPLES || part->cpu_ns / RATE_FACTOR > mean_ns ||
+		    mean_ns / RATE_FACTOR > part->cpu_ns)
 			return false;
 		for (uint32_t f = 0; f < x->nr_features; f++) {
 			double share = (double)all.of[f] / all.nr;
@@ -115,14 +115,23 @@ static uint32_t longest_even(const struct mix *x, uint32_t *from, double *differ
 	return 0;
 }
 
-/* How many percent of the samples before @ns load something? */
-static uint32_t loading_before(const struct mix *x, uint64_t ns)
-{
-	uint64_t nr = 0, loading = 0;
+struct mix_sums {
+	uint64_t nr, loading;
+};
 
-	for (; nr < x->nr && x->samples[nr].at_ns <= ns; nr++)
-		loading += x->loads[x->samples[nr].location];
-	return nr ? (uint32_t)(100 * loading / nr) : 0;
+/* The samples after @from_ns and not after @to_ns. */
+static struct mix_sums sums_of(const struct mix *x, uint64_t from_ns, uint64_t to_ns)
+{
+	struct mix_sums sums = {0};
+
+	for (uint32_t i = 0; i < x->nr; i++) {
+		uint64_t at_ns = x->samples[i].at_ns;
+		if (at_ns <= from_ns || at_ns > to_ns)
+			continue;
+		sums.nr++;
+		sums.loading += x->loads[x->samples[i].location];
+	}
+	return sums;
 }
 
 static bool mix_steady(struct mix *x, uint64_t run_ns, struct phase_mixed *found)
@@ -133,12 +142,14 @@ static bool mix_steady(struct mix *x, uint64_t run_ns, struct phase_mixed *found
 
 	if (!nr)
 		return false;
-	struct mix_part all = part_sum(x, 0, x->nr_parts), in = part_sum(x, from, from + nr);
+	mix_edges(x, from, from + nr, found);
+	struct mix_sums all = sums_of(x, x->start_ns, x->end_ns),
+			in = sums_of(x, found->from_ns, found->to_ns),
+			before = sums_of(x, x->start_ns, found->from_ns);
 	uint64_t works = all.nr - all.loading, outside = works - (in.nr - in.loading);
 	if (outside > works / 100 * OUTSIDE_PERCENT)
 		return false;
-	mix_edges(x, from, from + nr, found);
-	found->loading_percent = loading_before(x, found->from_ns);
+	found->loading_percent = before.nr ? (uint32_t)(100 * before.loading / before.nr) : 0;
 	found->parts = x->nr_parts;
 	found->differ_percent = (uint32_t)ceil(differ * 100);
 	return found->to_ns > found->from_ns &&
@@ -148,7 +159,7 @@ static bool mix_steady(struct mix *x, uint64_t run_ns, struct phase_mixed *found
 bool phase_mix_find(struct phase_mix *m, const struct af_world *w, uint64_t run_ns,
                     struct phase_mixed *found)
 {
-	static const uint32_t parts[] = {MIX_PARTS, MIX_PARTS / 2};
+	static const uint32_t parts[] = {MIX_PARTS, MIX_PARTS / 2, MIX_PARTS / 4};
 	struct mix x = {.samples = m->samples, .nr = m->nr};
 	bool done = false;
 

@@ -317,7 +317,7 @@ def _():
     equal(times(rows)[1][:2], ("steady", 10000 * MS), "a start that waits")
 
 
-@case("two kinds of work that take turns, a rate that changes, few samples, and a run without a start have no phases")
+@case("two kinds of work that take turns, bursts, few samples, and a run without a start have no phases")
 def _():
     equal(phases(sampled("halves", [(30, {SOLVE: 1}), (30, {SMOOTH: 1})])), [], "two halves")
     equal(phases(sampled("turns", [(11, {SOLVE: 1}), (13, {SMOOTH: 1})] * 3)), [], "by turns")
@@ -326,8 +326,9 @@ def _():
     equal(phases(sampled("imports alone", [(40, {IMPORT: 1}), (2, WORKS)])), [], "imports are not what a run repeats")
     drift = [(1, {SOLVE: 60 - i, SMOOTH: i}) for i in range(60)]
     equal(phases(sampled("drift", drift)), [], "a mix that drifts")
-    idle = [(1, {None: i, SOLVE: 60 - i}) for i in range(60)]
-    equal(phases(sampled("idle", idle)), [], "a rate that falls")
+    equal(phases(sampled("idle", [(6, WORKS), (20, {})] * 3 + [(6, WORKS)])), [], "bursts")
+    slower = [(1, {None: i % 3, **WORKS}) for i in range(60)]
+    equal(phases(sampled("slower", slower)), [], "all of it, slowed by others at times")
 
 
 run_cases()
