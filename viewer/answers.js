@@ -44,9 +44,9 @@ async function answersOf(app) {
       all: tree.total(at)[0],
       to: { tab: 'flame', view, w, ops: [], z: [], x: tree.ids(first.node) } };
   };
-  /* Work is the outermost of a device's frames. */
-  const isWork = (tree, i) => KINDS[tree.kind(i)] === 'gpu'
-    && KINDS[tree.kind(tree.parent[i])] !== 'gpu';
+  /* Work is the outermost of a device's frames, but in a graph. */
+  const onDevice = (tree, i) => KINDS[tree.kind(i)] === 'gpu' && !tree.text(i).startsWith('[graph ');
+  const isWork = (tree, i) => onDevice(tree, i) && !onDevice(tree, tree.parent[i]);
   const works = (name) => most('gpu', 'time', 'total', (tree, i) => (
     isWork(tree, i) && tree.text(i) === name && place(tree, i)));
   const add = (question, from, answer, details) => (
@@ -56,14 +56,14 @@ async function answersOf(app) {
   let from = kernel && await works(kernel.kernel);
   add('Slowest kernel', from, `${kernel?.kernel}, launched from ${from?.text}${from?.more}`,
     kernel && `${formatNs(kernel.time_ns)}, ${formatCell(kernel.share, 'percent')} of device ` +
-      `time, ${formatCount(kernel.calls)} launches`);
+      `time, launches: ${formatCount(kernel.calls)}`);
   from = await most('gpu', 'count', 'total', (tree, i) => (
     isWork(tree, i) && `${tree.text(i)}, launched from ${place(tree, i)}`));
-  add('Launched most', from, from?.text, `${formatCount(from?.sum)} times`);
+  add('Launched most', from, from?.text, `launches: ${formatCount(from?.sum)}`);
   const copy = rows('copies').find(({ operation }) => operation === 'copy host to device');
   from = copy && await works(copy.operation);
   add('Copies to the device', from, `${copy && formatWeight(copy.bytes, 'bytes')} from ${
-    from?.text}${from?.more}`, copy && `${formatCount(copy.calls)} copies, ${formatNs(copy.time_ns)}`);
+    from?.text}${from?.more}`, copy && `copies: ${formatCount(copy.calls)}, ${formatNs(copy.time_ns)}`);
   from = await most('cpu', 'time', 'own', (tree, i) => {
     const node = placeOf(tree, i);
     return KINDS[tree.kind(node)] === 'python' && place(tree, i);
