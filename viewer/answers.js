@@ -4,96 +4,79 @@
  * and why. Made of the trees and tables that other pages show.
  */
 
-const API_CALL = /^(cu|cuda|hip|cl|ze)[A-Z]|^_?cuda/;
+const API_CALL = /^(cu|cuda|hip|cl|ze)[A-Z]/;
 
-/* The node of the program's own code that node @i is below: the nearest line of Python or function. */
+/* The program's own code that node @i is below: the nearest line of Python, or else function. */
 function placeOf(tree, i) {
   let native = 0;
-  for (let at = tree.parent[i]; at; at = tree.parent[at]) {
+  for (let at = i; at; at = tree.parent[at]) {
     const kind = KINDS[tree.kind(at)];
     if (kind === 'python') return at;
-    const id = tree.name[at];
-    const text = tree.names.text[id];
-    if (!native && GLUE_KINDS.has(kind) && !API_CALL.test(text) && !isGlue(tree.names, id, text))
-      native = at;
+    const text = tree.names.text[tree.name[at]];
+    if (!native && GLUE_KINDS.has(kind) && !API_CALL.test(text)
+      && !isGlue(tree.names, tree.name[at], text)) native = at;
   }
   return native;
 }
 
-/* By key(i) of its nodes: what @column sums up to there; a list, the largest first. */
-function placeSums(tree, column, key) {
-  const sums = new Map();
-  for (let i = 1; i < tree.n; i++) {
-    const what = column[i] > 0 && key(i);
-    if (!what) continue;
-    if (!sums.has(what)) sums.set(what, { what, sum: 0, most: 0, node: i });
-    const one = sums.get(what);
-    one.sum += column[i];
-    if (column[i] > one.most) Object.assign(one, { most: column[i], node: i });
-  }
-  return [...sums.values()].sort((a, b) => b.sum - a.sum);
-}
-
-/* [question, answer, what it leads to (of the state), details] of a run. */
+/* [question, answer, the state that it leads to, details] of a run. */
 async function answersOf(app) {
   const { meta, names } = app;
-  const row = (name, is = () => true) => tableOf(meta.tables, name)?.rows.find(is);
+  const rows = (name) => tableOf(meta.tables, name)?.rows || [];
   const answers = [];
-  const tree = async (label) => meta.trees.some((one) => one.label === label) && app.treeOf(label);
-  const column = (of, name) => of && of.weights.findIndex((weight) => weight.name === name);
-  const at = (of, node) => names.label[of.name[node]];
-  const show = (view, of, node, w) => ({ tab: 'flame', view, w, ops: [], z: [], x: of.ids(node) });
-  const gpu = await tree('gpu');
-  const time = column(gpu, 'time');
-  /* Work is the outermost of a device's frames. */
-  const isWork = (i) => KINDS[gpu.kind(i)] === 'gpu' && KINDS[gpu.kind(gpu.parent[i])] !== 'gpu';
-  const from = (name, w = time) => {
-    const [first, ...rest] = placeSums(gpu, gpu.total(w), (i) => (
-      isWork(i) && gpu.text(i) === name ? gpu.name[placeOf(gpu, i)] : 0));
-    if (!first) return ['', null];
-    return [`from ${names.label[first.what]}${rest.length ? ` and ${rest.length} more` : ''}`,
-      show('gpu', gpu, first.node, gpu.weights[w].name)];
-  };
-  const kernel = gpu && time >= 0 && row('kernels');
-  if (kernel) {
-    const [place, link] = from(kernel.kernel);
-    answers.push(['Slowest kernel', `${kernel.kernel}, launched ${place}`, link,
-      `${formatNs(kernel.time_ns)}, ${formatCell(kernel.share, 'percent')} of device time, ${
-        formatCount(kernel.calls)} launches`]);
-  }
-  const count = column(gpu, 'count');
-  if (gpu && count >= 0) {
-    const [most] = placeSums(gpu, gpu.total(count), (i) => isWork(i)
-      && `${gpu.text(i)}, launched from ${at(gpu, placeOf(gpu, i))}`);
-    if (most) answers.push(['Launched most', most.what, show('gpu', gpu, most.node, 'count'),
-      `${formatCount(most.sum)} times`]);
-  }
-  const copy = gpu && time >= 0 && row('copies', ({ operation }) => /host to device/.test(operation));
-  if (copy) {
-    const [place, link] = from(copy.operation);
-    answers.push(['Copies to the device', `${formatWeight(copy.bytes, 'bytes')} ${place}`, link,
-      `${formatCount(copy.calls)} copies, ${formatNs(copy.time_ns)}`]);
-  }
-  const cpu = await tree('cpu');
-  const used = column(cpu, 'time');
-  if (cpu && used >= 0) {
-    const [most] = placeSums(cpu, cpu.own(used), (i) => {
-      const node = KINDS[cpu.kind(i)] === 'python' ? i : placeOf(cpu, i);
-      return KINDS[cpu.kind(node)] === 'python' && cpu.name[node];
+  const place = (tree, i) => names.label[tree.name[placeOf(tree, i)]];
+  /* Of view @view, what weighs most in weight @w of that which key(tree, i) says of nodes. */
+  const most = async (view, w, of, key) => {
+    const tree = meta.trees.some(({ label }) => label === view) && await app.treeOf(view);
+    const at = tree ? tree.weights.findIndex(({ name }) => name === w) : -1;
+    if (at < 0) return null;
+    const sums = new Map();
+    tree[of](at).forEach((x, i) => {
+      const text = i && x > 0 && key(tree, i);
+      if (!text) return;
+      if (!sums.has(text)) sums.set(text, { text, sum: 0, node: i, x: 0 });
+      const one = sums.get(text);
+      one.sum += x;
+      if (x > one.x) Object.assign(one, { x, node: i });
     });
-    if (most) answers.push(['Python line with most CPU time', names.label[most.what],
-      show('cpu', cpu, most.node, 'time'), `${formatNs(most.sum)}, ${
-        formatPercent(most.sum, cpu.total(used)[0])}, with the native code that it calls`]);
-  }
-  const gaps = tableOf(meta.tables, 'gaps')?.rows || [];
-  for (const { step, length_ns, of_median, from_ns, to_ns } of
-    tableOf(meta.tables, 'slow_steps')?.rows.slice(0, 3) || []) {
-    const gap = gaps.find(({ at_ns }) => at_ns >= from_ns && at_ns < to_ns);
-    answers.push([`Step ${formatCount(step)}`, gap ? `${gap.device} idle for ${
+    const [first] = [...sums.values()].sort((a, b) => b.sum - a.sum);
+    return first && { ...first, more: sums.size > 1 ? ` and ${sums.size - 1} more` : '',
+      all: tree.total(at)[0],
+      to: { tab: 'flame', view, w, ops: [], z: [], x: tree.ids(first.node) } };
+  };
+  /* Work is the outermost of a device's frames, but in a graph. */
+  const onDevice = (tree, i) => KINDS[tree.kind(i)] === 'gpu' && !tree.text(i).startsWith('[graph ');
+  const isWork = (tree, i) => onDevice(tree, i) && !onDevice(tree, tree.parent[i]);
+  const works = (name) => most('gpu', 'time', 'total', (tree, i) => (
+    isWork(tree, i) && tree.text(i) === name && place(tree, i)));
+  const add = (question, from, answer, details) => (
+    from && answers.push([question, answer, from.to, details]));
+
+  const [kernel] = rows('kernels');
+  let from = kernel && await works(kernel.kernel);
+  add('Slowest kernel', from, `${kernel?.kernel}, launched from ${from?.text}${from?.more}`,
+    kernel && `${formatNs(kernel.time_ns)}, ${formatCell(kernel.share, 'percent')} of device ` +
+      `time, launches: ${formatCount(kernel.calls)}`);
+  from = await most('gpu', 'count', 'total', (tree, i) => (
+    isWork(tree, i) && `${tree.text(i)}, launched from ${place(tree, i)}`));
+  add('Launched most', from, from?.text, `launches: ${formatCount(from?.sum)}`);
+  const copy = rows('copies').find(({ operation }) => operation === 'copy host to device');
+  from = copy && await works(copy.operation);
+  add('Copies to the device', from, `${copy && formatWeight(copy.bytes, 'bytes')} from ${
+    from?.text}${from?.more}`, copy && `copies: ${formatCount(copy.calls)}, ${formatNs(copy.time_ns)}`);
+  from = await most('cpu', 'time', 'own', (tree, i) => {
+    const node = placeOf(tree, i);
+    return KINDS[tree.kind(node)] === 'python' && place(tree, i);
+  });
+  add('Python line with most CPU time', from, from?.text, from && `${formatNs(from.sum)}, ${
+    formatPercent(from.sum, from.all)}, with the native code that it calls`);
+  for (const { step, length_ns, of_median, from_ns, to_ns } of rows('slow_steps').slice(0, 3)) {
+    const gap = rows('gaps').find(({ at_ns }) => at_ns >= from_ns && at_ns < to_ns);
+    add(`Step ${formatCount(step)}`, { to: app.times && { tab: 'timeline', from: String(from_ns),
+      to: String(to_ns), tv: [from_ns, to_ns] } }, gap ? `${gap.device} idle for ${
       formatNs(gap.length_ns)}: its thread ${gap.why}${gap.where && `, in ${gap.where}`}`
-      : 'as busy as others', { tab: 'timeline', from: String(from_ns), to: String(to_ns),
-      tv: [from_ns, to_ns] }, `${formatNs(length_ns)}, ${
-      (of_median / 100).toFixed(1)} times the median`]);
+      : 'no longer wait of a device than in others', `${formatNs(length_ns)}, ${
+      (of_median / 100).toFixed(1)} times the median`);
   }
   return answers;
 }

@@ -26,7 +26,6 @@ class App extends Page {
       this.say(text);
       return this.update(patch);
     };
-    const { hidden } = this.tooltip.el;
     this.tooltip.hide();
     if (!this.menu.el.hidden) this.menu.hide();
     else if (q) done('Search cleared', { q: '' });
@@ -35,7 +34,6 @@ class App extends Page {
     else if (z.length) done('Zoomed out', { z: [] });
     else if (x.length || sl.length) done('Nothing is selected', { x: [], sl: [] });
     else if (from || to) done('The whole run', { from: '', to: '' });
-    else if (hidden) this.say('Nothing to close');
   }
 
   setRange(from, to) {

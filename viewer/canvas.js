@@ -8,9 +8,8 @@
  *	exportRows()	{height, …}: of the whole picture, not only what is seen, for paint's @to
  */
 
-const NO_CANVAS = 'This browser lets no page draw, so there is no picture here: privacy settings ' +
-  '(resistFingerprinting, a canvas blocker) may forbid it. The tabs Functions and Run have the ' +
-  'same figures as tables.';
+const NO_CANVAS = 'This browser lets no page draw: a canvas blocker or a privacy setting may ' +
+  'forbid it. The tabs Functions and Run have the same figures.';
 const FONT = 'system-ui, -apple-system, "Segoe UI", Roboto, Ubuntu, "Noto Sans", sans-serif';
 
 class Picture {

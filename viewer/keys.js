@@ -69,14 +69,6 @@ function onKey(app, event) {
   }
   if (event.ctrlKey || event.metaKey || event.altKey) return;
   if (typing && event.key !== 'Escape') return;
-  if (event.key === 'ContextMenu' || (event.shiftKey && event.key === 'F10')) {
-    if (app.state.tab !== 'flame' || !app.node) return;
-    const { left, top } = app.flame.canvas.getBoundingClientRect();
-    const { x, y } = app.flame.placeOf(app.node);
-    event.preventDefault();
-    app.frameMenu(app.tree, app.node, { clientX: left + x, clientY: top + y });
-    return;
-  }
   const onButton = event.target.matches('a, button');
   if (onButton && (event.key === 'Enter' || event.key === ' ')) return;
   if (app.timePages?.key(event.key)) {

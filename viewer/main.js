@@ -18,10 +18,9 @@ async function start() {
 function failed(error) {
   document.querySelector('.failed')?.remove();
   document.body.prepend(h('p', { class: 'failed', role: 'alert' }, 'DecompressionStream' in window
-    ? `This report could not be shown: the file is damaged (${error.message}). Copy it again, or ` +
-      'write it again with aflame flame -o report.html from the trace.'
-    : 'This report needs a browser with DecompressionStream: Chrome 103, Firefox 113, Safari 16.4 ' +
-      'or later.'));
+    ? `The file is damaged (${error.message}): copy it again, or write it again with aflame flame -o ` +
+      'report.html from the trace.'
+    : 'This report needs Chrome 103, Firefox 113, Safari 16.4 or later (DecompressionStream).'));
 }
 
 /* For the console and for tests: aflame.ready, then aflame.app. */

@@ -6,13 +6,14 @@
 
 const READ_ROWS = 30; /* children of a frame, rows of a table: more nobody listens to */
 
+const sortedIds = (found, also = []) => (
+  [...new Set([...found.map(({ id }) => id), ...also])].sort((a, b) => a - b));
+
 /* The heaviest children of @above in their order, and @also, whatever it weighs. */
 function readKids(tree, total, above, also) {
   const kids = [];
-  for (let i = above + 1; i < tree.end[above]; i = tree.end[i])
-    if (!tree.isGap(i) && total[i] > 0) kids.push(i);
-  const shown = largest(kids, (i) => total[i], READ_ROWS).map(({ id }) => id);
-  return [...new Set(also ? [...shown, also] : shown)].sort((a, b) => a - b);
+  for (let i = above + 1; i < tree.end[above]; i = tree.end[i]) if (!tree.isGap(i)) kids.push(i);
+  return sortedIds(largest(kids, (i) => total[i], READ_ROWS), also);
 }
 
 /* The frames above the selected one, those beside it and those it called, as items of a tree. */
@@ -21,18 +22,15 @@ function readTree(view, selected) {
   const total = tree.total(w);
   const at = selected > 0 ? selected : root;
   const items = [];
-  const add = (i, kids) => {
-    const text = i ? tree.text(i) : 'all';
+  const add = (i) => {
     items.push(h('div', { role: 'treeitem', id: `${view.id}-${i}`, 'aria-level': tree.depth[i] + 1,
-      'aria-selected': i === at ? 'true' : 'false', 'aria-expanded': kids && 'true' },
-    `${text}, ${formatWeight(total[i], tree.weights[w].unit)}, ${formatPercent(total[i], total[0])}`));
+      'aria-selected': String(i === at) }, `${i ? tree.text(i) : 'all'}, ${
+      formatWeight(total[i], tree.weights[w].unit)}, ${formatPercent(total[i], total[0])}`));
   };
-  const path = at ? [0, ...tree.path(at)] : [0];
-  path.slice(0, -1).forEach((i) => add(i, true));
-  for (const i of at ? readKids(tree, total, tree.parent[at], at) : [0]) {
-    const kids = i === at ? readKids(tree, total, i) : [];
-    add(i, kids.length > 0);
-    kids.forEach((kid) => add(kid, false));
+  if (at) [0, ...tree.path(at)].slice(0, -1).forEach(add);
+  for (const i of at ? readKids(tree, total, tree.parent[at], [at]) : [0]) {
+    add(i);
+    if (i === at) readKids(tree, total, i).forEach(add);
   }
   canvas.replaceChildren(...items);
   canvas.setAttribute('aria-activedescendant', `${view.id}-${at}`);
@@ -50,11 +48,10 @@ function readTables(canvas, tables) {
 /* The timeline's rows, and the slices around the chosen one in its lane. */
 function readLine(pages, slice) {
   const { line, times } = pages;
-  const cum = (lane) => lane.cum[lane.n];
-  const rows = line.rows.map(({ track }) => [pages.place(track), formatCount(track.all),
-    formatNs((times.loaded[track.at] || []).reduce((sum, lane) => sum + (lane.cum ? cum(lane) : 0),
-      0))]);
-  const tables = [['Rows of the timeline', ['Row', 'Slices', 'Time in them'], rows]];
+  const tables = [['Rows of the timeline', ['Row', 'Slices', 'Time in them'],
+    line.rows.map(({ track }) => [pages.place(track), formatCount(track.all),
+      formatNs((times.loaded[track.at] || []).reduce((sum, { cum, n }) => (
+        sum + (cum ? cum[n] : 0)), 0))])]];
   if (slice) {
     const [k, l, i] = slice;
     const first = Math.max(0, i - READ_ROWS / 2);
@@ -71,9 +68,8 @@ function readLine(pages, slice) {
 function readHeat({ heat: { heat, canvas } }) {
   const sums = Array.from({ length: heat.columns }, (_, k) => (
     heat.cells.subarray(k * HEAT_ROWS, (k + 1) * HEAT_ROWS).reduce((a, b) => a + b, 0)));
-  const shown = largest(sums.keys(), (k) => sums[k], READ_ROWS).map(({ id }) => id);
   readTables(canvas, [['Heaviest columns of the heat map', ['Time', 'Weight'],
-    shown.sort((a, b) => a - b).map((k) => [
+    sortedIds(largest(sums.keys(), (k) => sums[k], READ_ROWS)).map((k) => [
       formatRange({ from: k * heat.period, to: (k + 1) * heat.period }),
       formatWeight(sums[k], heat.unit)])]]);
 }

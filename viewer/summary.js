@@ -143,7 +143,7 @@ class Summary {
     const answers = await answersOf(app);
     this.answers.replaceChildren(h('h2', {}, 'Asked first'), h('dl', {}, answers.map(
       ([question, answer, patch, details]) => [h('dt', {}, question), h('dd', {}, h('button', {
-        type: 'button', class: 'link', disabled: !patch || (patch.from && !app.times),
+        type: 'button', class: 'link', disabled: !patch,
         onclick: () => app.update(patch) }, answer), h('span', { class: 'share' }, details))]).flat()));
     this.answers.hidden = !answers.length;
   }

@@ -26,9 +26,9 @@ LINES = {  # lines of train.py
 }  # fmt: skip
 PATHS = {  # native frames, innermost first, and lines of train.py
     "load": (["read"], ["load", "main"]), "collate": (["memcpy"], ["collate", "main"]),
-    "copy": (["cuMemcpyHtoDAsync_v2"], ["copy", "main"]),
-    "heavy": (["cuLaunchKernel"], ["heavy", "train", "main"]),
-    "short": (["cuLaunchKernel"], ["short", "train", "main"]),
+    "copy": (["cudaMemcpyAsync"], ["copy", "main"]),
+    "heavy": (["cudaLaunchKernel"], ["heavy", "train", "main"]),
+    "short": (["cudaLaunchKernel"], ["short", "train", "main"]),
     "sync": (["cuStreamSynchronize"], ["train", "main"]), "save": (["pickle_dump"], ["save", "main"]),
 }  # fmt: skip
 UNDER = ["_PyEval_EvalFrameDefault", "Py_RunMain", "_start"]

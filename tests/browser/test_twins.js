@@ -170,7 +170,95 @@ async function check(page, trace, say) {
   }
 }
 
+/* Numbers of a time or size as people read it, and its exact value: equal as far as it is written. */
+function isRounded(text, exact, units) {
+  const [, number, unit] = /^([\d,.]+) ([^\s,]+)/.exec(text) || [];
+  assert.ok(units[unit], `${text}: its unit`);
+  const step = 10 ** -(number.split('.')[1]?.length || 0) * units[unit];
+  assert.ok(Math.abs(Number(number.replace(/,/g, '')) * units[unit] - exact) <= step, `${text} of ${exact}`);
+}
+const TIME = { ns: 1, µs: 1e3, ms: 1e6, s: 1e9, min: 6e10 };
+const BYTES = { bytes: 1, B: 1, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30 };
+
+/* The page's tables cell by cell, and what of them the summary has in words. */
+async function checkSummary(page, trace, say) {
+  const twin = JSON.parse(run('report', '--json', '-n', '0', trace)).tables;
+  const table = (name) => twin.find((one) => one.name === name)?.rows || [];
+  const { tables, hasSummary } = await page.evaluate(async () => {
+    const { app } = window.aflame;
+    await app.update({ tab: 'summary', from: '', to: '' });
+    await app.timing;
+    return { tables: app.meta.tables, hasSummary: app.hasSummary };
+  });
+  /* A check names the trace as it was given; the page has a limit of rows for each table. */
+  const bare = (rows) => rows.map((row) => ({ ...row, check: undefined }));
+  for (const { name, rows } of tables)
+    await say(`table ${name}: each cell as report --json has it`, () => (
+      assert.deepEqual(bare(rows), bare(table(name).slice(0, rows.length)))));
+  if (!hasSummary) return;
+  const texts = (selector) => page.locator(selector).allInnerTexts();
+  await say('the summary has the verdict, the findings and the facts of the report', async () => {
+    const steady = tables.some(({ name }) => name === 'steady_findings')
+      && table('phases').some(({ phase }) => phase === 'steady');
+    const verdict = [table('steady_verdict'), table('verdict'), table('run').slice(0, 3)]
+      .find((rows) => rows.length);
+    assert.deepEqual(await texts('.summary-verdict > *'), verdict.flatMap((row) => [row.label, row.value]));
+    const found = table(steady ? 'steady_findings' : 'findings');
+    assert.deepEqual(await texts('.finding > a'), found.slice(0, 3).map(({ finding }) => finding));
+    if (found.length > 3) assert.deepEqual(await texts('.summary-all'), [`All ${found.length} findings`]);
+    if (steady) assert.deepEqual(await texts('.summary-whole a'), [table('findings')[0].finding]);
+    const tiles = await texts('.tile');
+    for (const { label, value } of [...table('run'), ...table('cost')].slice(0, 10))
+      assert.ok(tiles.some((tile) => tile.startsWith(label) && tile.endsWith(value)), `${label} ${value} in ${tiles}`);
+    for (const { what, count } of table('lost').slice(0, 10))
+      assert.ok(tiles.some((tile) => tile.startsWith(what) && tile.replace(/,/g, '').includes(count)), `${what} in ${tiles}`);
+  });
+  await say('its phases have the times of the table', async () => {
+    const buttons = await texts('.summary-phases button');
+    assert.equal(buttons.length, table('phases').length);
+    table('phases').forEach(({ phase, length_ns, steps, step_ns }, k) => {
+      const [, name, long, more] = /^(\S+) ([^:]*)(?:: (.*))?$/.exec(buttons[k]);
+      assert.equal(name, phase);
+      isRounded(long, length_ns, TIME);
+      assert.equal(Boolean(more), steps > 1, buttons[k]);
+      if (!more) return;
+      assert.equal(Number(more.split(' ')[0].replace(/,/g, '')), steps);
+      isRounded(more.split(' of ')[1], step_ns, TIME);
+    });
+  });
+  await say('what is asked first has the figures of report and flame', async () => {
+    const answers = Object.fromEntries(await page.locator('.summary-answers dt').evaluateAll((list) => (
+      list.map((dt) => [dt.textContent, [dt.nextSibling.firstChild.textContent, dt.nextSibling.lastChild.textContent]]))));
+    const [kernel] = table('kernels');
+    if (answers['Slowest kernel']) {
+      const [answer, details] = answers['Slowest kernel'];
+      assert.ok(answer.startsWith(`${kernel.kernel}, launched from `), answer);
+      isRounded(details, kernel.time_ns, TIME);
+      const [, share, calls] = /, ([\d.]+)% of device time, launches: ([\d,]+)/.exec(details);
+      assert.deepEqual([Number(share), Number(calls.replace(/,/g, ''))], [kernel.share, kernel.calls]);
+    }
+    const copy = table('copies').find(({ op }) => op === 3);
+    if (copy && answers['Copies to the device']) {
+      isRounded(answers['Copies to the device'][0], copy.bytes, BYTES);
+      isRounded(answers['Copies to the device'][1].split(', ').pop(), copy.time_ns, TIME);
+    }
+    if (answers['Launched most']) {
+      const [name, place] = answers['Launched most'][0].split(', launched from ');
+      const sum = run('flame', '--view', 'gpu', '--weight', 'count', '--depth', 'kernel', trace).split('\n')
+        .map((line) => [line.replace(/ \d+$/, '').replace(/_\[[kijGg]\]/g, '').split(';'),
+          Number(/ (\d+)$/.exec(line)?.[1])])
+        .filter(([stack]) => stack.includes(place) && stack[stack.length - 1] === name)
+        .reduce((all, [, nr]) => all + nr, 0);
+      assert.equal(Number(answers['Launched most'][1].split(': ')[1].replace(/,/g, '')), sum,
+        answers['Launched most'].join());
+    }
+    for (const { step, length_ns } of table('slow_steps').slice(0, 3))
+      isRounded(answers[`Step ${step}`][1], length_ns, TIME);
+  });
+}
+
 eachTrace(async (page, trace, say) => {
+  await checkSummary(page, trace, say);
   if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
   await check(page, trace, say);
   await checkStalls(page, trace, say);
