@@ -2,6 +2,8 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
 const { test, drawnLabels, app, settle, press, search, matched, nodeOf,
   clickFrame } = require('./tools.js');
 
@@ -15,6 +17,18 @@ test('a report draws all its frames with their exact weights', 'known', {}, asyn
   const labels = await drawnLabels(page);
   for (const label of ['all · 10.0 µs', 'app', 'main (a.py:1)', 'work', 'leaf', 'sys_read'])
     assert.ok(labels.includes(label), `${label} in ${labels}`);
+});
+
+test('names are cut by the rules that C has too', 'known', {}, async (page) => {
+  const root = join(__dirname, '../..');
+  const script = readFileSync(join(root, 'viewer/names.js'), 'utf8');
+  const cases = readFileSync(join(root, 'tests/unit/name_forms.txt'), 'utf8').split('\n\n').slice(1)
+    .map((text) => text.trimEnd().split('\n').map((line) => line.trim()));
+  assert.ok(cases.length > 50);
+  const forms = await page.evaluate(([code, names]) => (
+    new Function(`${code}; return (names) => names.map(nameForms);`)()(names)),
+  [script, cases.map(([name]) => name)]);
+  forms.forEach((got, i) => assert.deepEqual(got, cases[i]));
 });
 
 test('a flame chart has gaps where a function runs itself', 'chart', {}, async (page) => {

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/difference/difference.h"
+#include "analyse/names/name_forms.h"
 #include "base/arena.h"
 #include "render/svg/svg.h"
 #include "render/text/label.h"
@@ -126,6 +127,22 @@ static size_t utf8_prefix(const char *s, size_t len, size_t chars)
 	return i;
 }
 
+/* A name that is too long: the option truncate_right keeps its end, else its function stays. */
+static void frame_cut(struct svg *s, const char *text, size_t len, size_t chars, size_t room)
+{
+	struct af_buf cut = {0};
+
+	if (s->picture->truncate_right) {
+		size_t skip = utf8_prefix(text, len, chars - room + 1);
+		af_buf_str(&cut, "…");
+		af_buf_add(&cut, text + skip, len - skip);
+	} else {
+		af_name_fit(&cut, text, len, room);
+	}
+	af_label_xml(&s->out, cut.data, cut.len);
+	af_buf_free(&cut);
+}
+
 /* Cut by the font's average width; the script measures and does better. */
 static void frame_text(struct svg *s, const struct svg_frame *f, double x, double y)
 {
@@ -143,16 +160,10 @@ static void frame_text(struct svg *s, const struct svg_frame *f, double x, doubl
 	af_buf_str(&s->out, "\" y=\"");
 	af_label_fixed(&s->out, y + s->frame_height / 2 + s->font_size * 0.35, 1);
 	af_buf_str(&s->out, "\">");
-	if ((double)chars <= room) {
+	if ((double)chars <= room)
 		af_label_xml(&s->out, text, len);
-	} else if (s->picture->truncate_right) {
-		size_t skip = utf8_prefix(text, len, chars - (size_t)room + 2);
-		af_buf_str(&s->out, "..");
-		af_label_xml(&s->out, text + skip, len - skip);
-	} else {
-		af_label_xml(&s->out, text, utf8_prefix(text, len, (size_t)room - 2));
-		af_buf_str(&s->out, "..");
-	}
+	else
+		frame_cut(s, text, len, chars, (size_t)room);
 	af_buf_str(&s->out, "</text>");
 }
 
