@@ -1,4 +1,5 @@
 /* Frames of the SVG: where they are, what they are called, and how much of that fits. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -45,6 +46,35 @@ void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *
 			layout_add(l, f);
 	}
 	free(next);
+}
+
+/* A row of text is legible at @SVG_LOW pixels; @SVG_SCREEN is what a browser shows of a page. */
+enum { SVG_LOW = 12, SVG_SCREEN = 860, SVG_AROUND = 130 };
+
+void svg_fit(struct svg *s)
+{
+	struct svg_layout *l = &s->layout;
+	uint32_t rows = l->depth + 1, most = (SVG_SCREEN - SVG_AROUND) / SVG_LOW, nr = 0;
+	double height = floor((double)(SVG_SCREEN - SVG_AROUND) / rows);
+
+	if (height >= s->frame_height)
+		return;
+	s->frame_height = height > SVG_LOW ? height : SVG_LOW;
+	if (!(s->picture->font_size > 0) && s->font_size > s->frame_height - 2) {
+		s->font_size = s->frame_height - 2;
+		s->char_width = svg_char_width(s);
+	}
+	if (rows <= most)
+		return;
+	for (uint32_t i = 0; i < l->nr; i++) {
+		if (l->frames[i].depth < most)
+			l->frames[nr++] = l->frames[i];
+		else if (l->frames[i].depth == most)
+			s->cut = add_capped(s->cut, l->frames[i].width);
+	}
+	s->rows_cut = rows - most;
+	l->nr = nr;
+	l->depth = most - 1;
 }
 
 /* Grey where it is the same, a darker grey where it may be chance. */

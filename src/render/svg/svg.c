@@ -196,6 +196,24 @@ static void svg_list_vanished(struct svg *s, double y)
 	af_buf_str(b, "</text></g>\n");
 }
 
+/* Reports the frames and rows that are not in the picture. */
+static void svg_left_out(struct svg *s, double y)
+{
+	struct af_buf text = {0};
+
+	if (s->picture->hidden) {
+		svg_text(s, s->pad, y, "class=\"left-out\"", s->picture->hidden);
+		y += s->font_size * 1.5;
+	}
+	if (s->rows_cut) {
+		af_buf_fmt(&text, "Cut off: the %u deepest rows, which hold ", s->rows_cut);
+		af_label_percent(&text, s->cut, s->total);
+		af_buf_str(&text, "; --height 16 draws them.");
+		svg_text(s, s->pad, y, "class=\"left-out\"", text.data);
+	}
+	af_buf_free(&text);
+}
+
 static void svg_header(struct svg *s)
 {
 	double middle = s->width / 2, y = s->font_size * 2, end = s->width - s->pad;
@@ -214,10 +232,14 @@ static void svg_header(struct svg *s)
 		y += s->font_size * 2;
 		svg_text(s, middle, y, "class=\"title subtitle\"", s->picture->subtitle);
 	}
+	y += s->font_size * 2;
 	if (s->picture->differential)
-		svg_list_vanished(s, y + s->font_size * 2);
+		svg_list_vanished(s, y);
 	else if (s->legend)
-		svg_legend(s, y + s->font_size * 2);
+		svg_legend(s, y);
+	if (s->picture->differential || s->legend)
+		y += s->font_size * 1.5;
+	svg_left_out(s, y);
 }
 
 static void svg_footer(struct svg *s)
@@ -249,6 +271,11 @@ static uint64_t svg_most_changed(const struct af_tree *t, const struct af_differ
 	return most;
 }
 
+double svg_char_width(const struct svg *s)
+{
+	return s->font_size * (s->picture->font_width > 0 ? s->picture->font_width : 0.59);
+}
+
 static int svg_measure(struct svg *s, struct af_err *err)
 {
 	const struct af_picture *p = s->picture;
@@ -257,7 +284,7 @@ static int svg_measure(struct svg *s, struct af_err *err)
 	s->pad = SVG_PAD;
 	s->frame_height = p->frame_height ? p->frame_height : 16;
 	s->font_size = p->font_size > 0 ? p->font_size : 12;
-	s->char_width = s->font_size * (p->font_width > 0 ? p->font_width : 0.59);
+	s->char_width = svg_char_width(s);
 	if (s->width < 4 * s->pad || s->width > SVG_MAX_WIDTH)
 		return af_fail_plain(err, -EINVAL, "a picture cannot be %u pixels wide", p->width);
 	s->total = s->tree->total[s->weight][0];
@@ -289,9 +316,12 @@ static int svg_draw(struct svg *s, struct af_err *err)
 	/* Remembered colours need not be by kind. */
 	s->legend = !p->colors && !strcmp(af_palette_name(&s->palette), "kind");
 	svg_place(&s->layout, s, s->tree);
+	if (p->one_screen)
+		svg_fit(s);
 	s->top = s->font_size * (p->subtitle ? 5 : 3);
 	if (s->legend || p->differential)
 		s->top += s->font_size * 1.5;
+	s->top += s->font_size * 1.5 * ((p->hidden != NULL) + (s->rows_cut > 0));
 	s->top = ceil(s->top);
 	s->bottom = ceil(s->font_size * 2 + 10);
 	s->height = s->top + (s->layout.depth + 1) * s->frame_height + s->bottom;
