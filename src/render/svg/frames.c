@@ -10,8 +10,7 @@
 #include "render/text/label.h"
 
 enum {
-	SVG_MIN_CHARS = 3, /* a shorter text says nothing */
-	SVG_NOISE = 0xdadada
+	SVG_MIN_CHARS = 3 /* a shorter text says nothing */
 };
 
 static uint64_t add_capped(uint64_t a, uint64_t b)

@@ -90,7 +90,18 @@ static void svg_head(struct svg *s)
 	              "fill=\"url(#af-back)\"/>\n");
 }
 
-/* Which colour is which, in the row above the frames. */
+/* A colour and what it means; @x moves behind them. */
+static void legend_item(struct svg *s, double *x, double y, uint32_t rgb, const char *text)
+{
+	af_buf_fmt(&s->out,
+	           "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"2\" "
+	           "fill=\"#%06x\"/>",
+	           (int)*x, (int)(y - 9), rgb);
+	svg_text(s, *x + 14, y, "class=\"legend\"", text);
+	*x += 30 + s->char_width * (double)strlen(text);
+}
+
+/* The meaning of each colour, in the row above the frames. */
 static void svg_legend(struct svg *s, double y)
 {
 	bool used[AF_FRAME_END] = {0};
@@ -98,19 +109,13 @@ static void svg_legend(struct svg *s, double y)
 
 	for (uint32_t i = 1; i < s->layout.nr; i++)
 		used[af_tree_frame(s->tree, s->tree->nodes[s->layout.frames[i].node].name)] = true;
-	for (enum af_frame f = 0; f < AF_FRAME_END; f++) {
-		if (!used[f])
-			continue;
-		af_buf_fmt(&s->out,
-		           "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"2\" "
-		           "fill=\"#%06x\"/>",
-		           (int)x, (int)(y - 9), af_palette_kind(f));
-		svg_text(s, x + 14, y, "class=\"legend\"", af_frame_name(f));
-		x += 30 + s->char_width * (double)strlen(af_frame_name(f));
-	}
+	for (enum af_frame f = 0; f < AF_FRAME_END; f++)
+		if (used[f])
+			legend_item(s, &x, y, af_palette_kind(f), af_frame_name(f));
+	af_buf_char(&s->out, '\n');
 }
 
-/* Differences: what is not in the picture, because its width after is nothing. */
+/* Differences: stacks that are not in the picture, because their width after is nothing. */
 
 static bool svg_vanished(const struct af_tree *t, uint32_t node)
 {
@@ -168,6 +173,37 @@ static uint32_t svg_vanished_sure(const struct svg *s)
 		nr +=
 		    svg_vanished(t, i) && af_difference_node(s->picture->look, t, i, false).certain;
 	return nr;
+}
+
+/* The same of a difference: the scale ends at the largest change. */
+static void svg_difference_legend(struct svg *s, double y)
+{
+	const struct af_tree_weight *weight = &s->tree->weights[s->weight];
+	int64_t most = s->most < INT64_MAX ? (int64_t)s->most : INT64_MAX;
+	bool time = !strcmp(weight->unit, "ns"), negate = s->picture->negate;
+	uint32_t top[SVG_VANISHED];
+	uint64_t sum = 0;
+	struct af_buf text = {0};
+	double x = s->pad;
+
+	for (int less = 1; less >= 0; less--) {
+		text.len = 0;
+		af_buf_str(&text, time ? (less ? "faster" : "slower, or new")
+		                       : (less ? "less" : "more, or new"));
+		af_buf_fmt(&text, ": up to %c", less ? '-' : '+');
+		af_label_weight(&text, weight, s->most, s->picture);
+		if (most)
+			legend_item(s, &x, y,
+			            af_palette_delta(less ? -most : most, s->most, negate),
+			            text.data);
+		if (less)
+			legend_item(s, &x, y, af_palette_delta(0, s->most, negate), "same");
+		if (less && s->picture->look)
+			legend_item(s, &x, y, SVG_NOISE, "within noise");
+	}
+	af_buf_free(&text);
+	if (svg_find_vanished(s, top, &sum))
+		svg_text(s, x, y, "class=\"legend\"", "gone: without a width, see Vanished");
 }
 
 static void svg_list_vanished(struct svg *s, double y)
@@ -233,10 +269,13 @@ static void svg_header(struct svg *s)
 		svg_text(s, middle, y, "class=\"title subtitle\"", s->picture->subtitle);
 	}
 	y += s->font_size * 2;
-	if (s->picture->differential)
+	if (s->picture->differential) {
+		svg_difference_legend(s, y);
+		y += s->font_size * 1.5;
 		svg_list_vanished(s, y);
-	else if (s->legend)
+	} else if (s->legend) {
 		svg_legend(s, y);
+	}
 	if (s->picture->differential || s->legend)
 		y += s->font_size * 1.5;
 	svg_left_out(s, y);
@@ -320,7 +359,7 @@ static int svg_draw(struct svg *s, struct af_err *err)
 		svg_fit(s);
 	s->top = s->font_size * (p->subtitle ? 5 : 3);
 	if (s->legend || p->differential)
-		s->top += s->font_size * 1.5;
+		s->top += s->font_size * (p->differential ? 3 : 1.5);
 	s->top += s->font_size * 1.5 * ((p->hidden != NULL) + (s->rows_cut > 0));
 	s->top = ceil(s->top);
 	s->bottom = ceil(s->font_size * 2 + 10);

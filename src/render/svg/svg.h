@@ -44,6 +44,9 @@ struct svg {
 /* Lay out all frames of @t that are at least @s->min wide, depth-first. Free frames with free(). */
 void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *t);
 
+/* The colour of a change that may be chance. */
+enum { SVG_NOISE = 0xdadada };
+
 /* Pixels of an average character. */
 double svg_char_width(const struct svg *s);
 
