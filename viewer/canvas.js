@@ -111,6 +111,11 @@ class Picture {
     return width <= room;
   }
 
+  /* The longest of a name's forms that fits, else the beginning of the shortest. */
+  fitName(forms, room) {
+    return this.fit(forms.find((form) => this.fits(form, room)) || forms[forms.length - 1], room);
+  }
+
   charWidth(code) {
     if (!this.context) return 7;
     if (!this.widths) this.widths = new Float32Array(65536);

@@ -219,15 +219,9 @@ class FlameView extends Picture {
     if (node === this.selected) to.frame(x, y, shown, this.row - 1, this.palette.select);
   }
 
-  /* As much of the name as fits: all, without arguments, without namespaces, its beginning. */
   label(node, room) {
     if (!node) return this.fit(`all · ${this.rootLabel || ''}`, room);
-    const id = this.tree.name[node];
-    const text = this.tree.names.label[id];
-    if (this.fits(text, room)) return text;
-    const short = this.tree.names.short(id);
-    const bare = short.lastIndexOf('::') + 2;
-    return this.fit(bare < 3 || this.fits(short, room) ? short : short.slice(bare), room);
+    return this.fitName(this.tree.names.forms(this.tree.name[node]), room);
   }
 
   /* The node under the pointer, or -1. */

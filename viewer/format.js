@@ -1,4 +1,4 @@
-/* Numbers and names as people read them. */
+/* Numbers as people read them. */
 
 function scaled(value, steps) {
   for (const [size, unit] of steps)
@@ -54,32 +54,4 @@ function formatCell(value, unit) {
   if (unit === 'bytes') return formatBytes(value);
   if (unit === 'percent') return `${value.toFixed(Math.round(value * 100) % 10 ? 2 : 1)}%`;
   return formatCount(value);
-}
-
-/*
- * A C++ name without its template arguments and parameters, for boxes too narrow for all of it:
- * `void at::f<float, 4>(int)` → `at::f<…>`. Names in brackets or with a file are left alone.
- */
-function shortName(name) {
-  if (!/[<(]/.test(name) || /^\[|\.py:\d+\)$|operator/.test(name)) return name;
-  let out = '';
-  let depth = 0;
-  for (let i = 0; i < name.length; i++) {
-    const c = name[i];
-    if (name.startsWith('(anonymous namespace)', i)) {
-      if (!depth) out += '(anon)';
-      i += 20;
-    } else if (c === '<' || c === '(') {
-      if (!depth++ && c === '<') out += '<…>';
-      if (c === '(' && depth === 1) break;
-    } else if (c === '>' || c === ')') {
-      if (c === ')' || name[i - 1] !== '-') depth = Math.max(0, depth - 1);
-    } else if (!depth) {
-      out += c;
-    }
-  }
-  out = out.trim();
-  const space = out.lastIndexOf(' ');
-  if (space > 0 && out.includes('::', space)) out = out.slice(space + 1);
-  return out || name;
 }

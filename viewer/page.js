@@ -188,31 +188,51 @@ class Page extends Layout {
       () => this.undo()) : '');
   }
 
-  /* The kinds in this view with their share of self weight: a first answer by itself. */
+  /* What the colours of a difference mean. */
+  differenceLegend(palette) {
+    const time = this.base.weights[this.w].unit === 'ns';
+    const [less, more] = time ? ['faster', 'slower'] : ['less', 'more'];
+    return [[-1, 'gone: −100%'], [-0.5, `${less}: half, −50%`], [0, 'same, or within noise'],
+      [0.5, `${more}: twice, +100%`], [1, 'new']].map(([part, text]) => {
+      const swatch = h('span', { class: 'swatch' });
+      swatch.style.background = palette.difference(part);
+      return h('span', { class: 'legend-item', title: this.state.delta === 'self'
+        ? 'of the function itself' : 'of the function and all that it called' }, swatch, text);
+    });
+  }
+
+  /* The kinds that are drawn, and those hidden, with their share of self weight in this view. */
   drawLegend(palette) {
-    const { base, w, state } = this;
+    const { base, w, state, tree, root } = this;
+    if (this.difference && state.delta !== 'off') {
+      this.legend.replaceChildren(...this.differenceLegend(palette));
+      return;
+    }
+    const drawn = this.memo('drawn kinds', [tree, w, root], () => {
+      const seen = new Uint8Array(KINDS.length);
+      for (let i = Math.max(root, 1); i < tree.end[root]; i++)
+        if (!tree.isGap(i) && tree.total(w)[i]) seen[this.names.kind[tree.name[i]]] = 1;
+      return seen;
+    });
     const shares = this.memo('legend', [base, w], () => {
       const sum = new Float64Array(KINDS.length);
-      const seen = new Uint8Array(KINDS.length);
       const own = base.functionOwn(w);
       for (let i = 1; i < base.n; i++) {
         if (base.isGap(i)) continue;
-        const kind = this.names.kind[base.name[i]];
-        sum[kind] += own[i];
-        seen[kind] = 1;
+        sum[this.names.kind[base.name[i]]] += own[i];
       }
-      return { sum, seen };
+      return sum;
     });
     this.legend.replaceChildren(...KINDS.map((kind, k) => {
-      if (!shares.seen[k]) return null;
-      const swatch = h('span', { class: 'swatch' });
-      swatch.style.background = palette.kindColor(k);
       const op = `kind:${kind}`;
       const off = state.ops.includes(op);
+      if (!drawn[k] && !off) return null;
+      const swatch = h('span', { class: 'swatch' });
+      swatch.style.background = palette.kindColor(k);
       return h('button', { type: 'button', class: off ? 'legend-item off' : 'legend-item',
         'aria-pressed': !off, title: `${off ? 'Show' : 'Hide'} ${kind} frames; the share is self`,
         onclick: () => this.toggleOp(op) }, swatch, kind, h('span', { class: 'share' },
-        formatPercent(shares.sum[k], base.total(w)[0])));
+        formatPercent(shares[k], base.total(w)[0])));
     }).filter(Boolean));
   }
 

@@ -1,7 +1,7 @@
 /*
  * Colours: one hue a kind of frame, apart in hue and in lightness for the common colour blindnesses
- * (after Okabe and Ito), a few shades of it by name so that neighbours differ. The order of KINDS
- * comes with the data.
+ * (after Okabe and Ito), a few shades of it by name so that neighbours differ. SVG has the same colours
+ * (src/render/svg/palette.c). The order of KINDS comes with the data.
  */
 
 let KINDS = [];
@@ -58,8 +58,8 @@ class Palette {
     this.shade = new Uint8Array(names.count); /* 1 + index, 0 while unknown */
     this.shades = KINDS.flatMap((kind) => {
       const [hue, chroma, lightness, darkChroma, darkLightness] = HUES[kind] || HUES.mark;
-      return Array.from({ length: SHADES }, (_, k) => {
-        const shift = k / (SHADES - 1) - 0.5;
+      return Array.from({ length: SHADES + 1 }, (_, k) => {
+        const shift = k < SHADES ? k / (SHADES - 1) - 0.5 : 0; /* the last one is for legends */
         return dark ? oklch(darkLightness + shift * 0.07, darkChroma, hue + shift * 16)
           : oklch(lightness + shift * 0.055, chroma * (1 - shift * 0.25), hue + shift * 18);
       });
@@ -80,7 +80,7 @@ class Palette {
   }
 
   kindColor(kind) {
-    return kind < 0 ? this.root : this.shades[kind * SHADES + (SHADES >> 1)];
+    return kind < 0 ? this.root : this.shades[kind * (SHADES + 1) + SHADES];
   }
 
   color(id) {
@@ -92,6 +92,6 @@ class Palette {
         hash = Math.imul(hash ^ text.charCodeAt(i), 0x01000193);
       shade = this.shade[id] = 1 + ((hash ^ (hash >>> 15)) & (SHADES - 1));
     }
-    return this.shades[this.names.kind[id] * SHADES + shade - 1];
+    return this.shades[this.names.kind[id] * (SHADES + 1) + shade - 1];
   }
 }

@@ -186,13 +186,20 @@ class Names {
       : `[${at ? 'several files' : KINDS[this.kind[id]]}]`;
   }
 
-  short(id) {
-    let name = this.shorts.get(id);
-    if (name === undefined) {
-      name = this.prefix(id) + shortName(this.text[id]);
-      this.shorts.set(id, name);
+  /* What a name may be written as, longest first. */
+  forms(id) {
+    let forms = this.shorts.get(id);
+    if (!forms) {
+      forms = nameForms(this.label[id]);
+      this.shorts.set(id, forms);
     }
-    return name;
+    return forms;
+  }
+
+  /* For a line of a list. */
+  short(id) {
+    const forms = this.forms(id);
+    return forms.find(({ length }) => length <= 40) || forms[forms.length - 1];
   }
 }
 

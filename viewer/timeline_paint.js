@@ -203,9 +203,9 @@ class TimelinePicture extends Picture {
     return this.hued[`${hue} ${light}`] ||= oklch(light, chroma, hue + lane.name[i] % 3 * 10);
   }
 
-  text(lane, i) {
-    if (lane.idle) return `idle ${formatNs(lane.cum[i + 1] - lane.cum[i])}`;
-    return this.times.names.short(lane.name[i]);
+  texts(lane, i) {
+    if (lane.idle) return [`idle ${formatNs(lane.cum[i + 1] - lane.cum[i])}`];
+    return this.times.names.forms(lane.name[i]);
   }
 
   exportRows() {
@@ -264,7 +264,7 @@ class TimelinePicture extends Picture {
         to.rect(x, y, Math.max(to.pixel, w - (w > 3 ? 1 : 0)), height, !found ? this.color(lane, i)
           : hit ? palette.match : palette.dim);
         if (w > 26) {
-          const label = this.fit(this.text(lane, i), w - 7);
+          const label = this.fitName(this.texts(lane, i), w - 7);
           if (label) to.text(x + 4, y + height / 2 + 1, label, !found ? palette.text
             : hit ? palette.matchText : palette.dimText);
         }

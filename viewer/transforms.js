@@ -5,15 +5,22 @@
  * focus, keep and drop change the total, and the chips above the graph say so.
  */
 
-/* Frames of the interpreter and of call plumbing: true, and rarely what one looks for. */
+/*
+ * Frames of interpreters and of call plumbing: true, and rarely what one looks for. The same rules
+ * are in src/analyse/names/glue.c; both are held to tests/unit/glue.txt.
+ */
 const GLUE = new RegExp(
   '^(_?PyEval_|_?PyObject_(Make)?(Vectorcall|Call|FastCall)|_PyFunction_|_?PyVectorcall' +
   '|_?PyCFunction|PyCFuncPtr_|cfunction_|method_vectorcall|vectorcall_|slot_(tp|nb)_' +
-  '|object_vacall|_PyObject_|_?PyRun_|run_(mod|eval)|pyrun_|Py_(Run|Bytes)?Main|pymain_' +
-  '|type_call|property_|_start$|__libc_start|clone3?$|start_thread|thread_start|trampoline' +
+  '|object_vacall|_PyObject_|_?PyRun_|run_(mod|eval_code_obj)$|pyrun_|Py_(Run|Bytes)?Main|pymain_' +
+  '|type_call$|property_descr_|_start$|__libc_start|clone3?$|start_thread$|thread_start$|trampoline' +
   '|ffi_(call|prep)|\\[libffi|_ctypes_callproc|_call_function_pointer|(void )?pybind11::' +
   '|std::(__)?invoke|std::function|std::_Function_handler|c10::Dispatcher' +
-  '|c10::impl::(wrap_kernel|call_functor)|c10::BoxedKernel)');
+  '|c10::impl::(wrap_kernel|call_functor)|c10::BoxedKernel' +
+  '|Builtins_(JSEntry|Interpreter)|v8::internal::Execution::|JavaCalls::|JavaMain$' +
+  '|thread_native_entry|runtime\\.goexit|std::rt::lang_start' +
+  '|std::sys::backtrace::__rust_|std::sys_common::backtrace::__rust_' +
+  '|core::ops::function::FnOnce::|Perl_runops_|S_run_body|(rb_)?vm_exec$|vm_exec_core$)');
 
 const VERBS = {
   focus: { text: 'only', tip: 'stacks from this function on, merged' },

@@ -8,6 +8,7 @@
 #include "analyse/time/chart.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "cmd/flame_show.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/png.h"
 #include "cmd/output/progress.h"
@@ -29,6 +30,7 @@ struct flame_options {
 	struct af_palette_map colors;
 	struct af_attributes attributes;
 	bool differential, negate, ranges, by_time;
+	struct af_flame_shows shows;
 	struct af_picture picture;
 	uint64_t width, height;
 	uint64_t from_ns, to_ns;
@@ -103,15 +105,21 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_r
 	                                  .two = o->differential,
 	                                  .ordered = o->picture.flamechart};
 	struct af_picture_request drawn = *request;
+	struct af_picture picture = *request->picture;
+	struct af_flame_shown shown = {0};
 	struct af_stacks stacks;
 	int rc =
 	    o->perf ? flame_perf(o, &stacks, err) : af_stacks_open(&stacks, o->folded, &how, err);
 
 	drawn.tree = &stacks.tree;
-	if (!rc)
+	drawn.picture = &picture;
+	if (!rc) {
+		af_flame_show(&shown, &o->shows, &drawn, &picture);
 		rc = af_picture_write(&drawn, err);
+	}
 	if (!rc)
 		af_output_tell(&o->output, "flame", "the stacks of that text");
+	af_tree_close(&shown.tree);
 	af_stacks_close(&stacks);
 	return rc;
 }
@@ -253,6 +261,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 {
 	struct af_picture_request drawn = *request;
 	struct af_picture picture = *request->picture;
+	struct af_flame_shown shown = {0};
 	struct af_tree chart = {0};
 	/* report.html holds all views unless one is asked for; a picture shows one. */
 	bool one = o->view || strcmp(request->format->name, "html");
@@ -282,6 +291,8 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		rc = flame_chart(o, dir, &r, v, picture.weight, &chart, err);
 		drawn.tree = &chart;
 	}
+	if (!rc && one)
+		af_flame_show(&shown, &o->shows, &drawn, &picture);
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
 	if (!rc)
@@ -290,6 +301,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		flame_sampled(o, dir, &r, v);
 	if (!rc && !tables)
 		flame_warning(&r, v, picture.weight);
+	af_tree_close(&shown.tree);
 	af_results_close(&r);
 	af_tree_close(&chart);
 	return rc;
@@ -310,7 +322,11 @@ static int flame_attributes(struct flame_options *o, struct af_err *err)
 
 static int flame_files(struct flame_options *o, const struct af_format *format, struct af_err *err)
 {
-	const char *only_svg = o->colors_file ? "cp" : o->attributes_file ? "nameattr" : NULL;
+	const char *only_svg = o->colors_file       ? "cp"
+	                       : o->attributes_file ? "nameattr"
+	                       : o->shows.hide_glue ? "hide-glue"
+	                       : o->shows.show_glue ? "show-glue"
+	                                            : NULL;
 
 	if (only_svg && strcmp(format->name, "svg"))
 		return af_fail_plain(err, -EINVAL, "--%s is for .svg, not for %s", only_svg,
@@ -363,9 +379,14 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 	if (o->perf && (o->folded || o->differential))
 		return af_fail_plain(err, -EINVAL, "--perf-script takes no --folded and no --diff");
 	o->folded = o->perf ? o->perf : o->folded;
+	if (o->shows.hide_glue && (o->shows.show_glue || o->picture.flamechart))
+		return af_fail_plain(err, -EINVAL, "--hide-glue takes no %s",
+		                     o->shows.show_glue ? "--show-glue" : "--flamechart");
 	if (nr_words > 1 || (nr_words && o->folded))
 		return af_fail_plain(err, -EINVAL, "one trace or one file of text, not %s too",
 		                     words[nr_words - 1]);
+	o->shows.folded = o->folded != NULL;
+	o->shows.rows = o->height != 0;
 	o->picture.differential = o->differential;
 	o->picture.negate = o->negate;
 	rc = flame_draw(o, nr_words, words, err);
@@ -423,7 +444,16 @@ static const struct af_option flame_options[] = {
      AT(picture.flamechart)},
     {AF_OPT_U64, "width", 0, "PIXELS", "of the image (1200)", AT(width)},
     {AF_OPT_FLAG, "fluid", 0, NULL, "let the width follow the window", AT(picture.fluid)},
-    {AF_OPT_U64, "height", 0, "PIXELS", "of a frame (16)", AT(height)},
+    {AF_OPT_U64, "height", 0, "PIXELS",
+     "of a frame (16; of a trace's picture as much as fits one screen, and the deepest rows are "
+     "cut off)",
+     AT(height)},
+    {AF_OPT_FLAG, "hide-glue", 0, NULL,
+     "of folded text too: merge frames of interpreters and call plumbing into their callers, as "
+     "a trace's picture does",
+     AT(shows.hide_glue)},
+    {AF_OPT_FLAG, "show-glue", 0, NULL, "draw all frames of a trace's picture",
+     AT(shows.show_glue)},
     {AF_OPT_STRING, "minwidth", 0, "N[%]", "leave narrower frames out; 0 keeps all (0.1 pixels)",
      AT(min_width)},
     {AF_OPT_GROUP, NULL, 0, NULL, "Text", 0},

@@ -36,6 +36,7 @@ struct af_picture {
 	const char *root; /* text: name of the root; NULL: all */
 	/* text: how to see the frames left out, which are then counted and weighed */
 	const char *rest;
+	const char *hidden; /* svg: a sentence beside the picture on what it leaves out, or NULL */
 	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
 	bool all_frames; /* no minimum width at all */
@@ -45,6 +46,7 @@ struct af_picture {
 	bool inverted, flamechart, hash, random_colors, no_sort, truncate_right;
 	bool reverse;      /* the format reverses the tree itself */
 	bool fluid;        /* width follows the window */
+	bool one_screen;   /* svg: rows as low as needed, and no more than a screen has */
 	bool differential; /* columns 0 and 1 are before and after; widths are after */
 	bool negate;       /* swap the hues of a difference */
 	/* For a difference with columns as in difference.h; NULL: before and after alone. */

@@ -2,6 +2,8 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
 const { test, drawnLabels, app, settle, press, search, matched, nodeOf,
   clickFrame } = require('./tools.js');
 
@@ -15,6 +17,54 @@ test('a report draws all its frames with their exact weights', 'known', {}, asyn
   const labels = await drawnLabels(page);
   for (const label of ['all · 10.0 µs', 'app', 'main (a.py:1)', 'work', 'leaf', 'sys_read'])
     assert.ok(labels.includes(label), `${label} in ${labels}`);
+});
+
+test('names are cut by the rules that C has too', 'known', {}, async (page) => {
+  const root = join(__dirname, '../..');
+  const script = readFileSync(join(root, 'viewer/names.js'), 'utf8');
+  const cases = readFileSync(join(root, 'tests/unit/name_forms.txt'), 'utf8').split('\n\n').slice(1)
+    .map((text) => text.trimEnd().split('\n').map((line) => line.trim()));
+  assert.ok(cases.length > 50);
+  const forms = await page.evaluate(([code, names]) => (
+    new Function(`${code}; return (names) => names.map(nameForms);`)()(names)),
+  [script, cases.map(([name]) => name)]);
+  forms.forEach((got, i) => assert.deepEqual(got, cases[i]));
+});
+
+test('a kind has one colour in the page and in an SVG', 'known', {}, async (page) => {
+  const root = join(__dirname, '../..');
+  const script = readFileSync(join(root, 'viewer/palette.js'), 'utf8');
+  const svg = readFileSync(join(root, 'tests/golden/svg/kinds.svg'), 'utf8');
+  const legend = [...svg.matchAll(/fill="(#\w+)"\/><text[^>]*class="legend">([^<]*)/g)];
+  assert.ok(legend.length >= 7, `${legend.length} kinds`);
+  const own = await page.evaluate(([code, kinds]) => (new Function(`${code};
+    return (kinds) => { KINDS = kinds; const palette = new Palette({ count: 0 }, false);
+      return kinds.map((_, k) => palette.kindColor(k)); };`)()(kinds)),
+  [script, legend.map(([, , kind]) => kind)]);
+  const channels = (color) => color.match(/\w\w/g).map((x) => parseInt(x, 16));
+  /* The picture's is in the middle of its shades, the page's of theirs: a rounding apart. */
+  legend.forEach(([, color, kind], i) => channels(color).forEach((x, k) => (
+    assert.ok(Math.abs(x - channels(own[i])[k]) <= 4, `${kind}: ${color} in SVG, ${own[i]} in the page`))));
+});
+
+test('the legend has the kinds that are drawn', 'known', {}, async (page) => {
+  const kinds = async () => (await page.locator('.legend-item').allTextContents())
+    .map((text) => text.replace(/[\d.]+%$/, ''));
+  const all = await kinds();
+  assert.ok(all.includes('kernel') && all.includes('python'), `${all}`);
+  await clickFrame(page, 'leaf');
+  assert.deepEqual(await kinds(), ['native']);
+  await press(page, 'Escape', '0');
+  assert.deepEqual(await kinds(), all);
+});
+
+test('a difference has a legend of its own', 'difference', {}, async (page) => {
+  const legend = () => page.locator('.legend-item').allTextContents();
+  assert.deepEqual(await legend(), ['gone: −100%', 'less: half, −50%', 'same, or within noise',
+    'more: twice, +100%', 'new']);
+  await page.locator('[data-value=off]').click();
+  await settle(page);
+  assert.ok((await legend()).some((text) => /^native/.test(text)), `${await legend()}`);
 });
 
 test('a flame chart has gaps where a function runs itself', 'chart', {}, async (page) => {

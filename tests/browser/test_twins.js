@@ -2,7 +2,9 @@
 'use strict';
 
 const assert = require('node:assert/strict');
-const { run, eachTrace } = require('./traces.js');
+const { readFileSync } = require('node:fs');
+const path = require('node:path');
+const { run, work, eachTrace } = require('./traces.js');
 
 /* Names as they are in both: text writes control characters as \x01, the page as pictures. */
 const plain = (name) => name.replace(/[\u2400-\u2421]/g, (c) => `\\x${(c.charCodeAt(0) === 0x2421
@@ -257,10 +259,54 @@ async function checkSummary(page, trace, say) {
   });
 }
 
+/* The stacks of a picture with what each weighs in all, by its script's places and its titles. */
+function pictured(trace, view) {
+  const file = path.join(work, 'glue.svg');
+  run('flame', '--view', view, '--weight', 'time', '--depth', 'stall',
+    '--minwidth', '0', '--height', '16', '-o', file, trace);
+  const text = readFileSync(file, 'utf8');
+  const places = JSON.parse(/"places":(\[[^\]]*\])/.exec(text)[1]);
+  const name = (title) => title.replace(/&(amp|lt|gt|quot|#39);/g, (_, word) => (
+    { amp: '&', lt: '<', gt: '>', quot: '"', '#39': "'" }[word]));
+  const stack = [];
+  const titles = [...text.matchAll(/<g><title>(.*) \([^(]*\)<\/title>/g)];
+  return titles.map(([, title], i) => {
+    stack.length = places[3 * i];
+    stack.push(name(title));
+    return [stack.slice(1).join(';'), places[3 * i + 2]];
+  });
+}
+
+/* A control character is a picture of it in the page, and one of no character in XML. */
+const visible = ([stack, weight]) => [stack.replace(/[\x00-\x1f\x7f\u2400-\u2421]/g, '\ufffd'), weight];
+
+/* The page and a picture hide the same frames, and what is left weighs the same. */
+async function checkGlue(page, trace, view, say) {
+  const tree = await page.evaluate(async (label) => {
+    const { app } = window.aflame;
+    const only = app.meta.trees.some((one) => one.label === label);
+    if (!only) return null;
+    await app.update({ tab: 'flame', view: label, w: 'time', ops: ['glue'], from: '', to: '' });
+    const { forward, w, base } = app;
+    if (forward.weights[w].name !== 'time') return null;
+    return { nr: base.n - forward.n, stacks: [...Array(forward.n).keys()]
+      .filter((i) => forward.total(w)[i] > 0).map((i) => [forward.path(i)
+        .map((node) => forward.names.label[forward.name[node]]).join(';'), forward.total(w)[i]]) };
+  }, view);
+  await page.evaluate(() => window.aflame.app.update({ ops: [] }));
+  if (!tree) return;
+  await say(`${view} of the page is that of the SVG without glue`, () => (
+    assert.deepEqual(byName(tree.stacks.map(visible)), byName(pictured(trace, view).map(visible)))));
+  hidden += tree.nr;
+}
+let hidden = 0;
+
 eachTrace(async (page, trace, say) => {
   await checkSummary(page, trace, say);
   if (!await page.evaluate(() => window.aflame.app.times)) throw new Error(`${trace}: no times`);
   await check(page, trace, say);
   await checkStalls(page, trace, say);
+  for (const view of ['cpu', 'gpu']) await checkGlue(page, trace, view, say);
+  if (trace.endsWith('/python')) await say('there is glue to hide', () => assert.ok(hidden > 0));
   for (const view of ['cpu', 'gpu']) await checkRanks(page, trace, view, say);
 });

@@ -44,4 +44,4 @@ function eachTrace(check) {
   });
 }
 
-module.exports = { run, eachTrace };
+module.exports = { run, work, eachTrace };

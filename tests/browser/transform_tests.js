@@ -2,6 +2,8 @@
 'use strict';
 
 const assert = require('node:assert/strict');
+const { readFileSync } = require('node:fs');
+const { join } = require('node:path');
 const { openReport } = require('./browser.js');
 const { test, drawnLabels, app, settle, press, tab, search, nodeOf, clickFrame } = require('./tools.js');
 
@@ -69,6 +71,24 @@ test('hide, remove, focus and undo', 'known', {}, async (page) => {
   assert.equal(await app(page, 'app.tree.n'), 12, 'as the page opens, without the interpreter');
   await press(page, 'u');
   assert.equal(await app(page, 'app.tree.n'), 13);
+});
+
+test('glue is what C takes for glue', 'known', {}, async (page) => {
+  const root = join(__dirname, '../..');
+  const script = ['palette', 'transforms'].map((name) => (
+    readFileSync(join(root, `viewer/${name}.js`), 'utf8'))).join('\n');
+  const cases = readFileSync(join(root, 'tests/unit/glue.txt'), 'utf8').split('\n')
+    .filter((line) => line && line[0] !== '#').map((line) => {
+      const [, kind, verdict, text, file] = /^(\S+) (\S+) ([^\t]*)\t?(.*)$/.exec(line);
+      return { kind, verdict, text, module: file.replace(/^.*\//, '') };
+    });
+  assert.ok(cases.length > 40);
+  const verdicts = await page.evaluate(([code, list]) => (new Function(`${code};
+    return (list) => list.map(({ kind, text, module }) => {
+      KINDS = [kind];
+      return isGlue({ kind: [0], moduleOf: () => module }, 0, text) ? 'glue' : 'kept';
+    });`)()(list)), [script, cases]);
+  cases.forEach((one, i) => assert.equal(verdicts[i], one.verdict, one.text));
 });
 
 test('glue hides, recursion folds, kinds hide, and no weight is lost', 'known', {},

@@ -102,6 +102,28 @@ static void frames_below_the_minimum_width_are_left_out(void **state)
 	assert_lacks("a 20000000\nb 1\n", &plain, "<title>b (");
 }
 
+/* Rows become low, then the deepest ones are left out, and the picture says how much they hold. */
+static void a_picture_fits_one_screen(void **state)
+{
+	const struct af_picture screen = {.one_screen = true, .hidden = "Hidden: a <thing>."};
+	struct af_buf deep = {0};
+
+	for (int rows = 0; rows < 99; rows++)
+		af_buf_fmt(&deep, "f%d;", rows);
+	af_buf_str(&deep, "f99 1\nf0;f1 3\n");
+	assert_has(deep.data, &plain, "height=\"1686\"");
+	assert_has(deep.data, &plain, "<title>f99 (1 samples");
+	assert_lacks(deep.data, &plain, "left-out\">");
+	assert_has(deep.data, &screen, "height=\"11\"");
+	assert_has(deep.data, &screen, "left-out\">Hidden: a &lt;thing&gt;.</text>");
+	assert_has(deep.data, &screen, "Cut off: the 41 deepest rows, which hold 25.00%;");
+	assert_has(deep.data, &screen, "<title>f58 (1 samples");
+	assert_lacks(deep.data, &screen, "<title>f59 (");
+	assert_has("a;b 1\n", &screen, "height=\"15\"");
+	assert_lacks("a;b 1\n", &screen, "Cut off");
+	af_buf_free(&deep);
+}
+
 static void a_name_cannot_leave_its_place(void **state)
 {
 	const char *text = "</script><script>alert(1)</script>;]]>;\"x\" onload='y'&;\x01\xff 1\n";
@@ -378,6 +400,7 @@ int main(void)
 	    cmocka_unit_test(the_order_of_lines_does_not_show),
 	    cmocka_unit_test(labels_say_name_weight_and_share),
 	    cmocka_unit_test(frames_below_the_minimum_width_are_left_out),
+	    cmocka_unit_test(a_picture_fits_one_screen),
 	    cmocka_unit_test(a_name_cannot_leave_its_place),
 	    cmocka_unit_test(what_is_reported_of_a_frame_cannot_leave_its_place),
 	    cmocka_unit_test(remembered_colors_are_drawn_and_new_ones_remembered),

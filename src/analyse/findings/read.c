@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/findings/private.h"
+#include "analyse/names/name_forms.h"
 #include "analyse/tree/callers.h"
 #include "base/buf.h"
 
@@ -201,20 +202,18 @@ const char *findings_pattern(struct findings *s, const char *name)
 	return text;
 }
 
-enum { SHORT_MOST = 72, SHORT_END = 34 };
+enum { SHORT_MOST = 72 };
 
 const char *findings_short(struct findings *s, const char *name)
 {
-	size_t len = strlen(name), head = SHORT_END, tail = len - SHORT_END;
+	struct af_buf b = {0};
 
-	if (len <= SHORT_MOST)
+	if (strlen(name) <= SHORT_MOST)
 		return name;
-	/* Not in the middle of a character. */
-	while (head && (name[head] & 0xc0) == 0x80)
-		head--;
-	while (tail < len && (name[tail] & 0xc0) == 0x80)
-		tail++;
-	return af_tables_text(s->f, "%.*s..%s", (int)head, name, name + tail);
+	af_name_fit(&b, name, strlen(name), SHORT_MOST);
+	const char *text = af_tables_text(s->f, "%s", b.data);
+	af_buf_free(&b);
+	return text;
 }
 
 const char *findings_quoted(struct findings *s, const char *name)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/names/name_forms.h"
 #include "analyse/tree/table.h"
 #include "base/arena.h"
 #include "cmd/tui/tui.h"
@@ -108,7 +109,7 @@ static void frame_draw(const struct tui *t, const struct tui_area *a, int y,
 	/* An edge on the left, where there is room for one. */
 	int edge = f->x && f->columns > 2;
 
-	af_buf_add(&text, label, len);
+	af_name_fit(&text, label, len, (size_t)(f->columns - edge));
 	af_buf_str(&text, "");
 	if (edge)
 		tui_put_on(y, a->x + f->x, 1, "|", kind, TUI_FAINT);

@@ -1,15 +1,16 @@
 /* Frames of the SVG: where they are, what they are called, and how much of that fits. */
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "analyse/difference/difference.h"
+#include "analyse/names/name_forms.h"
 #include "base/arena.h"
 #include "render/svg/svg.h"
 #include "render/text/label.h"
 
 enum {
-	SVG_MIN_CHARS = 3, /* a shorter text says nothing */
-	SVG_NOISE = 0xdadada
+	SVG_MIN_CHARS = 3 /* a shorter text says nothing */
 };
 
 static uint64_t add_capped(uint64_t a, uint64_t b)
@@ -44,6 +45,35 @@ void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *
 			layout_add(l, f);
 	}
 	free(next);
+}
+
+/* A row of text is legible at @SVG_LOW pixels; @SVG_SCREEN is what a browser shows of a page. */
+enum { SVG_LOW = 12, SVG_SCREEN = 860, SVG_AROUND = 130 };
+
+void svg_fit(struct svg *s)
+{
+	struct svg_layout *l = &s->layout;
+	uint32_t rows = l->depth + 1, most = (SVG_SCREEN - SVG_AROUND) / SVG_LOW, nr = 0;
+	double height = floor((double)(SVG_SCREEN - SVG_AROUND) / rows);
+
+	if (height >= s->frame_height)
+		return;
+	s->frame_height = height > SVG_LOW ? height : SVG_LOW;
+	if (!(s->picture->font_size > 0) && s->font_size > s->frame_height - 2) {
+		s->font_size = s->frame_height - 2;
+		s->char_width = svg_char_width(s);
+	}
+	if (rows <= most)
+		return;
+	for (uint32_t i = 0; i < l->nr; i++) {
+		if (l->frames[i].depth < most)
+			l->frames[nr++] = l->frames[i];
+		else if (l->frames[i].depth == most)
+			s->cut = add_capped(s->cut, l->frames[i].width);
+	}
+	s->rows_cut = rows - most;
+	l->nr = nr;
+	l->depth = most - 1;
 }
 
 /* Grey where it is the same, a darker grey where it may be chance. */
@@ -126,6 +156,22 @@ static size_t utf8_prefix(const char *s, size_t len, size_t chars)
 	return i;
 }
 
+/* A name that is too long: the option truncate_right keeps its end, else its function stays. */
+static void frame_cut(struct svg *s, const char *text, size_t len, size_t chars, size_t room)
+{
+	struct af_buf cut = {0};
+
+	if (s->picture->truncate_right) {
+		size_t skip = utf8_prefix(text, len, chars - room + 1);
+		af_buf_str(&cut, "…");
+		af_buf_add(&cut, text + skip, len - skip);
+	} else {
+		af_name_fit(&cut, text, len, room);
+	}
+	af_label_xml(&s->out, cut.data, cut.len);
+	af_buf_free(&cut);
+}
+
 /* Cut by the font's average width; the script measures and does better. */
 static void frame_text(struct svg *s, const struct svg_frame *f, double x, double y)
 {
@@ -143,16 +189,10 @@ static void frame_text(struct svg *s, const struct svg_frame *f, double x, doubl
 	af_buf_str(&s->out, "\" y=\"");
 	af_label_fixed(&s->out, y + s->frame_height / 2 + s->font_size * 0.35, 1);
 	af_buf_str(&s->out, "\">");
-	if ((double)chars <= room) {
+	if ((double)chars <= room)
 		af_label_xml(&s->out, text, len);
-	} else if (s->picture->truncate_right) {
-		size_t skip = utf8_prefix(text, len, chars - (size_t)room + 2);
-		af_buf_str(&s->out, "..");
-		af_label_xml(&s->out, text + skip, len - skip);
-	} else {
-		af_label_xml(&s->out, text, utf8_prefix(text, len, (size_t)room - 2));
-		af_buf_str(&s->out, "..");
-	}
+	else
+		frame_cut(s, text, len, chars, (size_t)room);
 	af_buf_str(&s->out, "</text>");
 }
 

@@ -47,16 +47,19 @@ static const struct palette_hue hues[HUE_END] = {
     [HUE_MEM] = {{20, 184, 0}, {90, 236, 196}},
     [HUE_IO] = {{84, 88, 196}, {140, 150, 246}},
     [HUE_WAKEUP] = {{74, 158, 196}, {134, 206, 228}},
-    /* Told apart with any colour vision; all light enough for black text. */
-    [HUE_KIND + AF_FRAME_NATIVE] = {{234, 168, 58}, {250, 200, 112}},
-    [HUE_KIND + AF_FRAME_PYTHON] = {{96, 164, 224}, {142, 196, 242}},
-    [HUE_KIND + AF_FRAME_KERNEL] = {{216, 98, 62}, {236, 134, 100}},
-    [HUE_KIND + AF_FRAME_INLINED] = {{236, 220, 92}, {250, 238, 142}},
-    [HUE_KIND + AF_FRAME_JIT] = {{62, 176, 140}, {108, 202, 166}},
-    [HUE_KIND + AF_FRAME_GPU] = {{198, 126, 176}, {222, 162, 202}},
-    [HUE_KIND + AF_FRAME_GPU_INSN] = {{150, 132, 216}, {186, 168, 236}},
-    [HUE_KIND + AF_FRAME_PROCESS] = {{164, 172, 180}, {190, 196, 202}},
-    [HUE_KIND + AF_FRAME_MARK] = {{202, 204, 206}, {214, 216, 218}},
+    /*
+     * The shades of viewer/palette.js in its light theme, so that a kind has one colour in pages
+     * and in pictures. Told apart with any colour vision, light enough for black text.
+     */
+    [HUE_KIND + AF_FRAME_NATIVE] = {{255, 166, 108}, {250, 197, 134}},
+    [HUE_KIND + AF_FRAME_PYTHON] = {{103, 191, 248}, {160, 201, 255}},
+    [HUE_KIND + AF_FRAME_KERNEL] = {{227, 119, 122}, {231, 149, 125}},
+    [HUE_KIND + AF_FRAME_INLINED] = {{248, 208, 117}, {241, 235, 162}},
+    [HUE_KIND + AF_FRAME_JIT] = {{233, 159, 215}, {251, 182, 209}},
+    [HUE_KIND + AF_FRAME_GPU] = {{88, 193, 135}, {109, 207, 182}},
+    [HUE_KIND + AF_FRAME_GPU_INSN] = {{190, 225, 133}, {189, 245, 187}},
+    [HUE_KIND + AF_FRAME_PROCESS] = {{171, 182, 197}, {194, 198, 211}},
+    [HUE_KIND + AF_FRAME_MARK] = {{207, 210, 214}, {226, 227, 231}},
 };
 
 enum background { BG_PLAIN, BG_YELLOW, BG_BLUE, BG_GREEN, BG_GREY };

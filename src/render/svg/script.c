@@ -12,6 +12,7 @@
 #include "render/embed/embed.h"
 #include "render/text/label.h"
 
+AF_EMBED(names_js);
 AF_EMBED(svg_script);
 
 enum { SVG_REVERSE_NODES = 20000 };
@@ -199,9 +200,11 @@ void svg_script(struct svg *s)
 	const char *search = p->search_color ? p->search_color : "#e600e6";
 	struct af_buf *b = &s->out;
 
-	af_buf_str(b, "<script type=\"text/javascript\"><![CDATA[\n(");
+	af_buf_str(b, "<script type=\"text/javascript\"><![CDATA[\n(function (data) {\n");
+	af_buf_add(b, af_embed_names_js, af_embed_names_js_size);
+	af_buf_str(b, "(");
 	af_buf_add(b, af_embed_svg_script, af_embed_svg_script_size);
-	af_buf_str(b, ")({\"total\":");
+	af_buf_str(b, ")(data);\n})({\"total\":");
 	af_buf_u64(b, s->total >> script_shift(s));
 	script_option(s, "pad", s->pad);
 	script_option(s, "top", s->top);

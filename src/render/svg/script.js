@@ -85,7 +85,7 @@ function aflame(data) {
 	const pen = document.createElementNS(HTML, "canvas").getContext("2d");
 	const style = getComputedStyle(svg);
 	pen.font = style.fontSize + " " + style.fontFamily;
-	const sizes = new Map();
+	const sizes = new Map(), written = new Map();
 	function sizeOf(text) {
 		let w = sizes.get(text);
 		if (w === undefined)
@@ -96,14 +96,17 @@ function aflame(data) {
 	function fitted(name, room) {
 		if (room < 3 * data.charWidth)
 			return "";
-		const whole = sizeOf(name);
-		if (whole <= room)
-			return name;
-		const letters = Array.from(name);
-		let n = Math.min(letters.length - 1, Math.floor(letters.length * room / whole));
+		let forms = written.get(name);
+		if (!forms)
+			written.set(name, forms = data.keepEnd ? [name] : nameForms(name));
+		const fits = forms.find((form) => sizeOf(form) <= room);
+		if (fits)
+			return fits;
+		const last = forms[forms.length - 1], letters = Array.from(last);
+		let n = Math.min(letters.length - 1, Math.ceil(letters.length * room / sizeOf(last)));
 		for (; n > 0; n--) {
-			const cut = data.keepEnd ? ".." + letters.slice(-n).join("")
-				: letters.slice(0, n).join("") + "..";
+			const cut = data.keepEnd ? "…" + letters.slice(-n).join("")
+				: letters.slice(0, n).join("") + "…";
 			if (pen.measureText(cut).width <= room)
 				return cut;
 		}

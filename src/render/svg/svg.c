@@ -90,7 +90,18 @@ static void svg_head(struct svg *s)
 	              "fill=\"url(#af-back)\"/>\n");
 }
 
-/* Which colour is which, in the row above the frames. */
+/* A colour and what it means; @x moves behind them. */
+static void legend_item(struct svg *s, double *x, double y, uint32_t rgb, const char *text)
+{
+	af_buf_fmt(&s->out,
+	           "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"2\" "
+	           "fill=\"#%06x\"/>",
+	           (int)*x, (int)(y - 9), rgb);
+	svg_text(s, *x + 14, y, "class=\"legend\"", text);
+	*x += 30 + s->char_width * (double)strlen(text);
+}
+
+/* The meaning of each colour, in the row above the frames. */
 static void svg_legend(struct svg *s, double y)
 {
 	bool used[AF_FRAME_END] = {0};
@@ -98,19 +109,13 @@ static void svg_legend(struct svg *s, double y)
 
 	for (uint32_t i = 1; i < s->layout.nr; i++)
 		used[af_tree_frame(s->tree, s->tree->nodes[s->layout.frames[i].node].name)] = true;
-	for (enum af_frame f = 0; f < AF_FRAME_END; f++) {
-		if (!used[f])
-			continue;
-		af_buf_fmt(&s->out,
-		           "<rect x=\"%d\" y=\"%d\" width=\"10\" height=\"10\" rx=\"2\" "
-		           "fill=\"#%06x\"/>",
-		           (int)x, (int)(y - 9), af_palette_kind(f));
-		svg_text(s, x + 14, y, "class=\"legend\"", af_frame_name(f));
-		x += 30 + s->char_width * (double)strlen(af_frame_name(f));
-	}
+	for (enum af_frame f = 0; f < AF_FRAME_END; f++)
+		if (used[f])
+			legend_item(s, &x, y, af_palette_kind(f), af_frame_name(f));
+	af_buf_char(&s->out, '\n');
 }
 
-/* Differences: what is not in the picture, because its width after is nothing. */
+/* Differences: stacks that are not in the picture, because their width after is nothing. */
 
 static bool svg_vanished(const struct af_tree *t, uint32_t node)
 {
@@ -170,6 +175,37 @@ static uint32_t svg_vanished_sure(const struct svg *s)
 	return nr;
 }
 
+/* The same of a difference: the scale ends at the largest change. */
+static void svg_difference_legend(struct svg *s, double y)
+{
+	const struct af_tree_weight *weight = &s->tree->weights[s->weight];
+	int64_t most = s->most < INT64_MAX ? (int64_t)s->most : INT64_MAX;
+	bool time = !strcmp(weight->unit, "ns"), negate = s->picture->negate;
+	uint32_t top[SVG_VANISHED];
+	uint64_t sum = 0;
+	struct af_buf text = {0};
+	double x = s->pad;
+
+	for (int less = 1; less >= 0; less--) {
+		text.len = 0;
+		af_buf_str(&text, time ? (less ? "faster" : "slower, or new")
+		                       : (less ? "less" : "more, or new"));
+		af_buf_fmt(&text, ": up to %c", less ? '-' : '+');
+		af_label_weight(&text, weight, s->most, s->picture);
+		if (most)
+			legend_item(s, &x, y,
+			            af_palette_delta(less ? -most : most, s->most, negate),
+			            text.data);
+		if (less)
+			legend_item(s, &x, y, af_palette_delta(0, s->most, negate), "same");
+		if (less && s->picture->look)
+			legend_item(s, &x, y, SVG_NOISE, "within noise");
+	}
+	af_buf_free(&text);
+	if (svg_find_vanished(s, top, &sum))
+		svg_text(s, x, y, "class=\"legend\"", "gone: without a width, see Vanished");
+}
+
 static void svg_list_vanished(struct svg *s, double y)
 {
 	uint32_t top[SVG_VANISHED];
@@ -196,6 +232,24 @@ static void svg_list_vanished(struct svg *s, double y)
 	af_buf_str(b, "</text></g>\n");
 }
 
+/* Reports the frames and rows that are not in the picture. */
+static void svg_left_out(struct svg *s, double y)
+{
+	struct af_buf text = {0};
+
+	if (s->picture->hidden) {
+		svg_text(s, s->pad, y, "class=\"left-out\"", s->picture->hidden);
+		y += s->font_size * 1.5;
+	}
+	if (s->rows_cut) {
+		af_buf_fmt(&text, "Cut off: the %u deepest rows, which hold ", s->rows_cut);
+		af_label_percent(&text, s->cut, s->total);
+		af_buf_str(&text, "; --height 16 draws them.");
+		svg_text(s, s->pad, y, "class=\"left-out\"", text.data);
+	}
+	af_buf_free(&text);
+}
+
 static void svg_header(struct svg *s)
 {
 	double middle = s->width / 2, y = s->font_size * 2, end = s->width - s->pad;
@@ -214,10 +268,17 @@ static void svg_header(struct svg *s)
 		y += s->font_size * 2;
 		svg_text(s, middle, y, "class=\"title subtitle\"", s->picture->subtitle);
 	}
-	if (s->picture->differential)
-		svg_list_vanished(s, y + s->font_size * 2);
-	else if (s->legend)
-		svg_legend(s, y + s->font_size * 2);
+	y += s->font_size * 2;
+	if (s->picture->differential) {
+		svg_difference_legend(s, y);
+		y += s->font_size * 1.5;
+		svg_list_vanished(s, y);
+	} else if (s->legend) {
+		svg_legend(s, y);
+	}
+	if (s->picture->differential || s->legend)
+		y += s->font_size * 1.5;
+	svg_left_out(s, y);
 }
 
 static void svg_footer(struct svg *s)
@@ -249,6 +310,11 @@ static uint64_t svg_most_changed(const struct af_tree *t, const struct af_differ
 	return most;
 }
 
+double svg_char_width(const struct svg *s)
+{
+	return s->font_size * (s->picture->font_width > 0 ? s->picture->font_width : 0.59);
+}
+
 static int svg_measure(struct svg *s, struct af_err *err)
 {
 	const struct af_picture *p = s->picture;
@@ -257,7 +323,7 @@ static int svg_measure(struct svg *s, struct af_err *err)
 	s->pad = SVG_PAD;
 	s->frame_height = p->frame_height ? p->frame_height : 16;
 	s->font_size = p->font_size > 0 ? p->font_size : 12;
-	s->char_width = s->font_size * (p->font_width > 0 ? p->font_width : 0.59);
+	s->char_width = svg_char_width(s);
 	if (s->width < 4 * s->pad || s->width > SVG_MAX_WIDTH)
 		return af_fail_plain(err, -EINVAL, "a picture cannot be %u pixels wide", p->width);
 	s->total = s->tree->total[s->weight][0];
@@ -289,9 +355,12 @@ static int svg_draw(struct svg *s, struct af_err *err)
 	/* Remembered colours need not be by kind. */
 	s->legend = !p->colors && !strcmp(af_palette_name(&s->palette), "kind");
 	svg_place(&s->layout, s, s->tree);
+	if (p->one_screen)
+		svg_fit(s);
 	s->top = s->font_size * (p->subtitle ? 5 : 3);
 	if (s->legend || p->differential)
-		s->top += s->font_size * 1.5;
+		s->top += s->font_size * (p->differential ? 3 : 1.5);
+	s->top += s->font_size * 1.5 * ((p->hidden != NULL) + (s->rows_cut > 0));
 	s->top = ceil(s->top);
 	s->bottom = ceil(s->font_size * 2 + 10);
 	s->height = s->top + (s->layout.depth + 1) * s->frame_height + s->bottom;

@@ -34,6 +34,8 @@ struct svg {
 	double frame_height, font_size, char_width;
 	double top, bottom, height; /* header, footer, image */
 	bool legend;
+	uint32_t rows_cut; /* deeper than a screen has room for */
+	uint64_t cut;      /* their weight */
 	struct af_palette palette;
 	struct svg_layout layout;
 	struct af_buf out;
@@ -41,6 +43,15 @@ struct svg {
 
 /* Lay out all frames of @t that are at least @s->min wide, depth-first. Free frames with free(). */
 void svg_place(struct svg_layout *l, const struct svg *s, const struct af_tree *t);
+
+/* The colour of a change that may be chance. */
+enum { SVG_NOISE = 0xdadada };
+
+/* Pixels of an average character. */
+double svg_char_width(const struct svg *s);
+
+/* Make rows as low as one screen needs, and leave out those that it has no room for. */
+void svg_fit(struct svg *s);
 
 /* <g> elements of the frames, then the data and code of the script. */
 void svg_frames(struct svg *s);

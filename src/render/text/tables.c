@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "analyse/names/name_forms.h"
 #include "analyse/table/group_by.h"
 #include "render/text/columns.h"
 #include "render/text/label.h"
@@ -39,13 +40,22 @@ static void cell_bytes(struct af_buf *b, uint64_t bytes)
 	af_buf_str(b, units[i]);
 }
 
-/* A name, made harmless for a terminal and cut in the middle when too long. */
+/*
+ * Made harmless for a terminal. A name that is too long is cut so that its function stays, any
+ * other text in the middle.
+ */
 static void cell_text(struct af_buf *b, const char *s, bool cut)
 {
-	struct af_buf shown = {0};
+	struct af_buf shown = {0}, forms = {0};
+	bool name = cut && strlen(s) > NAME_MAX_COLUMNS && af_name_forms(&forms, s, strlen(s)) > 1;
 
+	forms.len = 0;
+	af_buf_str(&forms, "");
+	if (name)
+		af_name_fit(&forms, s, strlen(s), NAME_MAX_COLUMNS);
 	af_buf_str(&shown, "");
-	af_buf_terminal(&shown, s, strlen(s), "");
+	af_buf_terminal(&shown, name ? forms.data : s, name ? forms.len : strlen(s), "");
+	af_buf_free(&forms);
 	size_t columns = af_columns_of(shown.data), keep = NAME_MAX_COLUMNS / 2 - 1;
 	if (cut && columns > NAME_MAX_COLUMNS) {
 		af_buf_add(b, shown.data, af_columns_offset(shown.data, keep));
