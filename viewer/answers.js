@@ -59,7 +59,7 @@ async function answersOf(app) {
       `time, launches: ${formatCount(kernel.calls)}`);
   from = await most('gpu', 'count', 'total', (tree, i) => (
     isWork(tree, i) && `${tree.text(i)}, launched from ${place(tree, i)}`));
-  add('Launched most', from, from?.text, `launches: ${formatCount(from?.sum)}`);
+  add('Launched most', from, from?.text, from && `launches: ${formatCount(from.sum)}`);
   const copy = rows('copies').find(({ operation }) => operation === 'copy host to device');
   from = copy && await works(copy.operation);
   add('Copies to the device', from, `${copy && formatWeight(copy.bytes, 'bytes')} from ${
