@@ -6,17 +6,19 @@
 
 const API_CALL = /^(cu|cuda|hip|cl|ze)[A-Z]/;
 
-/* The program's own code that node @i is below: the nearest line of Python, or else function. */
-function placeOf(tree, i) {
-  let native = 0;
-  for (let at = i; at; at = tree.parent[at]) {
-    const kind = KINDS[tree.kind(at)];
-    if (kind === 'python') return at;
-    const text = tree.names.text[tree.name[at]];
-    if (!native && GLUE_KINDS.has(kind) && !API_CALL.test(text)
-      && !isGlue(tree.names, tree.name[at], text)) native = at;
+/* By node: the program's own code that it is below, the nearest line of Python, or else function. */
+function placesOf(tree) {
+  const { n, name, names, parent } = tree;
+  const places = new Uint32Array(n);
+  const own = []; /* by name, as asked */
+  const isPython = (i) => KINDS[tree.kind(i)] === 'python';
+  const isOwn = (id) => (own[id] ??= GLUE_KINDS.has(KINDS[names.kind[id]])
+    && !API_CALL.test(names.text[id]) && !isGlue(names, id, names.text[id]));
+  for (let i = 1; i < n; i++) {
+    const above = places[parent[i]];
+    places[i] = isPython(i) || (!isPython(above) && isOwn(name[i])) ? i : above;
   }
-  return native;
+  return places;
 }
 
 /* [question, answer, the state that it leads to, details] of a run. */
@@ -24,6 +26,11 @@ async function answersOf(app) {
   const { meta, names } = app;
   const rows = (name) => tableOf(meta.tables, name)?.rows || [];
   const answers = [];
+  const places = new Map();
+  const placeOf = (tree, i) => {
+    if (!places.has(tree)) places.set(tree, placesOf(tree));
+    return places.get(tree)[i];
+  };
   const place = (tree, i) => names.label[tree.name[placeOf(tree, i)]];
   /* Of view @view, what weighs most in weight @w of that which key(tree, i) says of nodes. */
   const most = async (view, w, of, key) => {
@@ -59,7 +66,7 @@ async function answersOf(app) {
       `time, launches: ${formatCount(kernel.calls)}`);
   from = await most('gpu', 'count', 'total', (tree, i) => (
     isWork(tree, i) && `${tree.text(i)}, launched from ${place(tree, i)}`));
-  add('Launched most', from, from?.text, `launches: ${formatCount(from?.sum)}`);
+  add('Launched most', from, from?.text, from && `launches: ${formatCount(from.sum)}`);
   const copy = rows('copies').find(({ operation }) => operation === 'copy host to device');
   from = copy && await works(copy.operation);
   add('Copies to the device', from, `${copy && formatWeight(copy.bytes, 'bytes')} from ${

@@ -112,6 +112,25 @@ def _():
     equal([track["busy"] for track in page.tracks], [0, 0, 0, 20000 * len(launches)], "what they did")
 
 
+@case("steps of at least 1.5 times the median one are slow steps, the longest first, counted from 1")
+def _():
+    lengths = [10 * MS] * 60
+    lengths[40], lengths[20], lengths[30] = 95 * MS, 15 * MS, 14 * MS
+    begins = [200 * MS + sum(lengths[:i]) for i in range(len(lengths))]
+    launches = [(begin + i * MS, 1 + i) for begin in begins for i in range(3)]
+    made = trace("slow_steps", launches, begins[-1] + 12 * MS)
+    done = subprocess.run([AFLAME, "report", "--json", made], stdout=subprocess.PIPE, check=True)
+    (table,) = [table for table in json.loads(done.stdout)["tables"] if table["name"] == "slow_steps"]
+    equal([(row["step"], row["length_ns"], row["of_median"], row["from_ns"]) for row in table["rows"]],
+          [(41, 95 * MS, 950, begins[40] - 1000), (21, 15 * MS, 150, begins[20] - 1000)], "slow steps")  # fmt: skip
+    expect("of 59 steps; the median step takes 10.000 ms" in table["note"], table["note"])
+    launches, begins, end = training(40, slow=0)
+    done = subprocess.run([AFLAME, "report", "--json", trace("even_steps", launches, end)], stdout=subprocess.PIPE, check=True)
+    (table,) = [table for table in json.loads(done.stdout)["tables"] if table["name"] == "slow_steps"]
+    equal(table["rows"], [], "of steps that are alike")
+    expect("none takes 1.5 times" in table["note"], table["note"])
+
+
 @case("calls of an inner loop are no steps, however many there are")
 def _():
     for layers in (2, 16):
