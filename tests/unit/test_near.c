@@ -16,15 +16,16 @@
 #include "base/system/fs.h"
 #include "trace/metadata.h"
 #include "trace/read/near.h"
+#include "trace/read/near_memo.h"
 #include "trace/read/overview.h"
 #include "trace/read/reader.h"
 #include "trace/write/stream.h"
 
-/* Ten seconds of samples, one every 100 us; before each 1000th a call path is defined. */
+/* Ten seconds of samples, one every 100 us; before each 10000th a call path is defined. */
 #define START_NS UINT64_C(5000000000)
 #define STEP_NS UINT64_C(100000)
 #define SECOND_NS UINT64_C(1000000000)
-enum { SAMPLES = 100000, EACH = 1000 };
+enum { SAMPLES = 100000, EACH = 10000 };
 
 static char dir[] = "/tmp/aflame-near-XXXXXX";
 
@@ -138,6 +139,42 @@ static void a_range_at_the_edges_is_the_same(void **state)
 	assert_int_equal(r.paths, SAMPLES / EACH);
 }
 
+/* How many packets of the stream of samples the memo knows. */
+static uint32_t known(const struct af_near_memo *memo)
+{
+	uint32_t nr = 0;
+
+	for (uint64_t at = 0; at < 4 << 20; at++)
+		nr += af_near_memo_has(memo, 0, at);
+	return nr;
+}
+
+static void a_memo_changes_nothing_but_what_is_looked_at(void **state)
+{
+	struct af_near_memo *memo = af_near_memo_make(4 << 20, 2);
+	struct af_near near = {4 * SECOND_NS, 5 * SECOND_NS, NULL};
+	const struct read plain = read_near(&near, 0);
+
+	assert_non_null(memo);
+	near.memo = memo;
+	for (int i = 0; i < 3; i++) {
+		struct read r = read_near(&near, i == 2 ? 1ull << AF_KIND_CALLPATH : 0);
+		assert_int_equal(r.paths, plain.paths);
+		assert_int_equal(r.named, plain.named);
+		if (i < 2)
+			assert_int_equal(r.samples, plain.samples);
+		/* One packet in four or five of the first three seconds defines a path. */
+		assert_in_range(known(memo), 7, 13);
+	}
+	/* Packets that are far from one range are near another. */
+	near.from_ns = SECOND_NS;
+	near.to_ns = 2 * SECOND_NS;
+	struct read r = read_near(&near, 0);
+	assert_int_equal(r.first_ns, 0);
+	assert_int_equal(r.samples, r.last_ns / STEP_NS + 1);
+	af_near_memo_free(memo);
+}
+
 static void headers_tell_how_much_was_written_when(void **state)
 {
 	struct af_overview o;
@@ -196,6 +233,7 @@ int main(void)
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(a_range_has_its_samples_and_what_was_defined_before),
 	    cmocka_unit_test(a_range_at_the_edges_is_the_same),
+	    cmocka_unit_test(a_memo_changes_nothing_but_what_is_looked_at),
 	    cmocka_unit_test(headers_tell_how_much_was_written_when),
 	    cmocka_unit_test(headers_that_lie_do_no_harm),
 	};

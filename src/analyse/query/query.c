@@ -53,6 +53,6 @@ enum af_depth af_query_depth(const char *name, enum af_depth standard)
 
 const struct af_near *af_query_near(const struct af_query *query, struct af_near *near)
 {
-	*near = (struct af_near){query->from_ns, query->to_ns};
+	*near = (struct af_near){query->from_ns, query->to_ns, query->near_memo};
 	return query->near_run_ns ? near : NULL;
 }

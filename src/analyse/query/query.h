@@ -79,7 +79,8 @@ struct af_query {
 	 * there are always some.
 	 */
 	uint64_t near_run_ns;
-	uint32_t tid, device; /* only of this thread, of this device; 0: of all */
+	struct af_near_memo *near_memo; /* what readers found out of it before, or NULL */
+	uint32_t tid, device;           /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: the kernels with most time */

@@ -48,6 +48,7 @@ static struct af_query query_of(const struct served *s, const char *sources, str
 	query.from_ns = range.from_ns;
 	query.to_ns = range.to_ns;
 	query.near_run_ns = s->overview.span_ns;
+	query.near_memo = s->memo;
 	return query;
 }
 

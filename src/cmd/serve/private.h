@@ -36,6 +36,7 @@ struct served {
 	char id[SERVE_ID];           /* of this recording; another one of that name has another */
 	struct af_overview overview; /* while it is ready */
 	bool small;                  /* all of it is shown at once */
+	struct af_near_memo *memo;   /* for parts of this recording, or NULL */
 	char why[512];               /* it is gone */
 };
 

@@ -208,7 +208,7 @@ const struct af_command af_command_serve = {
 	"a token that only you have, until it is interrupted. It is the page that `aflame open`\n"
 	"shows. Of a large trace the first part comes at once, and the rest while you look at it;\n"
 	"a time range that is chosen on the page is loaded by itself. Where the trace is on "
-        "another\n"
+	"another\n"
 	"machine, run `aflame serve` there, forward the port by the line that it prints (ssh -L),\n"
 	"and open the link here.",
     .examples = "aflame serve\tthe last recording\n"

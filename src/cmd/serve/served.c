@@ -10,6 +10,7 @@
 #include "collect/disk/place.h"
 #include "trace/metadata.h"
 #include "trace/read/files.h"
+#include "trace/read/near.h"
 #include "trace/read/reader.h"
 
 /* A directory and its metadata are made anew by each recording, and then stay as they are. */
@@ -48,7 +49,8 @@ static void served_read(struct served *s)
 	if (rc) {
 		s->now = SERVE_GONE;
 		snprintf(s->why, sizeof s->why, "%s", err.msg);
-	}
+	} else
+		s->memo = af_near_memo_make(s->overview.bytes, s->overview.nr_streams);
 	s->small = s->overview.bytes <= SERVE_SMALL_BYTES || !s->overview.span_ns;
 }
 
@@ -68,6 +70,8 @@ bool served_look(struct served *s)
 	memcpy(s->id, id, sizeof id);
 	s->now = now;
 	s->why[0] = 0;
+	af_near_memo_free(s->memo);
+	s->memo = NULL;
 	if (now == SERVE_READY)
 		served_read(s);
 	return !was_gone || s->now != SERVE_GONE;

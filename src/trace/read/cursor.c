@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 
 #include "trace/kinds.h"
+#include "trace/read/near_memo.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
@@ -48,6 +49,32 @@ static bool is_far(const struct af_cursor *c, const struct af_packet *p)
 {
 	return c->far &&
 	       ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) || p->begin_ns > c->until_ns);
+}
+
+/* Does the packet that was entered hold nothing but what counts at its moment? */
+static bool is_momentary(const struct af_cursor *c)
+{
+	for (size_t at = c->at; at < c->end;) {
+		const struct af_event_header *h = (const void *)(c->data + at);
+		if (c->end - at < sizeof *h || h->size < sizeof *h || h->size > c->end - at ||
+		    h->kind >= AF_KIND_MAX || !(MOMENTARY >> h->kind & 1))
+			return false;
+		at += h->size;
+	}
+	return true;
+}
+
+/* Nothing is wanted of a far packet that defines nothing; others need not look at it again. */
+static void far_enter(struct af_cursor *c, size_t at)
+{
+	bool known = c->memo && af_near_memo_has(c->memo, c->memo_at, at);
+
+	c->filter = c->far;
+	if (!known && (!c->memo || !is_momentary(c)))
+		return;
+	if (!known)
+		af_near_memo_set(c->memo, c->memo_at, at);
+	c->at = c->end;
 }
 
 /* Behind the range the recorder's streams have the names; what targets define there is not used. */
@@ -212,8 +239,10 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
 	c->next = at + packet;
 	c->resync = at + content;
 	c->limit_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX;
-	if (c->far)
-		c->filter = is_far(c, p) ? c->far : c->near;
+	if (c->far && is_far(c, p))
+		far_enter(c, at);
+	else if (c->far)
+		c->filter = c->near;
 }
 
 /*

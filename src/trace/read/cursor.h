@@ -16,6 +16,7 @@
 #include <string.h>
 
 #include "trace/packet.h"
+#include "trace/read/near.h"
 #include "trace/read/reader.h"
 
 /* The part that is the same for all streams of one reading. */
@@ -61,6 +62,8 @@ struct af_cursor {
 	size_t dropped; /* so many bytes of them */
 	/* af_cursor_near(): packets that end before since_ns or begin after until_ns are far. */
 	const struct af_filter *near, *far; /* NULL: nothing is far */
+	struct af_near_memo *memo;          /* or NULL */
+	uint64_t memo_at;                   /* where this stream begins in it */
 	uint64_t since_ns, until_ns;
 	char name[64]; /* for messages */
 };

@@ -5,6 +5,7 @@
 
 #include "base/arena.h"
 #include "trace/read/near.h"
+#include "trace/read/near_memo.h"
 
 #define NO_KEY (~(af_merge_key)0) /* after every event; also in the heap behind its last key */
 
@@ -82,8 +83,12 @@ void af_merge_near(struct af_trace *t, const struct af_near *near)
 	uint64_t until_ns =
 	    near->to_ns ? merge_moment(t, near->to_ns, AF_NEAR_TAIL_NS) : UINT64_MAX;
 	af_filter_far(&t->far, &t->filter);
-	for (uint32_t i = 0; i < t->nr_streams; i++)
-		af_cursor_near(&t->cursors[i], &t->far, since_ns, until_ns);
+	for (uint32_t i = 0; i < t->nr_streams; i++) {
+		struct af_cursor *c = &t->cursors[i];
+		c->memo = near->memo;
+		c->memo_at = i ? c[-1].memo_at + af_near_memo_size(c[-1].size) : 0;
+		af_cursor_near(c, &t->far, since_ns, until_ns);
+	}
 }
 
 void af_merge_start(struct af_trace *t)

@@ -20,9 +20,21 @@ struct af_trace;
 #define AF_NEAR_LEAD_NS UINT64_C(1000000000)
 #define AF_NEAR_TAIL_NS UINT64_C(1000000000)
 
+/*
+ * The packets of a trace that define nothing, as far as readers have found out: those far away are
+ * then skipped by their headers. It lies in shared memory, so that what one process finds out the
+ * next one knows. Good for one recording only.
+ */
+struct af_near_memo;
+
+/* For a trace of so many bytes in so many streams; NULL: no memory. */
+struct af_near_memo *af_near_memo_make(uint64_t bytes, uint32_t nr_streams);
+void af_near_memo_free(struct af_near_memo *memo);
+
 /* Since the trace began; to 0: its end. */
 struct af_near {
 	uint64_t from_ns, to_ns;
+	struct af_near_memo *memo; /* or NULL */
 };
 
 /* af_trace_open(), of what is near @near only; NULL: of everything. */
