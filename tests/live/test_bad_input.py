@@ -67,7 +67,7 @@ def _():
 @case("a program that may not be run")
 def _():
     path = file_with(b"#!/bin/sh\n")
-    recording_refused(FAILED, re.escape(path) + r".*ermission denied", path)
+    recording_refused(FAILED, re.escape(path) + r", which is not executable: `chmod \+x .*` makes it a program", path)
 
 
 @case("a directory as the program")

@@ -490,7 +490,8 @@ def _():
             file.write(data)
         os.chmod(os.path.join(folder, name), mode)
     for name in ("elf", "script"):
-        equal(refused("./" + name), "cannot run ./%s, which is not executable: `chmod +x ./%s` makes it a program, `./%s`" % ((name,) * 3), name)
+        equal(refused("./" + name), "cannot run ./%s, which is not executable: `chmod +x ./%s` makes it a program" % (name, name), name)
+        equal(refused(name), "no program %s in $PATH: `chmod +x %s` makes it a program, `./%s`" % (name, name, name), name)
     equal(refused("./text"), "cannot run ./text, which is not executable", "no program")
     equal(refused("here"), "no program here in $PATH: the one here is `./here`", "a program")
     equal(refused("nothing.py"), "no program nothing.py in $PATH", "no file")

@@ -63,8 +63,10 @@ void af_program_hint(const char *program, char *hint, size_t size)
 		snprintf(hint, size, ": run it as `%s %.*s`", with, len, word.data);
 	else if (!access(program, X_OK))
 		snprintf(hint, size, ": the one here is `%s%.*s`", here, len, word.data);
+	else if (is_program(program) && *here)
+		snprintf(hint, size, ": `chmod +x %.*s` makes it a program, `./%.*s`", len,
+		         word.data, len, word.data);
 	else if (is_program(program))
-		snprintf(hint, size, ": `chmod +x %.*s` makes it a program, `%s%.*s`", len,
-		         word.data, here, len, word.data);
+		snprintf(hint, size, ": `chmod +x %.*s` makes it a program", len, word.data);
 	af_buf_free(&word);
 }
