@@ -32,6 +32,11 @@ function formatWeight(value, unit) {
   return `${formatCount(value)} ${unit}`;
 }
 
+/* The same with the time's name: "1.20 s CPU time, all threads". */
+function formatTitled(value, { unit, title }) {
+  return formatWeight(value, unit) + (unit === 'ns' && title.includes(',') ? ` ${title}` : '');
+}
+
 /* The same where the column's head already says the unit. */
 function formatWeightShort(value, unit) {
   if (unit === 'ns' || unit === 'bytes') return formatWeight(value, unit);

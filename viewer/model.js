@@ -17,6 +17,12 @@ class Model {
       if (!tree.label || meta.trees.findIndex(({ label }) => label === tree.label) < at)
         tree.label = meta.trees.length > 1 ? `view ${at + 1}` : 'all';
     });
+    const devices = names.kind.includes(KINDS.indexOf('gpu'));
+    for (const { label, weights } of meta.trees)
+      for (const weight of weights) {
+        weight.title = weightTitle(weight.name, label, devices);
+        [weight.short] = weight.title.split(',');
+      }
     this.reasons = tableOf(meta.tables, 'reasons');
     this.pipelines = meta.trees.map(() => null);
     this.made = new Map();
@@ -211,6 +217,15 @@ class Model {
       KINDS[this.names.kind[id]]] || self)[this.w]?.[id] || 0, 1);
     return best ? this.names.reference(best.id) : '';
   }
+}
+
+/* The name of a weight for people, who ask whose time it is; src/analyse/query has the same words. */
+function weightTitle(name, view, devices) {
+  if (view === 'wakers') return name;
+  if (name === 'off-cpu') return 'off-CPU time, all threads';
+  return name === 'time' ? { cpu: 'CPU time, all threads', gpu: 'device time, all queues',
+    idle: 'idle time, all devices', all: devices ? 'CPU and device time, all threads and queues'
+      : 'CPU time, all threads' }[view] || name : name;
 }
 
 /* A regular expression that matches this name and no other. */

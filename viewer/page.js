@@ -93,14 +93,14 @@ class Page extends Layout {
   }
 
   drawWeights() {
-    const options = this.base.weights.map(({ name }, w) => ({ name, w }))
+    const options = this.base.weights.map(({ name, title, short }, w) => ({ name, title, short, w }))
       .filter(({ w }) => w === this.w || (this.base.total(w)[0] > 0
         && !isScatter(this.base.weights[w])));
     if (this.difference) this.differenceBar.show(this.state, this.difference);
     const names = options.map(({ name }) => name);
     if (names.join() !== this.shownWeights?.join()) /* else the focus may be in there */
-      this.weights.replaceChildren(segmented('Weight', names.map((name) => (
-        { value: name, text: name, title: 'What widths mean (w)' })), (w) => this.update({ w })));
+      this.weights.replaceChildren(segmented('Weight', options.map(({ name, title, short }) => (
+        { value: name, text: short, title: `Widths: ${title} (w)` })), (w) => this.update({ w })));
     this.shownWeights = names;
     this.weights.firstChild.show(this.base.weights[this.w].name);
     this.weights.firstChild.hidden = options.length < 2;
@@ -147,9 +147,9 @@ class Page extends Layout {
     const whole = tree.total(w)[0];
     this.emptyNote.hidden = whole > 0;
     this.emptyNote.textContent = state.ops.length ? 'Nothing is left after these transforms; ' +
-      'u undoes the last one.' : `There is no ${tree.weights[w].name} in this ${
+      'u undoes the last one.' : `There is no ${tree.weights[w].short} in this ${
       this.rangeNow ? 'range' : 'view'}.`;
-    this.flame.rootLabel = formatWeight(whole, unit);
+    this.flame.rootLabel = formatTitled(whole, tree.weights[w]);
     this.flame.show({ tree, w, root: this.root, selected: this.node || -1, palette,
       tint: this.tint(tree, palette), hits: this.match && this.match.hits,
       flame: state.shape === 'flame' });
@@ -268,7 +268,7 @@ class Page extends Layout {
       (others.length ? ` · not ${others.join(', ')}` : '');
     const common = { w, selected: -1, palette, hits: this.match && this.match.hits };
     for (const [view, tree, flame] of [[this.callers, above, true], [this.callees, below, false]]) {
-      view.rootLabel = formatWeight(total, unit);
+      view.rootLabel = formatTitled(total, forward.weights[w]);
       const root = tree.n > 1 ? 1 : 0;
       view.show({ ...common, tree, root, above: root, flame });
       readTree(view, root);
@@ -298,8 +298,7 @@ class Page extends Layout {
 
   sayStatus(node) {
     const { tree, w } = this;
-    const { unit } = tree.weights[w];
-    const text = `${tree.text(node)} — ${formatWeight(tree.total(w)[node], unit)} ` +
+    const text = `${tree.text(node)} — ${formatTitled(tree.total(w)[node], tree.weights[w])} ` +
       `(${formatPercent(tree.total(w)[node], tree.total(w)[0])})`;
     if (this.status.textContent !== text) this.status.textContent = text;
   }

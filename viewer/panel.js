@@ -1,10 +1,10 @@
 /* What the page shows about one frame: the tooltip, the details panel, the menu of what can be done. */
 
 function frameFacts(tree, node, root) {
-  return tree.weights.map(({ name, unit }, w) => {
+  return tree.weights.map(({ short, unit }, w) => {
     const total = tree.total(w);
     return {
-      name, unit, empty: !(total[0] > 0) || isScatter(tree.weights[w]),
+      name: short, unit, empty: !(total[0] > 0) || isScatter(tree.weights[w]),
       self: tree.own(w)[node], total: total[node],
       all: total[0], zoom: total[root],
     };

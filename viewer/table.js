@@ -49,14 +49,14 @@ class TopTable {
       text: (id) => rows.text[id] }];
     const order = [w, ...tree.weights.keys()].filter((k, at, all) => all.indexOf(k) === at);
     for (const k of order) {
-      const { name, unit } = tree.weights[k];
+      const { short, unit } = tree.weights[k];
       const whole = tree.total(k)[root];
       if ((!(whole > 0) || isScatter(tree.weights[k])) && k !== w) continue;
       const tracks = TRACK_GROUPS.includes(rows.by);
       if (tracks && !total[k].some((x) => x > 0) && k !== w) continue;
       const run = rows.ranged && !rows.ranged[k] && !tracks ? ' (whole run)' : '';
       const add = (what, column) => columns.push({
-        title: `${what} ${name}${run}`, unit, value: (id) => column[id], whole, bar: k === w,
+        title: `${what} ${short}${run}`, unit, value: (id) => column[id], whole, bar: k === w,
         text: (id) => formatWeightShort(column[id], unit),
       });
       if (k === w) add('Self', self[k]);

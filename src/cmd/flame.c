@@ -291,8 +291,11 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		rc = flame_chart(o, dir, &r, v, picture.weight, &chart, err);
 		drawn.tree = &chart;
 	}
-	if (!rc && one)
+	if (!rc && one) {
+		const char *weight = picture.weight ? picture.weight : drawn.tree->weights[0].name;
+		picture.measured = af_weight_title(v, weight, r.has[AF_VIEW_GPU] != 0);
 		af_flame_show(&shown, &o->shows, &drawn, &picture);
+	}
 	if (!rc)
 		rc = af_picture_write(&drawn, err);
 	if (!rc)
@@ -374,8 +377,7 @@ static int flame_run(void *state, int nr_words, char **words, struct af_err *err
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	if (o->folded && (o->from_ns || o->to_ns))
 		return af_fail_plain(err, -EINVAL,
-		                     "folded text has no times: --from and --to "
-		                     "are for traces");
+		                     "folded text has no times: --from and --to are for traces");
 	if (o->perf && (o->folded || o->differential))
 		return af_fail_plain(err, -EINVAL, "--perf-script takes no --folded and no --diff");
 	o->folded = o->perf ? o->perf : o->folded;

@@ -36,8 +36,10 @@ struct af_picture {
 	const char *root; /* text: name of the root; NULL: all */
 	/* text: how to see the frames left out, which are then counted and weighed */
 	const char *rest;
+	/* svg: the weight for people, short up to a comma: "CPU time, all threads"; or NULL */
+	const char *measured;
 	const char *hidden; /* svg: a sentence beside the picture on what it leaves out, or NULL */
-	double min_width; /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
+	double min_width;   /* in pixels, or in percent when min_width_percent; 0: 0.1 pixels */
 	bool min_width_percent;
 	bool all_frames; /* no minimum width at all */
 	uint32_t width, frame_height;

@@ -15,7 +15,7 @@ test('a report draws all its frames with their exact weights', 'known', {}, asyn
     [app.tree.text(i), app.tree.total(0)[i], app.tree.self[0][i]])`),
   [['app', 10000, 0], ['main (a.py:1)', 10000, 0], ['work', 8000, 0], ['sys_read', 2000, 2000]]);
   const labels = await drawnLabels(page);
-  for (const label of ['all · 10.0 µs', 'app', 'main (a.py:1)', 'work', 'leaf', 'sys_read'])
+  for (const label of ['all · 10.0 µs CPU time, all threads', 'app', 'main (a.py:1)', 'work', 'leaf', 'sys_read'])
     assert.ok(labels.includes(label), `${label} in ${labels}`);
 });
 

@@ -26,7 +26,7 @@ module.exports = ({ test, app, settle }) => {
       await page.getByLabel('Rows', { exact: true }).selectOption('rank');
       await settle(page);
       assert.deepEqual(await table(page), [
-        ['Rank', 'Self time (ns)', 'Total time (ns)', 'Total samples (samples)',
+        ['Rank', 'Self CPU time (ns)', 'Total CPU time (ns)', 'Total samples (samples)',
           'Total on GPU (ns)', 'Kind', 'Slices'],
         ['rank 0', String(300 * MS), String(300 * MS), '30', String(400 * MS), 'rank', '1'],
         ['rank 1', String(300 * MS), String(300 * MS), '30', String(300 * MS), 'rank', '2'],

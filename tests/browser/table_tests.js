@@ -68,7 +68,7 @@ test('the table of functions is copied as numbers', 'known', { permissions: true
     await tab(page, 'top');
     await page.locator('button', { hasText: 'Copy table' }).click();
     const lines = (await page.evaluate('navigator.clipboard.readText()')).split('\n');
-    assert.equal(lines[0], 'Function\tSelf time (ns)\tTotal time (ns)\tTotal samples (samples)\t' +
+    assert.equal(lines[0], 'Function\tSelf CPU time (ns)\tTotal CPU time (ns)\tTotal samples (samples)\t' +
       'Total on GPU (ns)\tKind\tFrames');
     assert.equal(lines[1], 'leaf\t7000\t7000\t7\t0\tnative\t2');
   });

@@ -289,7 +289,7 @@ async function checkGlue(page, trace, view, say) {
     await app.update({ tab: 'flame', view: label, w: 'time', ops: ['glue'], from: '', to: '' });
     const { forward, w, base } = app;
     if (forward.weights[w].name !== 'time') return null;
-    return { nr: base.n - forward.n, stacks: [...Array(forward.n).keys()]
+    return { nr: base.n - forward.n, title: forward.weights[w].title, stacks: [...Array(forward.n).keys()]
       .filter((i) => forward.total(w)[i] > 0).map((i) => [forward.path(i)
         .map((node) => forward.names.label[forward.name[node]]).join(';'), forward.total(w)[i]]) };
   }, view);
@@ -297,6 +297,9 @@ async function checkGlue(page, trace, view, say) {
   if (!tree) return;
   await say(`${view} of the page is that of the SVG without glue`, () => (
     assert.deepEqual(byName(tree.stacks.map(visible)), byName(pictured(trace, view).map(visible)))));
+  await say(`${view} of both are called ${tree.title}`, () => assert.match(
+    readFileSync(path.join(work, 'glue.svg'), 'utf8'),
+    new RegExp(`>Flame Graph: ${tree.title}<[^]*<title>all \\([^,(]* ${tree.title.split(',')[0]}, 100%`)));
   hidden += tree.nr;
 }
 let hidden = 0;

@@ -364,7 +364,7 @@ module.exports = ({ test, app, settle, press, tab, placeOf, drag, windowOf,
       await rows.selectOption('thread');
       await settle(page);
       assert.deepEqual(await table(page), [
-        ['Thread', 'Self time (ns)', 'Total time (ns)', 'Total samples (samples)', 'Kind',
+        ['Thread', 'Self CPU time (ns)', 'Total CPU time (ns)', 'Total samples (samples)', 'Kind',
           'Slices'],
         ['main 101', '2700000000', '2700000000', '270', 'thread', '27'],
         ['<b>loader 102', '1200000000', '1200000000', '120', 'thread', '120']]);
@@ -392,7 +392,7 @@ module.exports = ({ test, app, settle, press, tab, placeOf, drag, windowOf,
         return (await table(page)).map((row) => row.slice(0, 4));
       };
       assert.deepEqual(await by('kernel'), [
-        ['Kernel', 'Self time (ns)', 'Total time (ns)', 'Total count (launches)'],
+        ['Kernel', 'Self device time (ns)', 'Total device time (ns)', 'Total count (launches)'],
         ['gemm', '0', String(1280 * MS), '160'],
         ['copy', String(120 * MS), String(120 * MS), '40']]);
       const whole = String(1400 * MS);

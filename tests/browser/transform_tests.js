@@ -133,7 +133,7 @@ test('views and weights switch, and empty weights are not offered', 'known', {},
   await press(page, 'v');
   assert.equal(await app(page, 'app.state.view'), 'gpu');
   assert.match(await page.locator('.details, .flame-frame').first().evaluate(() => (
-    document.querySelector('.bar .segmented[aria-label=Weight]').innerText)), /time\s+count/);
+    document.querySelector('.bar .segmented[aria-label=Weight]').innerText)), /device time\s+count/);
   await page.locator('[data-value=count]').click();
   await settle(page);
   assert.equal(await app(page, 'app.tree.total(app.w)[0]'), 3);
@@ -147,9 +147,9 @@ test('off-CPU time is a weight, and the own of the function that waited', 'waits
       const w = app.w;
       return f.ids.filter((id) => f.self[w][id] > 0)
         .map((id) => [app.names.text[id], f.self[w][id], f.total[w][id]]); })()`);
-    assert.deepEqual(await weights(), ['time', 'samples', 'off-cpu']);
+    assert.deepEqual(await weights(), ['CPU time', 'samples', 'off-CPU time']);
     assert.deepEqual(await self(), [['work', 6000, 6000]]);
-    await page.locator('[aria-label="Weight"] button', { hasText: 'off-cpu' }).click();
+    await page.locator('[aria-label="Weight"] button', { hasText: 'off-CPU time' }).click();
     await settle(page);
     assert.match(await page.evaluate('location.hash'), /w=off-cpu/);
     assert.ok((await drawnLabels(page)).includes('[sleeping]'));

@@ -291,11 +291,11 @@ def _():
         time.sleep(0.05)
     terminal = Terminal([AFLAME, "tui", "--live", path])
     terminal.wait_for(r"live: copy \d+", 60)
-    first = terminal.wait_for(r"cpu by time: ([\d.]+ m?s)", 60)[1]
+    first = terminal.wait_for(r"cpu by CPU time, all threads: ([\d.]+ m?s)", 60)[1]
     terminal.wait_for(r"^ *[\d.]+ m?s +[\d.]+ % .* a$", 60)
     recorder.communicate(timeout=120)
     terminal.wait_for(r"recording has ended", 60)
-    last = terminal.wait_for(r"cpu by time: ([\d.]+ m?s)")[1]
+    last = terminal.wait_for(r"cpu by CPU time, all threads: ([\d.]+ m?s)")[1]
     note("from %s to %s" % (first, last))
     expect(first != last, "it never changed")
     total = json.loads(must("report", "top", "--json", path))["total"]

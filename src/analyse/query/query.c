@@ -17,6 +17,25 @@ const char *af_weight_name(enum af_weight weight)
 	return af_weights[weight].name;
 }
 
+const char *af_weight_title(enum af_view view, const char *weight, bool devices)
+{
+	static const char cpu[] = "CPU time, all threads";
+	static const char *const times[AF_VIEWS] = {
+	    [AF_VIEW_CPU] = cpu,
+	    [AF_VIEW_GPU] = "device time, all queues",
+	    [AF_VIEW_ALL] = "CPU and device time, all threads and queues",
+	    [AF_VIEW_IDLE] = "idle time, all devices",
+	};
+
+	if (view == AF_VIEW_WAKERS)
+		return weight;
+	if (!strcmp(weight, "off-cpu"))
+		return "off-CPU time, all threads";
+	if (strcmp(weight, "time") != 0)
+		return weight;
+	return view == AF_VIEW_ALL && !devices ? cpu : times[view];
+}
+
 enum af_weight af_weight_default(uint32_t has)
 {
 	/* Cycles are what samples of them weigh. */

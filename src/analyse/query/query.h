@@ -114,6 +114,13 @@ extern const enum af_weight af_weight_order[AF_WEIGHTS];
 extern const struct af_tree_weight af_weights[AF_WEIGHTS];
 const char *af_weight_name(enum af_weight weight);
 
+/*
+ * The name of the column @weight of @view for people, who ask whose time it is: "CPU time, all
+ * threads"; up to the comma it is short. @devices: the view of all has work of devices. The page
+ * has the same words (viewer/model.js).
+ */
+const char *af_weight_title(enum af_view view, const char *weight, bool devices);
+
 /* Beside those bits: the count is the weight of samples (a counted event). */
 enum { AF_HAS_COUNTED = 1 << AF_WEIGHTS };
 

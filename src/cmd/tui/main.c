@@ -39,7 +39,9 @@ static void head_draw(const struct tui *t, int columns)
 
 	const char *slash = strrchr(t->dir, '/');
 	af_buf_fmt(&b, " %s  %s by %s: ", slash && slash[1] ? slash + 1 : t->dir,
-	           af_view_names[t->view], t->forward->weights[t->weight].name);
+	           af_view_names[t->view],
+	           af_weight_title(t->view, t->forward->weights[t->weight].name,
+	                           t->results.has[AF_VIEW_GPU] != 0));
 	af_cell_text(&b, unit, total);
 	if (t->nr_steps) {
 		af_buf_str(&b, " of ");

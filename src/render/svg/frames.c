@@ -129,6 +129,9 @@ void svg_counts(struct svg *s, const struct af_tree *t, uint32_t node)
 
 	af_buf_char(&s->out, '(');
 	af_label_weight(&s->out, &t->weights[s->weight], value, s->picture);
+	const char *time = strcmp(t->weights[s->weight].unit, "ns") ? NULL : s->picture->measured;
+	if (time)
+		af_buf_fmt(&s->out, " %.*s", (int)strcspn(time, ","), time);
 	af_buf_str(&s->out, ", ");
 	if (!node && value == s->total)
 		af_buf_str(&s->out, "100%");

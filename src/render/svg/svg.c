@@ -43,11 +43,15 @@ static void svg_button(struct svg *s, double x, const char *action, const char *
 	af_buf_free(&attributes);
 }
 
-static const char *svg_title(const struct af_picture *p)
+/* The user's title, or the kind of picture and what its widths are. */
+static void svg_title(struct af_buf *b, const struct af_picture *p)
 {
-	if (p->title)
-		return p->title;
-	return p->flamechart ? "Flame Chart" : p->inverted ? "Icicle Graph" : "Flame Graph";
+	af_buf_str(b, p->title        ? p->title
+	              : p->flamechart ? "Flame Chart"
+	              : p->inverted   ? "Icicle Graph"
+	                              : "Flame Graph");
+	if (!p->title && p->measured)
+		af_buf_fmt(b, ": %s", p->measured);
 }
 
 static void svg_head(struct svg *s)
@@ -254,7 +258,11 @@ static void svg_header(struct svg *s)
 {
 	double middle = s->width / 2, y = s->font_size * 2, end = s->width - s->pad;
 
-	svg_text(s, middle, y, "class=\"title\" style=\"font-size:1.4em\"", svg_title(s->picture));
+	struct af_buf title = {0};
+
+	svg_title(&title, s->picture);
+	svg_text(s, middle, y, "class=\"title\" style=\"font-size:1.4em\"", title.data);
+	af_buf_free(&title);
 	svg_button(s, s->pad, "reset", "Reset Zoom", "Show all again (Esc)", false);
 	svg_button(s, end, "search", "Search",
 	           "Find frames by regular expression (Ctrl-F, F3 or /)", true);
