@@ -6,9 +6,10 @@
  *					   const unsigned af_embed_NAME_size;
  *
  * Bare: a script without what only its readers need, a quarter of it: comments, indentation, most
- * newlines, spaces beside signs, the last semicolon in braces, const. A comment must end its line, no text
- * may run over lines, a statement must end in a semicolon, and no empty one may end a block. The
- * array ends with a zero byte that the size does not count. Readers use AF_EMBED (embed.h).
+ * newlines, spaces beside signs, the last semicolon in braces, const. A comment must end its line,
+ * no text may run over lines, a statement must end in a semicolon, and no empty one may end a
+ * block. The array ends with a zero byte that the size does not count. Readers use AF_EMBED
+ * (embed.h).
  */
 #include <errno.h>
 #include <stdbool.h>
