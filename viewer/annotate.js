@@ -181,7 +181,7 @@ class Annotate {
     this.kernels.replaceChildren(h('h2', { class: 'annotated-title' }, 'Kernels'), ...meta.annotated.map((facts, k) => {
       const name = annotatedName(meta, k);
       const samples = facts.find(({ key }) => key === 'samples')?.value || '';
-      return h('button', { type: 'button', class: k === this.shown ? 'on' : '', title: name,
+      return h('button', { class: k === this.shown ? 'on' : '', title: name,
         'aria-current': k === this.shown && 'true',
         onclick: () => this.app.update({ kernel: annotatedName(meta, k), nth: k }) },
       h('span', { class: 'annotated-name' }, name),

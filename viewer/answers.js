@@ -6,17 +6,21 @@
 
 const API_CALL = /^(cu|cuda|hip|cl|ze)[A-Z]/;
 
-/* By node: the program's own code that it is below, the nearest line of Python, or else function. */
-function placesOf(tree) {
+/*
+ * By node: the code that it is below, the nearest line of the program's own Python, whose files are
+ * @own, or else of any Python, or else function.
+ */
+function placesOf(tree, own) {
   const { n, name, names, parent } = tree;
   const places = new Uint32Array(n);
-  const own = []; /* by name, as asked */
-  const isPython = (i) => KINDS[tree.kind(i)] === 'python';
-  const isOwn = (id) => (own[id] ??= GLUE_KINDS.has(KINDS[names.kind[id]])
-    && !API_CALL.test(names.text[id]) && !isGlue(names, id, names.text[id]));
+  const ranks = [0]; /* by name, as asked */
+  const rank = (id) => (ranks[id] ??= isGlue(names, id, names.text[id]) ? 0
+    : KINDS[names.kind[id]] === 'python'
+      ? own.includes(names.text[id].replace(/.*\(|:\d+\)$/g, '')) ? 3 : 2
+      : GLUE_KINDS.has(KINDS[names.kind[id]]) && !API_CALL.test(names.text[id]) ? 1 : 0);
   for (let i = 1; i < n; i++) {
     const above = places[parent[i]];
-    places[i] = isPython(i) || (!isPython(above) && isOwn(name[i])) ? i : above;
+    places[i] = rank(name[i]) >= Math.max(1, above && rank(name[above])) ? i : above;
   }
   return places;
 }
@@ -28,10 +32,11 @@ async function answersOf(app) {
   const answers = [];
   const places = new Map();
   const placeOf = (tree, i) => {
-    if (!places.has(tree)) places.set(tree, placesOf(tree));
+    if (!places.has(tree)) places.set(tree, placesOf(tree, meta.own));
     return places.get(tree)[i];
   };
-  const place = (tree, i) => names.label[tree.name[placeOf(tree, i)]];
+  const brief = (id) => names.short(id, 60);
+  const place = (tree, i) => brief(tree.name[placeOf(tree, i)]);
   /* Of view @view, what weighs most in weight @w of that which key(tree, i) says of nodes. */
   const most = async (view, w, of, key) => {
     const tree = meta.trees.some(({ label }) => label === view) && await app.treeOf(view);
@@ -61,11 +66,11 @@ async function answersOf(app) {
 
   const [kernel] = rows('kernels');
   let from = kernel && await works(kernel.kernel);
-  add('Slowest kernel', from, `${kernel?.kernel}, launched from ${from?.text}${from?.more}`,
+  add('Slowest kernel', from, `${kernel && brief(names.withText(kernel.kernel)[0])}, launched from ${from?.text}${from?.more}`,
     kernel && `${formatNs(kernel.time_ns)}, ${formatCell(kernel.share, 'percent')} of device ` +
       `time, launches: ${formatCount(kernel.calls)}`);
   from = await most('gpu', 'count', 'total', (tree, i) => (
-    isWork(tree, i) && `${tree.text(i)}, launched from ${place(tree, i)}`));
+    isWork(tree, i) && `${brief(tree.name[i])}, launched from ${place(tree, i)}`));
   add('Launched most', from, from?.text, from && `launches: ${formatCount(from.sum)}`);
   const copy = rows('copies').find(({ operation }) => operation === 'copy host to device');
   from = copy && await works(copy.operation);

@@ -113,7 +113,7 @@ class DifferenceBar {
       { value: norm, text: NORMS[norm][0], title: NORMS[norm][1] })),
     (norm) => app.update({ norm }));
     this.norms.hidden = norms.length < 2;
-    this.sides = Object.keys(SIDES).map((verb) => h('button', { type: 'button', class: 'small',
+    this.sides = Object.keys(SIDES).map((verb) => h('button', { class: 'small',
       title: VERBS[verb].tip, onclick: () => this.toggle(app, verb) }, SIDES[verb][0]));
     this.el.append(this.by, this.norms, ...this.sides);
   }

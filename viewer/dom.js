@@ -5,6 +5,7 @@
 
 function h(tag, attrs, ...kids) {
   const el = document.createElement(tag);
+  if (tag === 'button') el.type = tag; /* none of them submits anything */
   for (const [key, value] of Object.entries(attrs || {})) {
     if (value === null || value === undefined || value === false) continue;
     if (key === 'class') el.className = value;
@@ -62,7 +63,7 @@ function segmented(label, options, onpick) {
     } });
   for (const option of options) {
     const button = h('button', {
-      type: 'button', role: 'radio', title: option.title, 'data-value': option.value,
+      role: 'radio', title: option.title, 'data-value': option.value,
       onclick: () => onpick(option.value),
     }, option.text);
     el.append(button);

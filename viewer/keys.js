@@ -87,7 +87,7 @@ function onKey(app, event) {
 function helpDialog() {
   const dialog = h('dialog', { class: 'help', 'aria-label': 'Keyboard' },
     h('div', { class: 'help-head' }, h('h2', {}, 'Keyboard'),
-      h('button', { type: 'button', class: 'plain', 'aria-label': 'Close',
+      h('button', { class: 'plain', 'aria-label': 'Close',
         onclick: () => dialog.close() }, icon('close'))),
     h('div', { class: 'help-body' }, KEYS.map(([title, list]) => h('section', {},
       h('h3', {}, title), h('dl', {}, list.map(([key, text]) => [

@@ -34,7 +34,7 @@ class Layout extends Model {
   }
 
   iconButton(name, title, onclick) {
-    return h('button', { type: 'button', class: 'plain', title, 'aria-label': title, onclick },
+    return h('button', { class: 'plain', title, 'aria-label': title, onclick },
       icon(name));
   }
 
@@ -42,7 +42,7 @@ class Layout extends Model {
     this.search = h('input', { type: 'search', placeholder: 'Search functions (regex)',
       'aria-label': 'Search', spellcheck: 'false', autocomplete: 'off',
       oninput: () => this.typed(), onkeydown: (event) => this.searchKey(event) });
-    this.caseButton = h('button', { type: 'button', class: 'plain', title: 'Match case',
+    this.caseButton = h('button', { class: 'plain', title: 'Match case',
       'aria-label': 'Match case', onclick: () => this.update({ exact: !this.state.exact }) }, 'Aa');
     this.matched = h('output', { class: 'matched', 'aria-live': 'off' });
     this.previous = this.iconButton('up', 'Previous match (N)', () => this.step(-1));
@@ -61,7 +61,7 @@ class Layout extends Model {
       event.preventDefault();
       event.stopPropagation();
     } }, this.tabList.map((tab) => h('button', {
-      type: 'button', role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
+      role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
       onclick: () => this.update({ tab: tab.value }) }, tab.text)));
     this.views = segmented('View', meta.trees.map((tree) => ({ value: tree.label,
       text: tree.label || 'all', title: `View (v)` })), (view) => this.update({ view }));
@@ -81,7 +81,7 @@ class Layout extends Model {
         title: 'What each thread and queue did, one after the other (o)' }] : []),
     ], (order) => this.update({ order }));
     this.tools = h('div', { class: 'tools' }, this.views, this.weights);
-    const opButton = (op, key, text) => h('button', { type: 'button', class: 'small',
+    const opButton = (op, key, text) => h('button', { class: 'small',
       title: `${VERBS[op].tip} (${key})`, onclick: () => this.toggleOp(op) }, text);
     this.glueButton = opButton('glue', 'g', 'Hide glue');
     this.foldButton = opButton('fold', 'c', 'Fold recursion');
@@ -123,10 +123,10 @@ class Layout extends Model {
           this.emptyNote), this.details.el),
         h('div', { class: 'bar foot' }, this.legend, this.status)),
       top: h('section', { class: 'page' }, h('div', { class: 'bar' }, this.groups, this.topNote,
-        h('span', { class: 'grow' }), h('button', { type: 'button', class: 'small',
+        h('span', { class: 'grow' }), h('button', { class: 'small',
           title: 'All rows, comma-separated', onclick: () => download(`${this.fileName()}.csv`,
             new Blob([this.top.csv()], { type: 'text/csv' })) }, icon('save'), 'CSV'),
-        h('button', { type: 'button', class: 'small',
+        h('button', { class: 'small',
           title: 'As tab-separated text, in this order', onclick: () => this.copyTable() },
         icon('copy'), 'Copy table')),
       this.topHost),
@@ -163,7 +163,7 @@ class Layout extends Model {
           this.caseButton, this.previous, this.next),
         h('div', { class: 'head-end' },
           this.iconButton('moon', 'Light, dark, as the system (t)', () => this.cycle('theme')),
-          h('button', { type: 'button', class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
+          h('button', { class: 'plain', title: 'Keys (?)', 'aria-label': 'Keys',
             onclick: () => this.help() }, '?'))),
       h('div', { class: 'bar main-bar' }, this.tabs, h('span', { class: 'grow' }),
         this.timePages?.chip, this.tools)),

@@ -165,7 +165,7 @@ class Page extends Layout {
     const { tree, root } = this;
     const path = tree.path(root);
     const shown = path.length > 4 ? [path[0], -1, ...path.slice(-3)] : path;
-    const crumb = (node, text) => h('button', { type: 'button', class: 'crumb', title: text,
+    const crumb = (node, text) => h('button', { class: 'crumb', title: text,
       onclick: () => this.zoom(node) }, text);
     this.crumbs.replaceChildren(crumb(0, 'all'), ...shown.map((node) => (
       node < 0 ? h('span', { class: 'crumb-gap' }, `… ${path.length - 4} …`)
@@ -181,7 +181,7 @@ class Page extends Layout {
       const { verb, argument } = parseOp(op);
       const text = argument ? `${VERBS[verb].text} ${argument}` : VERBS[verb].text;
       return h('span', { class: 'chip', title: `${text}: ${VERBS[verb].tip}` },
-        h('span', {}, text), h('button', { type: 'button', class: 'plain',
+        h('span', {}, text), h('button', { class: 'plain',
           'aria-label': `Undo: ${text}`,
           onclick: () => this.update({ ops: ops.filter((_, k) => k !== at) }) }, icon('close')));
     }), ops.length ? this.iconButton('undo', 'Undo the last transform (u)',
@@ -229,7 +229,7 @@ class Page extends Layout {
       if (!drawn[k] && !off) return null;
       const swatch = h('span', { class: 'swatch' });
       swatch.style.background = palette.kindColor(k);
-      return h('button', { type: 'button', class: off ? 'legend-item off' : 'legend-item',
+      return h('button', { class: off ? 'legend-item off' : 'legend-item',
         'aria-pressed': !off, title: `${off ? 'Show' : 'Hide'} ${kind} frames; the share is self`,
         onclick: () => this.toggleOp(op) }, swatch, kind, h('span', { class: 'share' },
         formatPercent(shares[k], base.total(w)[0])));

@@ -86,7 +86,7 @@ class Details {
     const stack = tree.path(node);
     const swatch = h('span', { class: 'swatch' });
     swatch.style.background = palette.color(tree.name[node]);
-    const copy = (text, what) => h('button', { type: 'button', class: 'small', onclick: () => {
+    const copy = (text, what) => h('button', { class: 'small', onclick: () => {
       copyText(text);
       app.say(`${what} copied`);
     } }, icon('copy'), `Copy ${what.toLowerCase()}`);
@@ -94,7 +94,7 @@ class Details {
       h('div', { class: 'details-kind' }, swatch, KINDS[tree.kind(node)] || ''),
       h('h2', { class: 'details-name' }, name),
       h('div', { class: 'details-actions' }, frameActions(app, words).map((action) => (
-        h('button', { type: 'button', class: 'small', title: `${action.tip} (${action.key})`,
+        h('button', { class: 'small', title: `${action.tip} (${action.key})`,
           onclick: action.run }, action.text))),
       copy(tree.stackText(node), 'Stack'), copy(name, 'Name')),
       h('table', { class: 'details-facts' },
@@ -111,7 +111,7 @@ class Details {
       h('ol', { class: 'details-stack' }, stack.reverse().slice(0, 400).map((above) => {
         const dot = h('span', { class: 'swatch' });
         dot.style.background = palette.color(tree.name[above]);
-        return h('li', { class: above === node ? 'on' : '' }, h('button', { type: 'button',
+        return h('li', { class: above === node ? 'on' : '' }, h('button', {
           title: tree.text(above), onclick: () => app.zoom(above) }, dot, tree.text(above)));
       })));
   }
@@ -127,7 +127,7 @@ class Details {
       const bar = h('span', { class: 'details-bar' });
       bar.style.width = `${Math.min(100, (100 * value) / whole)}%`;
       bar.style.background = palette.color(id);
-      return h('li', {}, h('button', { type: 'button', title: app.names.label[id],
+      return h('li', {}, h('button', { title: app.names.label[id],
         onclick: () => app.searchFor(app.names.label[id]) },
       h('span', { class: 'details-hot-name' }, app.names.short(id)),
       h('span', { class: 'share', title: formatWeight(value, unit) },
@@ -197,7 +197,7 @@ class Menu {
   show(title, actions, x, y) {
     this.opener = document.activeElement;
     this.el.replaceChildren(title && h('div', { class: 'menu-title' }, title),
-      ...actions.map((action) => h('button', { type: 'button', role: 'menuitem', title: action.tip,
+      ...actions.map((action) => h('button', { role: 'menuitem', title: action.tip,
         onclick: () => {
           this.hide();
           action.run();

@@ -197,9 +197,9 @@ class Names {
   }
 
   /* For a line of a list. */
-  short(id) {
+  short(id, most = 40) {
     const forms = this.forms(id);
-    return forms.find(({ length }) => length <= 40) || forms[forms.length - 1];
+    return forms.find(({ length }) => length <= most) || forms[forms.length - 1];
   }
 }
 

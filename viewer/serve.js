@@ -53,7 +53,7 @@ class Served {
     this.cost = h('span', { class: 'served-rest' });
     this.el.append(h('p', {}, this.sentence(), ' ', whole ? '' : this.rest), this.overview(),
       h('div', { class: 'served-choice' }, 'From', this.from, 'to', this.to, 's', h('button', {
-        type: 'button', class: 'small', title: 'Show this part of the run alone',
+        class: 'small', title: 'Show this part of the run alone',
         onclick: () => this.load() }, 'Load'), this.cost));
   }
 

@@ -66,7 +66,7 @@ function findSteps(times, ranges, chosen) {
 class Stepper {
   constructor(pages) {
     Object.assign(this, { pages, now: -1 });
-    const button = (text, title, by) => h('button', { type: 'button', class: 'plain', title,
+    const button = (text, title, by) => h('button', { class: 'plain', title,
       'aria-label': title, onclick: () => this.go(by) }, text);
     this.text = h('output', { 'aria-live': 'polite' });
     this.el = h('span', { class: 'stepper', role: 'group', 'aria-label': 'Steps', hidden: true },

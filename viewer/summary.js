@@ -91,7 +91,7 @@ class Summary {
     const show = (row) => app.update({ tab: 'flame', from: String(row.from_ns),
       to: String(row.to_ns) });
     return this.section('Phases of the run', h('div', { class: 'summary-phases' },
-      table.rows.map((row) => h('button', { type: 'button', class: 'small',
+      table.rows.map((row) => h('button', { class: 'small',
         disabled: !app.times, onclick: () => show(row),
         title: 'Show this part of the run alone' },
       `${row.phase} ${formatNs(row.to_ns - row.from_ns)}${steps(row)}`))));
@@ -143,7 +143,7 @@ class Summary {
     const answers = await answersOf(app);
     this.answers.replaceChildren(h('h2', {}, 'Asked first'), h('dl', {}, answers.map(
       ([question, answer, patch, details]) => [h('dt', {}, question), h('dd', {}, h('button', {
-        type: 'button', class: 'link', disabled: !patch,
+        class: 'link', disabled: !patch,
         onclick: () => app.update(patch) }, answer), h('span', { class: 'share' }, details))]).flat()));
     this.answers.hidden = !answers.length;
   }
@@ -157,7 +157,7 @@ class Summary {
     const rows = this.rows();
     for (const { parts } of rows) for (const { at } of parts) await app.times.load(at);
     this.times.replaceChildren(h('h2', {}, 'Devices and threads over time'),
-      ...rows.map(({ track, parts }) => h('button', { type: 'button', class: 'summary-row',
+      ...rows.map(({ track, parts }) => h('button', { class: 'summary-row',
         title: 'Show in the timeline', onclick: () => app.update({ tab: 'timeline' }) },
       h('span', { class: 'summary-name' }, app.timePages.place(track)),
       area(this.curve(parts), track.kind))));

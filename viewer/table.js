@@ -135,7 +135,7 @@ class TopTable {
       const on = at === this.sort.column;
       return h('span', { role: 'columnheader',
         'aria-sort': on ? (this.sort.down ? 'descending' : 'ascending') : 'none' },
-      h('button', { type: 'button', class: on ? 'on' : '', onclick: () => {
+      h('button', { class: on ? 'on' : '', onclick: () => {
         this.sort = { column: at, down: on ? !this.sort.down : at > 0 };
         this.sortRows();
         this.head.children[at].firstChild.focus(); /* it was made anew */
@@ -266,7 +266,7 @@ function factTable(table, isName, onname) {
     const text = formatCell(value, column.unit);
     if (!numeric(column) && isName(value))
       return h('td', {}, h('button', {
-        type: 'button', class: 'link', title: text, onclick: () => onname(value),
+        class: 'link', title: text, onclick: () => onname(value),
       }, text));
     return h('td', { class: numeric(column) ? 'number' : '' }, text);
   };

@@ -39,7 +39,7 @@ class TimePages {
     this.notes = h('span', { class: 'note' }, this.missing());
     this.found = h('output', { class: 'matched', 'aria-live': 'polite' });
     this.stepper = new Stepper(this);
-    const button = (text, title, onclick) => h('button', { type: 'button', class: 'small', title,
+    const button = (text, title, onclick) => h('button', { class: 'small', title,
       onclick }, text);
     const save = (picture) => app.iconButton('save', 'Save this view',
       (event) => app.saveMenu(event, picture));
@@ -132,7 +132,7 @@ class TimePages {
       formatExactRange(range)}`;
     const text = `${formatRange(range)} (${formatNs(range.to - range.from)})${note}`;
     if (this.chip.textContent === text) return; /* nothing to read aloud again */
-    this.chip.replaceChildren(h('span', {}, text), h('button', { type: 'button', class: 'plain',
+    this.chip.replaceChildren(h('span', {}, text), h('button', { class: 'plain',
       'aria-label': 'The whole run', title: 'The whole run (Esc)',
       onclick: () => app.clearRange() }, icon('close')));
   }
@@ -259,7 +259,7 @@ class TimePages {
     return range ? [h('h3', {}, 'Range'), h('table', { class: 'details-facts range-facts' },
       h('tbody', {}, row('from', formatExact(range.from)), row('to', formatExact(range.to)),
         row('length', `${formatCount(range.to - range.from)} ns`))),
-    h('div', { class: 'details-actions' }, h('button', { type: 'button', class: 'small',
+    h('div', { class: 'details-actions' }, h('button', { class: 'small',
       onclick: () => {
         copyText(formatExactRange(range));
         app.say('Range copied');
@@ -284,12 +284,12 @@ class TimePages {
       return el;
     };
     const button = (text, onclick) => (
-      h('button', { type: 'button', class: 'small', onclick }, text));
+      h('button', { class: 'small', onclick }, text));
     const toFlame = (frame) => app.update({ tab: 'flame', view: track.stacks, dir: 'callees',
       ops: [], z: tree.ids(frame), x: tree.ids(frame) });
     const list = (title, items) => items.length > 0 && [h('h3', {}, title),
       h('ol', { class: 'details-stack' }, items.map(([text, color, onclick]) => h('li', {},
-        h('button', { type: 'button', title: text, onclick }, swatch(color), text))))];
+        h('button', { title: text, onclick }, swatch(color), text))))];
     this.panel.replaceChildren(...[
       h('div', { class: 'details-kind' }, swatch(color), track.slice),
       h('h2', { class: 'details-name' }, name),

@@ -39,17 +39,27 @@ static void strtab_grow(struct af_strtab *t)
 	t->cap = cap;
 }
 
-static uint32_t strtab_insert(struct af_strtab *t, const char *s, size_t len)
+/* The slot of @s, or the empty one where it would be. */
+static uint32_t strtab_slot(const struct af_strtab *t, uint64_t hash, const char *s, size_t len)
 {
-	uint64_t hash = af_scatter_bytes(s, len);
 	uint32_t j = hash & (t->cap - 1);
 
 	for (; t->slots[j].id_plus_1; j = (j + 1) & (t->cap - 1)) {
 		uint32_t id = t->slots[j].id_plus_1 - 1;
 		if (t->slots[j].hash == hash && t->lens[id] == len &&
 		    !memcmp(t->strings[id], s, len))
-			return id;
+			break;
 	}
+	return j;
+}
+
+static uint32_t strtab_insert(struct af_strtab *t, const char *s, size_t len)
+{
+	uint64_t hash = af_scatter_bytes(s, len);
+	uint32_t j = strtab_slot(t, hash, s, len);
+
+	if (t->slots[j].id_plus_1)
+		return t->slots[j].id_plus_1 - 1;
 	t->slots[j] = (struct af_strtab_slot){hash, t->nr + 1};
 	t->strings[t->nr] = af_arena_strdup(&t->arena, s, len);
 	t->lens[t->nr] = (uint32_t)len;
@@ -65,6 +75,14 @@ uint32_t af_strtab_id(struct af_strtab *t, const char *s, size_t len)
 	if (t->nr * 2 >= t->cap)
 		strtab_grow(t);
 	return strtab_insert(t, s, len);
+}
+
+uint32_t af_strtab_find(const struct af_strtab *t, const char *s, size_t len)
+{
+	if (!t->nr)
+		return 0;
+	uint32_t found = t->slots[strtab_slot(t, af_scatter_bytes(s, len), s, len)].id_plus_1;
+	return found ? found - 1 : 0;
 }
 
 uint32_t af_strtab_id_z(struct af_strtab *t, const char *s)

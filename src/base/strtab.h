@@ -22,6 +22,9 @@ void af_strtab_free(struct af_strtab *t);
 uint32_t af_strtab_id(struct af_strtab *t, const char *s, size_t len);
 uint32_t af_strtab_id_z(struct af_strtab *t, const char *s);
 
+/* The id of @len bytes at @s, 0 if the table has no such string. */
+uint32_t af_strtab_find(const struct af_strtab *t, const char *s, size_t len);
+
 /* The string of @id, "" for an id never handed out. */
 const char *af_strtab_get(const struct af_strtab *t, uint32_t id);
 

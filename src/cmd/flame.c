@@ -5,13 +5,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/time/chart.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "cmd/flame_chart.h"
 #include "cmd/flame_show.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/png.h"
-#include "cmd/output/progress.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
@@ -212,36 +211,6 @@ static struct af_query flame_query(const struct flame_options *o, const struct a
 	return query;
 }
 
-static int flame_chart(const struct flame_options *o, const char *dir, const struct af_results *r,
-                       int v, const char *weight, struct af_tree *chart, struct af_err *err)
-{
-	bool timed = !weight || !strcmp(weight, "time") || !strcmp(weight, "samples");
-
-	if (v > AF_VIEW_ALL)
-		return af_fail_plain(err, -EINVAL, "--flamechart is of --view cpu, gpu or all");
-	if (!timed && o->weight)
-		return af_fail_plain(
-		    err, -EINVAL, "--flamechart takes --weight time or samples, not %s", o->weight);
-	if (!timed)
-		return af_fail_plain(err, -ENODATA, "%s: view %s has no data with times", dir,
-		                     af_view_names[v]);
-	struct af_progress progress = af_progress_begin("reading the trace in order of time");
-	int rc = af_chart_make(chart, dir, &r->query, v, af_progress_tell, &progress, err);
-	af_progress_end(&progress);
-	int w = weight && !strcmp(weight, "samples");
-	uint64_t shown = rc ? 0 : chart->total[w][0], all = r->trees[v].total[w][0];
-	if (shown > all) /* of device work that runs on the CPU both tell */
-		return af_fail_plain(err, -ENODATA,
-		                     "%s: for --view all no order is known: --view cpu, gpu", dir);
-	if (!rc && !shown && all)
-		return af_fail_plain(err, -ENODATA, "%s: view %s has no data with times", dir,
-		                     af_view_names[v]);
-	if (!rc && shown < all)
-		fprintf(stderr, "aflame flame: %.2f %% of the weight is in order of time\n",
-		        100.0 * (double)shown / (double)all);
-	return rc;
-}
-
 /* That there is a picture now, and of what: all views, where @r is NULL. */
 static void flame_tell(const struct flame_options *o, const char *dir, const struct af_results *r,
                        int v, const char *weight)
@@ -288,7 +257,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	}
 	/* A page makes its own. */
 	if (!rc && o->picture.flamechart && !request->format->slice) {
-		rc = flame_chart(o, dir, &r, v, picture.weight, &chart, err);
+		rc = af_flame_chart(&chart, dir, &r, v, picture.weight, o->weight != NULL, err);
 		drawn.tree = &chart;
 	}
 	if (!rc && one) {

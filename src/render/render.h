@@ -17,6 +17,7 @@ struct af_err;
 struct af_tables;
 struct af_palette_map;
 struct af_phases;
+struct af_strtab;
 struct af_point;
 struct af_slice;
 struct af_slices;
@@ -70,10 +71,11 @@ struct af_render {
 	 * "annotated" for kernels from af_annotate().
 	 */
 	const char *label;
-	const struct af_slices *slices; /* what slices refer to; complete at the end, or NULL */
-	const struct af_phases *phases; /* of the whole run, for a format of slices; or NULL */
-	bool gzip;                      /* compress a file of slices */
-	void *state;                    /* the format's own, between begin and end */
+	const struct af_slices *slices;     /* what slices refer to; complete at the end, or NULL */
+	const struct af_phases *phases;     /* of the whole run, for a format of slices; or NULL */
+	const struct af_strtab *own_python; /* af_results.own_python, or NULL */
+	bool gzip;                          /* compress a file of slices */
+	void *state;                        /* the format's own, between begin and end */
 };
 
 struct af_format {

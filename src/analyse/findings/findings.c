@@ -165,8 +165,7 @@ static void findings_waits_last(struct findings *s)
 
 void af_findings(struct af_results *r)
 {
-	struct findings s = {
-	    .r = r, .f = &r->tables, .run_ns = r->shown_ns, .nr_own_python = r->own_python.nr};
+	struct findings s = {.r = r, .f = &r->tables, .run_ns = r->shown_ns};
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);

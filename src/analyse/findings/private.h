@@ -56,7 +56,6 @@ struct findings {
 	uint64_t run_ns;   /* how long what is shown lasted */
 	bool sampled_here; /* CPU samples are aflame's own: it is known what was recorded */
 	struct finding *all;
-	uint32_t nr_own_python; /* ids of af_results.own_python below this are the program's */
 	uint32_t nr, cap;
 	bool gpus;                        /* there is idle time of devices, all of which are GPUs */
 	struct af_tree idle[IDLE_PHASES]; /* the view of idle time, by phase */

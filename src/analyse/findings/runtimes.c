@@ -44,7 +44,7 @@ static const struct runtime {
 /* Before JDK 17 the virtual machine cannot write a map. */
 enum { JDK_MAPS = 17 };
 static const char java_agent[] = "java -XX:+PreserveFramePointer with perf-map-agent (JDK 17 and "
-                                 "later write the map themselves)";
+				 "later write the map themselves)";
 
 bool findings_is_jit(const char *text, size_t len)
 {

@@ -313,8 +313,7 @@ static bool is_own_python(struct findings *s, const struct af_tree *t, uint32_t 
 	if (!is_python(t, node) || !bracket)
 		return false;
 	const char *file = bracket + 1, *end = memchr(file, ':', len - (size_t)(file - text));
-	uint32_t id = end ? af_strtab_id(&s->r->own_python, file, (size_t)(end - file)) : 0;
-	return id && id < s->nr_own_python;
+	return end && af_strtab_find(&s->r->own_python, file, (size_t)(end - file));
 }
 
 bool findings_where(struct findings *s, const struct af_tree *t, struct findings_where *w)

@@ -93,8 +93,10 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	const struct af_format *f = request->format;
 	struct af_render r = {.fd = fd, .picture = request->picture};
 
-	if (request->results)
+	if (request->results) {
 		r.phases = &request->results->phases;
+		r.own_python = &request->results->own_python;
+	}
 	int rc = f->begin ? f->begin(&r, err) : 0;
 	if (!rc && f->tables && request->results)
 		rc = picture_tables(&r, request, err);

@@ -6,7 +6,7 @@
  *					   const unsigned af_embed_NAME_size;
  *
  * Bare: a script without what only its readers need, a quarter of it: comments, indentation, most
- * newlines, spaces beside signs, the last semicolon in braces, const. A comment must end its line,
+ * newlines, spaces beside signs, the last semicolon in braces, words. A comment must end its line,
  * no text may run over lines, a statement must end in a semicolon, and no empty one may end a
  * block. The array ends with a zero byte that the size does not count. Readers use AF_EMBED
  * (embed.h).
@@ -93,20 +93,26 @@ static void put_held(const char *text, bool code)
 		put(text, 1);
 }
 
-/*
- * The bytes of @word, code that follows @before, that are put as another word: "const" is for
- * readers, "let" is shorter.
- */
+static bool is_name(char c)
+{
+	return c && (strchr("_$.", c) || (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') ||
+	             (c >= 'A' && c <= 'Z'));
+}
+
+/* Put a shorter word that means the same as that at @word, after @before: the bytes it had, or 0. */
 static size_t put_shorter(char before, const char *word)
 {
-	bool inside = (before >= 'a' && before <= 'z') || before == '.' || before == '_';
+	static const char *const words[][2] = {{"const", "let"}, {"true", "!0"}, {"false", "!1"}};
 
-	if (inside || strncmp(word, "const ", 6))
-		return 0;
-	put_held("l", true);
-	put_held("e", true);
-	put_held("t", true);
-	return 5;
+	for (size_t i = 0; !is_name(before) && i < sizeof words / sizeof *words; i++) {
+		size_t len = strlen(words[i][0]);
+		if (strncmp(word, words[i][0], len) || is_name(word[len]) || word[len] == ':')
+			continue;
+		for (const char *c = words[i][1]; *c; c++)
+			put_held(c, true);
+		return len;
+	}
+	return 0;
 }
 
 static void put_code(const char *line, size_t len)

@@ -31,6 +31,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "base/strtab.h"
 #include "render/embed/embed.h"
 #include "render/html/annotate.h"
 #include "render/html/pack.h"
@@ -76,7 +77,7 @@ AF_EMBED(serve_js);
 AF_EMBED(app_js);
 AF_EMBED(main_js);
 
-enum { NOSCRIPT_ROWS = 50 };
+enum { NOSCRIPT_ROWS = 50, OWN_MOST = 4096 /* Python files */ };
 
 struct html {
 	struct html_pack pack;
@@ -342,6 +343,15 @@ static void add_tree_meta(struct af_buf *b, const struct html_tree *t, uint32_t 
 	af_buf_str(b, "]}");
 }
 
+/* Names of the program's own Python files: the page tells their lines from those of packages. */
+static void add_own(struct af_buf *b, const struct af_strtab *own)
+{
+	for (uint32_t i = 1; own && i < own->nr && i <= OWN_MOST; i++) {
+		af_buf_str(b, i > 1 ? "," : "");
+		add_json(b, af_strtab_get(own, i));
+	}
+}
+
 static void add_report(struct af_buf *b, const struct html *h, const struct af_render *r)
 {
 	const struct af_picture *p = r->picture;
@@ -370,6 +380,8 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 		af_buf_str(b, frame ? "," : "");
 		add_json(b, af_frame_name((enum af_frame)frame));
 	}
+	af_buf_str(b, "],\n\"own\":[");
+	add_own(b, r->own_python);
 	af_buf_fmt(b, "],\n\"names\":%u,\"trees\":[", html_pack_nr_names(&h->pack));
 	for (const struct html_tree *t = h->pack.first; t; t = t->next)
 		add_tree_meta(b, t, index++);

@@ -486,7 +486,7 @@ def _():
     for name, words, *options in (
         ("gpu", "--view cpu, gpu or all", "--view", "idle"),
         ("gpu", "time or samples, not bytes", "--view", "gpu", "-w", "bytes"),
-        ("host", "no order is known", "--view", "all"),
+        ("host", "has no time order", "--view", "all"),
     ):
         done = subprocess.run([AFLAME, "flame", "--flamechart", *options, trace(name)],
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
