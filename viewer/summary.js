@@ -141,7 +141,7 @@ class Summary {
   async drawAnswers() {
     const { app } = this;
     const answers = await answersOf(app);
-    this.answers.replaceChildren(h('h2', {}, 'Asked first'), h('dl', {}, answers.map(
+    this.answers.replaceChildren(h('h2', {}, 'Common questions'), h('dl', {}, answers.map(
       ([question, answer, patch, details]) => [h('dt', {}, question), h('dd', {}, h('button', {
         class: 'link', disabled: !patch,
         onclick: () => app.update(patch) }, answer), h('span', { class: 'share' }, details))]).flat()));

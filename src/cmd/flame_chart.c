@@ -4,19 +4,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "cmd/output/picture.h"
 #include "analyse/time/chart.h"
 #include "base/err.h"
+#include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
 
 int af_flame_chart(struct af_tree *chart, const char *dir, const struct af_results *r, int v,
-                   const char *weight, bool is_asked, struct af_err *err)
+                   const char *weight, bool is_wanted, struct af_err *err)
 {
 	bool timed = !weight || !strcmp(weight, "time") || !strcmp(weight, "samples");
 
 	if (v > AF_VIEW_ALL)
 		return af_fail_plain(err, -EINVAL, "--flamechart is of --view cpu, gpu or all");
-	if (!timed && is_asked)
+	if (!timed && is_wanted)
 		return af_fail_plain(err, -EINVAL,
 		                     "--flamechart takes --weight time or samples, not %s", weight);
 	if (!timed)

@@ -99,7 +99,7 @@ static bool is_name(char c)
 	             (c >= 'A' && c <= 'Z'));
 }
 
-/* Put a shorter word that means the same as that at @word, after @before: the bytes it had, or 0. */
+/* Put a shorter word of the same meaning as @word, after @before: the bytes it had, or 0. */
 static size_t put_shorter(char before, const char *word)
 {
 	static const char *const words[][2] = {{"const", "let"}, {"true", "!0"}, {"false", "!1"}};
