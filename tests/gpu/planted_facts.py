@@ -14,7 +14,7 @@ PLANTED = [
     ("launches", "launch-bound", ("host", "launching"), r"CUDA graphs"),
     ("copies", "copy-bound", ("copying", "copies"), r"pinned"),
     ("synchronisation", "sync-bound", ("waiting",), r"calls that wait"),
-    ("faults", "host-bound", ("host",), r"in page faults;.*memory that is used again"),
+    ("faults", "host-bound", ("host",), r"in page faults\b.*memory that is used again"),
     ("lock", "blocked", ("blocked",), r"waits for a lock", "--off-cpu"),
     ("gil", "blocked", ("blocked",), r"waiting for Python's GIL", "--off-cpu"),
     ("churn", "host-bound", ("host",), r"in page faults.*memory that is"),
@@ -59,7 +59,7 @@ def check_reason(table, machine, planted, steady):
     truth = truth_of(done)
     if not table.fact(reason + ": ends well", not done.returncode and truth, "0", done.stderr[-600:] or True):
         return
-    document = json.loads(machine.output("report", "findings", "-n", "0", "--json", path))
+    document = json.loads(machine.output("report", "-n", "0", "--json", path))
     tables = {t["name"]: t["rows"] for t in document["tables"]}
     rows = tables.get("steady_findings", tables["findings"]) if steady else tables["findings"]
     table.note("%s: %d steps of %.1f ms%s" % (reason, truth["steps"], truth["step_ms"],
