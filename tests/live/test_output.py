@@ -118,8 +118,8 @@ def _():
     names = new_path("names")
     must("import", "-q", "-o", names, folded)
     for words, trace in ([], run.path), (["--inverted"], run.path), (["--reverse"], names):
-        one = must("flame", "--format", "svg", *words, trace)
-        two = must("flame", "--format", "svg", *words, "--folded", folded)
+        one = must("flame", "--format", "svg", "--show-glue", "--height", "16", *words, trace)
+        two = must("flame", "--format", "svg", "--height", "16", *words, "--folded", folded)
         frame = r'<rect x="\d+\.\d\d" y="[\d.]+" width="[\d.]+"'  # not those of the legend
         shapes = [sorted(re.findall(frame, svg)) for svg in (one, two)]
         expect(len(shapes[0]) > 5, "only %d frames" % len(shapes[0]))
@@ -484,16 +484,17 @@ def _():
         for name, why in (("train me", r"no program train me%s in \$PATH"), ("./train me", r"cannot run \./train me%s, which is not executable")):
             expect(re.fullmatch(why % re.escape(ending) + ": run it as `(%s) '%s%s'`" % (with_, re.escape(name), re.escape(ending)),
                                 refused(name + ending)), refused(name + ending))
-    for name, text, mode in (("elf", None, 0o600), ("script", b"#!/bin/sh\n", 0o600), ("text", b"hello\n", 0o600), ("here", None, 0o700)):
+    # Names that no program in $PATH has.
+    for name, text, mode in (("our_elf", None, 0o600), ("our_script", b"#!/bin/sh\n", 0o600), ("text", b"hello\n", 0o600), ("our_here", None, 0o700)):
         data = read(AFLAME)[:4096] if text is None else text
         with open(os.path.join(folder, name), "wb") as file:
             file.write(data)
         os.chmod(os.path.join(folder, name), mode)
-    for name in ("elf", "script"):
+    for name in ("our_elf", "our_script"):
         equal(refused("./" + name), "cannot run ./%s, which is not executable: `chmod +x ./%s` makes it a program" % (name, name), name)
         equal(refused(name), "no program %s in $PATH: `chmod +x %s` makes it a program, `./%s`" % (name, name, name), name)
     equal(refused("./text"), "cannot run ./text, which is not executable", "no program")
-    equal(refused("here"), "no program here in $PATH: the one here is `./here`", "a program")
+    equal(refused("our_here"), "no program our_here in $PATH: the one here is `./our_here`", "a program")
     equal(refused("nothing.py"), "no program nothing.py in $PATH", "no file")
     equal(refused("."), "cannot run .: it is a directory", "a folder")
 
