@@ -217,8 +217,8 @@ class Layout extends Model {
   buildFacts() {
     const isName = (text) => text.length > 1 && this.names.find(text).length > 0;
     const toFlame = (name) => this.update({ tab: 'flame', q: exactly(name), exact: true });
-    const found = new Map(tableOf(this.meta.tables, 'findings')?.rows
-      .map((row) => [row.finding, row.hash]));
+    const found = new Map(['findings', 'steady_findings'].flatMap((name) => (
+      tableOf(this.meta.tables, name)?.rows || [])).map((row) => [row.finding, row.hash]));
     const pick = (table) => (name) => (found.has(name) ? this.go(found.get(name))
       : table.name === 'stalls' && this.annotatedAt(name) >= 0
         ? this.showSource(name) : toFlame(name));

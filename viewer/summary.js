@@ -59,10 +59,8 @@ class Summary {
     const whole = tableOf(app.meta.tables, 'findings');
     const table = steady ? tableOf(app.meta.tables, 'steady_findings') : whole;
     if (!table) return null;
-    const hash = (row) => (steady && row.hash && !row.hash.includes('&from=')
-      ? `${row.hash}&from=${steady.from_ns}&to=${steady.to_ns}` : row.hash);
     const link = (to, text) => h('a', { href: to, onclick: (event) => app.follow(event) }, text);
-    const item = (row) => h('li', { class: 'finding' }, link(hash(row), row.finding),
+    const item = (row) => h('li', { class: 'finding' }, link(row.hash, row.finding),
       row.helps && h('p', { class: 'note' }, `What usually helps: ${row.helps}`),
       row.check && h('p', { class: 'note summary-check' }, h('code', {}, row.check),
         app.iconButton('copy', 'Copy the command that shows this number', () => {

@@ -77,6 +77,19 @@ const struct af_phase_row *af_load_steady(const struct af_results *r)
 	return NULL;
 }
 
+/* Links of findings about the steady part, in @t, lead to views of that part alone. */
+static void link_steady(struct af_tables *f, struct af_table *t, const struct af_phase_row *steady)
+{
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		struct af_finding_row *row = (void *)(t->cells + (size_t)i * t->nr_columns);
+		if (!row->hash.text || !*row->hash.text || strstr(row->hash.text, "&from="))
+			continue;
+		row->hash.text = af_tables_text(f, "%s&from=%llu&to=%llu", row->hash.text,
+		                                (unsigned long long)steady->from_ns.value,
+		                                (unsigned long long)steady->to_ns.value);
+	}
+}
+
 /* The trace is read again for its steady part: what is added up by then has no times. */
 static int load_steady(const char *dir, struct af_results *r, struct af_progress *progress,
                        struct af_err *err)
@@ -99,6 +112,9 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 		if (t)
 			af_tables_copy(&r->tables, t, tables[i][1], tables[i][2]);
 	}
+	/* Findings are the last of them. */
+	if (!rc && af_tables_find(&part.tables, "findings"))
+		link_steady(&r->tables, r->tables.last, steady);
 	af_results_close(&part);
 	return rc;
 }
