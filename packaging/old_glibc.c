@@ -46,6 +46,9 @@ OLD(int, dladdr1, "2.3.3", (const void *address, Dl_info *info, void **more, int
     (address, info, more, flags))
 OLD(int, dlinfo, "2.3.3", (void *library, int what, void *info), (library, what, info))
 
+/* Without the handler of errors that programs could have, since 2.29. */
+OLD(double, log, "2.2.5", (double x), (x))
+
 /* libpthread, until 2.34. */
 OLD(int, pthread_join, "2.2.5", (pthread_t thread, void **result), (thread, result))
 OLD(int, pthread_timedjoin_np, "2.3.3",
