@@ -17,7 +17,8 @@ static void add_bins(struct af_buf *b, const struct af_overview *o)
 	uint64_t each = (o->nr_bins + PAGE_BINS - 1) / PAGE_BINS;
 
 	each = each ? each : 1;
-	af_buf_fmt(b, ",\"bin\":%llu,\"bins\":[", (unsigned long long)(each * o->bin_ns));
+	unsigned long long bin_ns = each * o->bin_ns;
+	af_buf_fmt(b, ",\"bin\":%llu,\"bins\":[", bin_ns);
 	for (uint64_t i = 0; i < o->nr_bins; i += each) {
 		uint64_t sum = 0;
 		for (uint64_t k = i; k < i + each && k < o->nr_bins; k++)

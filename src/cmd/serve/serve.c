@@ -51,7 +51,7 @@ static int listen_on(unsigned port)
 
 static int serve_listen(const struct serve_options *o, unsigned *port, struct af_err *err)
 {
-	struct sockaddr_in at;
+	struct sockaddr_in at = {0};
 	socklen_t size = sizeof at;
 
 	if (o->port > PORT_MOST)
@@ -74,8 +74,9 @@ static int serve_listen(const struct serve_options *o, unsigned *port, struct af
 	if (fd < 0)
 		return af_fail(err, fd, "cannot listen on 127.0.0.1");
 	if (getsockname(fd, (struct sockaddr *)&at, &size)) {
+		int rc = -errno;
 		close(fd);
-		return af_fail(err, -errno, "cannot listen on 127.0.0.1");
+		return af_fail(err, rc, "cannot listen on 127.0.0.1");
 	}
 	*port = ntohs(at.sin_port);
 	return fd;
