@@ -46,7 +46,7 @@ static void put_trace(struct af_buf *b, const struct af_results *r)
 	af_buf_word(b, r->dir);
 }
 
-/* "python3 train.py ran for 1.187 s and ended with status 0." */
+/* "python3 train.py ran for 1.187 s of wall time and ended with status 0." */
 static void line_run(struct af_buf *b, const struct af_results *r)
 {
 	const char *command = value_of(r, "run", "cmd"), *status = value_of(r, "run", "end.status"),
@@ -55,6 +55,7 @@ static void line_run(struct af_buf *b, const struct af_results *r)
 	put(b, command && *command ? command : "The recording");
 	af_buf_str(b, command && *command ? " ran for " : " lasted ");
 	put(b, length ? length : "an unknown time");
+	af_buf_str(b, length ? " of wall time" : "");
 	if (command && *command && status) {
 		af_buf_str(b, " and ended ");
 		put(b, status);
