@@ -30,8 +30,8 @@ struct af_table *af_tables_table(struct af_tables *f, const char *name, const ch
 	return t;
 }
 
-void af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
-                    const char *title)
+struct af_table *af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
+                                const char *title)
 {
 	struct af_table *copy = af_tables_table(f, name, title, t->columns, t->nr_columns);
 
@@ -49,6 +49,7 @@ void af_tables_copy(struct af_tables *f, const struct af_table *t, const char *n
 				cells[c].text = af_tables_text(f, "%s", cells[c].text);
 		}
 	}
+	return copy;
 }
 
 void *af_table_row(struct af_tables *f, struct af_table *t)

@@ -109,8 +109,8 @@ struct af_table *af_tables_table(struct af_tables *f, const char *name, const ch
                                  const struct af_column *columns, uint32_t nr_columns);
 
 /* The table @t of another list at the end of @f, with texts of its own and another name. */
-void af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
-                    const char *title);
+struct af_table *af_tables_copy(struct af_tables *f, const struct af_table *t, const char *name,
+                                const char *title);
 
 /*
  * A key made of @text, lower-case letters, digits and _, behind @prefix, that none of the @nr

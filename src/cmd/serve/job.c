@@ -131,7 +131,7 @@ struct job *job_find(struct jobs *jobs, struct job_range range)
 	return NULL;
 }
 
-static void job_clear(struct job *job)
+void job_forget(struct job *job)
 {
 	if (job->state == JOB_NONE)
 		return;
@@ -144,15 +144,10 @@ static void job_clear(struct job *job)
 	*job = (struct job){0};
 }
 
-void job_forget(struct job *job)
-{
-	job_clear(job);
-}
-
 void jobs_clear(struct jobs *jobs)
 {
 	for (int i = 0; i < SERVE_JOBS; i++)
-		job_clear(&jobs->all[i]);
+		job_forget(&jobs->all[i]);
 }
 
 /* A place for one more: a free one, or that of the report that nobody looked at for longest. */
@@ -168,7 +163,7 @@ static struct job *job_place(struct jobs *jobs)
 			best = job;
 	}
 	if (best)
-		job_clear(best);
+		job_forget(best);
 	return best;
 }
 

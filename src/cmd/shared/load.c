@@ -94,9 +94,13 @@ static void link_steady(struct af_tables *f, struct af_table *t, const struct af
 static int load_steady(const char *dir, struct af_results *r, struct af_progress *progress,
                        struct af_err *err)
 {
-	static const char *const tables[][3] = {
-	    {"verdict", "steady_verdict", "What holds the devices back in the steady part"},
-	    {"findings", "steady_findings", "Findings of the steady part: what stands out in it"}};
+	static const struct {
+		const char *of, *name, *title;
+		bool links;
+	} tables[] = {
+	    {"verdict", "steady_verdict", "What holds the devices back in the steady part", false},
+	    {"findings", "steady_findings", "Findings of the steady part: what stands out in it",
+	     true}};
 	const struct af_phase_row *steady = af_load_steady(r);
 	struct af_query query = AF_QUERY_TABLES;
 	struct af_results part = {0};
@@ -108,13 +112,14 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 	query.to_ns = steady->to_ns.value;
 	int rc = load(dir, &query, &part, progress, err);
 	for (size_t i = 0; !rc && i < sizeof tables / sizeof *tables; i++) {
-		const struct af_table *t = af_tables_find(&part.tables, tables[i][0]);
-		if (t)
-			af_tables_copy(&r->tables, t, tables[i][1], tables[i][2]);
+		const struct af_table *t = af_tables_find(&part.tables, tables[i].of);
+		if (!t)
+			continue;
+		struct af_table *copy =
+		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
+		if (tables[i].links)
+			link_steady(&r->tables, copy, steady);
 	}
-	/* Findings are the last of them. */
-	if (!rc && af_tables_find(&part.tables, "findings"))
-		link_steady(&r->tables, r->tables.last, steady);
 	af_results_close(&part);
 	return rc;
 }
