@@ -79,6 +79,8 @@ struct af_model {
 	uint32_t nr_types, cap_types;
 	struct af_model_function *functions; /* by number */
 	uint32_t nr_functions, cap_functions;
+	struct af_model_type **blobs; /* the types bytesN that it uses */
+	uint32_t nr_blobs, cap_blobs;
 };
 
 /*
@@ -88,11 +90,17 @@ struct af_model {
 int af_model_read(struct af_model *m, const char *path, struct af_err *err);
 void af_model_free(struct af_model *m);
 
-/* The type @name, built-in types included; NULL when there is none. Valid until one is added. */
+/*
+ * The type @name, built-in types included; NULL when there is none (a bytesN that nothing in the
+ * model uses among them). The base of a built-in type is its own name. Valid until one is added.
+ */
 const struct af_model_type *af_model_type(const struct af_model *m, const char *name);
 const struct af_model_function *af_model_function(const struct af_model *m, const char *name);
 
-/* Add one, with copies of the strings; valid until the next is added. */
+/*
+ * Add one, with copies of the strings; valid until the next is added. The base of a struct is NULL:
+ * the caller sets its size and alignment. Functions may come in any order, each number once.
+ */
 struct af_model_type *af_model_add_type(struct af_model *m, const char *name,
                                         enum af_model_form form, const char *base);
 struct af_model_function *af_model_add_function(struct af_model *m, uint32_t number,
