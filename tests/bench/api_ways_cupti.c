@@ -2,9 +2,9 @@
  * CUPTI's callbacks of API calls, for tests/bench/api_ways: the driver loads this library in cuInit
  * (CUDA_INJECTION64_PATH). A callback counts, and nothing else.
  *
- *	API_WAYS_CUPTI=W   what is enabled: `subscribe` (nothing), `driver`, `runtime` or `both` (the
- *	                   four functions that are measured), `all` (every function of both domains),
- *	                   `launches` (every launch, both domains)
+ *	API_WAYS_CUPTI=W   `subscribe` enables nothing; `driver`, `runtime` or `both` the four
+ *	                   functions that are measured; `all` every function of both domains;
+ *	                   `launches` every launch of both
  *	API_WAYS_CLOCK=1   each callback reads the clock
  *	API_WAYS_REPORT=1  the counts at the end
  */
