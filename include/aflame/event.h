@@ -390,6 +390,39 @@
 	F(FIX, u64, cpu_ns, "CPU time that this explains; 0: not known")
 
 /*
+ * The same five fields begin the payload of every call of a traced API: of this kind, and of the
+ * kinds from AF_KIND_API on, which have the call's arguments by name (src/api/README.md).
+ */
+#define AF_API_CALL_FIELDS(F)                                                                      \
+	F(FIX, u32, callpath, "who called; 0: no stack was taken")                                 \
+	F(FIX, u32, correlation, "as in CALL: low half of its number, 0 for none")                 \
+	F(FIX, u48, duration_ns, "this event's time is the call's end")                            \
+	F(FIX, u8, depth, "traced calls of the thread that it is nested in")                       \
+	F(FIX, u8, flags, "enum af_api_call_flag")                                                 \
+	F(FIX, u32, function, "a FUNCTION that the API's model does not have")                     \
+	F(FIX, x64, result, "as it was returned")                                                  \
+	F(SEQ, x64, args, "the first of them, as far as they are words")
+
+#define AF_CALL_OPEN_FIELDS(F)                                                                     \
+	F(FIX, u32, tid, "the thread that is inside")                                              \
+	F(FIX, u32, function, "the kind of its calls, from AF_KIND_API on; or a FUNCTION")         \
+	F(FIX, u64, begin_ns, "when it was called, on the trace's clock")                          \
+	F(FIX, u8, depth, "as in API_CALL")                                                        \
+	F(SEQ, x64, args, "the first of them; of functions that do not wait, none")
+
+#define AF_CALL_SUM_FIELDS(F)                                                                      \
+	F(FIX, u32, tid, "the calling thread")                                                     \
+	F(FIX, u32, function, "as in CALL_OPEN")                                                   \
+	F(FIX, u64, count, "of calls, failed ones included")                                       \
+	F(FIX, u64, failed, "of calls that returned an error: they are in none of the sums")       \
+	F(FIX, u64, time_ns, "")                                                                   \
+	F(FIX, u64, min_ns, "")                                                                    \
+	F(FIX, u64, max_ns, "")                                                                    \
+	F(FIX, u64, bytes, "that they moved or allocated")                                         \
+	F(SEQ, u32, times, "calls of at least 2^i ns and less than twice that")                    \
+	F(SEQ, u32, sizes, "calls that moved 2^i bytes and less than twice that")
+
+/*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
 #define AF_KINDS(K)                                                                                \
@@ -444,7 +477,10 @@
 	K(49, SUMMED, summed, "what another profiler added up for a stack, of no moment")          \
 	K(50, USAGE, usage, "CPU time that a process, its children or a thread used so far")       \
 	K(51, UNSAMPLED, unsampled, "CPU time that was not sampled, or may not be, and why")       \
-	K(52, COUNTED, counted, "a thread was found here by an event that is no clock")
+	K(52, COUNTED, counted, "a thread was found here by an event that is no clock")            \
+	K(53, API_CALL, api_call, "a thread called a function that its API's model lacks")         \
+	K(54, CALL_OPEN, call_open, "a call that had not returned when recording ended")           \
+	K(55, CALL_SUM, call_sum, "calls of one function by one thread, added up")
 
 #define AF_TRACE_VERSION 1
 
@@ -456,7 +492,28 @@ enum af_kind {
 };
 
 enum {
-	AF_KIND_MAX = 64 /* room in a pass's mask of wanted kinds */
+	AF_KIND_MAX = 63, /* room in a pass's mask of wanted kinds */
+	/*
+	 * Kinds from here on are calls of functions of traced APIs, a kind for each function. In
+	 * masks they share one bit.
+	 */
+	AF_KIND_API = 0x1000,
+	AF_KIND_API_BIT = 63,
+};
+
+/* The bit of @kind in a mask of wanted kinds; 0 for a kind that has none. */
+static inline uint64_t af_kind_bit(uint16_t kind)
+{
+	if (kind < AF_KIND_MAX)
+		return UINT64_C(1) << kind;
+	return kind >= AF_KIND_API ? UINT64_C(1) << AF_KIND_API_BIT : 0;
+}
+
+/* Flags of a call of a traced API. On disk. */
+enum af_api_call_flag {
+	AF_API_CALL_FAILED = 1,     /* it returned an error */
+	AF_API_CALL_TRUNCATED = 2,  /* an argument was too long to be recorded whole */
+	AF_API_CALL_UNREADABLE = 4, /* memory that an argument points to could not be read */
 };
 
 /*
@@ -474,6 +531,7 @@ typedef uint8_t af_field_u8;
 typedef uint16_t af_field_u16;
 typedef uint32_t af_field_u24;
 typedef uint32_t af_field_u32;
+typedef uint64_t af_field_u48;
 typedef uint64_t af_field_u64;
 typedef uint64_t af_field_x64;
 typedef int32_t af_field_i32;
@@ -644,7 +702,9 @@ enum af_api {
 	AF_API_CUDA = 2,
 	AF_API_LEVEL_ZERO = 3,
 	AF_API_HIP = 4,
-	AF_API_OPENMP = 5
+	AF_API_OPENMP = 5,
+	AF_API_CUDART = 6, /* the runtime, whose calls have calls of CUDA's driver in them */
+	AF_API_MPI = 7
 };
 
 enum af_queue_flag {

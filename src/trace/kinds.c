@@ -43,7 +43,8 @@ uint32_t af_field_size(enum af_field_type type)
 {
 	static const uint8_t sizes[] = {
 	    [AF_TYPE_u8] = 1,  [AF_TYPE_u16] = 2, [AF_TYPE_u24] = 3, [AF_TYPE_u32] = 4,
-	    [AF_TYPE_u64] = 8, [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4, [AF_TYPE_i64] = 8,
+	    [AF_TYPE_u48] = 6, [AF_TYPE_u64] = 8, [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4,
+	    [AF_TYPE_i64] = 8,
 	};
 	return type < sizeof sizes ? sizes[type] : 0;
 }
@@ -99,7 +100,8 @@ static const struct af_value_info device_values[] = {
 };
 static const struct af_value_info api_values[] = {
     NAMED(API, OPENCL, ""), NAMED(API, CUDA, ""),   NAMED(API, LEVEL_ZERO, ""),
-    NAMED(API, HIP, ""),    NAMED(API, OPENMP, ""),
+    NAMED(API, HIP, ""),    NAMED(API, OPENMP, ""), NAMED(API, CUDART, ""),
+    NAMED(API, MPI, ""),
 };
 static const struct af_value_info range_values[] = {
     NAMED(RANGE, PUSH, "begins, and ends with the next POP of the thread and domain"),
@@ -128,6 +130,12 @@ static const struct af_value_info object_values[] = {
     NAMED(OBJECT, LISTING, "text: instructions as another profiler named them"),
 };
 
+static const struct af_value_info api_call_values[] = {
+    NAMED(API_CALL, FAILED, "it returned an error"),
+    NAMED(API_CALL, TRUNCATED, "an argument was too long to be recorded whole"),
+    NAMED(API_CALL, UNREADABLE, "memory that an argument points to could not be read"),
+};
+
 #define ENUM(name, flags, values)                                                                  \
 	{                                                                                          \
 		name, flags, values, sizeof values / sizeof *values                                \
@@ -154,6 +162,7 @@ static const struct af_enum_info enums[] = {
     ENUM("af_object_form", false, object_values),
     ENUM("af_stall_flag", true, stall_values),
     ENUM("af_window_flag", true, window_values),
+    ENUM("af_api_call_flag", true, api_call_values),
 };
 
 const struct af_enum_info *af_field_enum(const struct af_field_info *field)

@@ -18,6 +18,7 @@ enum af_field_type {
 	AF_TYPE_u16,
 	AF_TYPE_u24,
 	AF_TYPE_u32,
+	AF_TYPE_u48,
 	AF_TYPE_u64,
 	AF_TYPE_x64,
 	AF_TYPE_i32,

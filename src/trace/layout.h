@@ -19,6 +19,9 @@ typedef struct {
 	uint8_t byte[3]; /* little-endian: af_u24_make(), af_u24_value() */
 } __attribute__((packed)) af_u24;
 typedef uint32_t af_u32;
+typedef struct {
+	uint8_t byte[6]; /* little-endian: af_u48_make(), af_u48_value() */
+} __attribute__((packed)) af_u48;
 typedef uint64_t af_u64;
 typedef uint64_t af_x64; /* printed in hexadecimal: an address or a handle */
 typedef int32_t af_i32;
@@ -56,5 +59,30 @@ static inline uint32_t af_u24_value(af_u24 v)
 {
 	return v.byte[0] | (uint32_t)v.byte[1] << 8 | (uint32_t)v.byte[2] << 16;
 }
+
+static inline af_u48 af_u48_make(uint64_t v)
+{
+	af_u48 u;
+
+	__builtin_memcpy(&u, &v, sizeof u);
+	return u;
+}
+
+static inline uint64_t af_u48_value(af_u48 u)
+{
+	uint64_t v = 0;
+
+	__builtin_memcpy(&v, &u, sizeof u);
+	return v;
+}
+
+/* What the payload of every call of a traced API begins with. */
+struct af_api_head {
+	uint32_t callpath, correlation;
+	af_u48 duration_ns;
+	uint8_t depth, flags; /* enum af_api_call_flag */
+} __attribute__((packed));
+
+_Static_assert(sizeof(struct af_api_head) == 16, "the head of a call is 16 bytes on disk");
 
 #endif

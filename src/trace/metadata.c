@@ -23,6 +23,7 @@ static const char head[] =
 	      "typealias integer { size = 16; align = 8; signed = false; } := u16;\n"
 	      "typealias integer { size = 24; align = 8; signed = false; } := u24;\n"
 	      "typealias integer { size = 32; align = 8; signed = false; } := u32;\n"
+	      "typealias integer { size = 48; align = 8; signed = false; } := u48;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; } := u64;\n"
 	      "typealias integer { size = 64; align = 8; signed = false; base = 16; } := x64;\n"
 	      "typealias integer { size = 32; align = 8; signed = true; } := i32;\n"
@@ -66,7 +67,7 @@ static const char *type_name(enum af_field_type type)
 {
 	static const char *const names[] = {
 	    [AF_TYPE_u8] = "u8",   [AF_TYPE_u16] = "u16", [AF_TYPE_u24] = "u24",
-	    [AF_TYPE_u32] = "u32", [AF_TYPE_u64] = "u64", [AF_TYPE_x64] = "x64",
+	    [AF_TYPE_u32] = "u32", [AF_TYPE_u48] = "u48", [AF_TYPE_u64] = "u64", [AF_TYPE_x64] = "x64",
 	    [AF_TYPE_i32] = "i32", [AF_TYPE_i64] = "i64", [AF_TYPE_str] = "str",
 	};
 	return names[type];

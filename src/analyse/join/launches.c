@@ -254,6 +254,16 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 	launches_call(l, w, t, &call);
 }
 
+/* Calls of the runtime have the numbers of the driver's calls in them, and OpenCL has LAUNCH. */
+static void take_api_call(struct af_launches *l, const struct af_world *w,
+                          const struct af_event *ev)
+{
+	uint32_t function = af_world_function(w, ev->process, ev->kind);
+
+	if (function && w->functions[function].api == AF_API_CUDA)
+		take_call(l, w, ev);
+}
+
 /*
  * The kernel's record of a call that libaflame records too. If libaflame's record is here, it says
  * more; if it was lost, this one has the same id and serves the work as well.
@@ -322,7 +332,10 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 		take_node(l, ev);
 		break;
 	default:
-		take_work(l, w, ev);
+		if (ev->kind >= AF_KIND_API)
+			take_api_call(l, w, ev);
+		else
+			take_work(l, w, ev);
 	}
 }
 

@@ -69,7 +69,8 @@ struct af_launches {
 #define AF_LAUNCHES_WANTS                                                                          \
 	(1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG |               \
 	 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_GPU_WORK |             \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_CALL_SEEN)
+	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_CALL_SEEN |  \
+	 1ull << AF_KIND_API_BIT)
 
 /*
  * An event of AF_LAUNCHES_WANTS, after the world @w has seen it. Works that are complete go to

@@ -167,7 +167,7 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 
 static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
-	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
+	uint64_t kind = af_kind_bit(ev->kind);
 
 	af_world_event(&a->world, ev);
 	if (a->tells_hosts && ev->kind == AF_KIND_DEVICE)

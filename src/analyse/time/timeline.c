@@ -218,7 +218,8 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
 static uint64_t timeline_kinds(const struct af_timeline *t)
 {
 	static const uint64_t of[AF_TIMELINE_END] = {
-	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN),
+	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN) |
+	                         1ull << AF_KIND_API_BIT,
 	    [AF_TIMELINE_WORK] = AF_LAUNCHES_WANTS,
 	    [AF_TIMELINE_RANGES] = BIT(RANGE),
 	    [AF_TIMELINE_RUN] = AF_SAMPLES_WANTS,
@@ -237,7 +238,7 @@ static uint64_t timeline_kinds(const struct af_timeline *t)
 
 static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 {
-	uint64_t kind = ev->kind < AF_KIND_MAX ? 1ull << ev->kind : 0;
+	uint64_t kind = af_kind_bit(ev->kind);
 
 	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
 		af_launches_event(&t->launches, &t->world, ev);
@@ -272,6 +273,9 @@ static void timeline_event(struct af_timeline *t, const struct af_event *ev)
 	case AF_KIND_LOST:
 		timeline_lost(t, ev);
 		break;
+	default:
+		if (ev->kind >= AF_KIND_API && timeline_shows(t, AF_TIMELINE_CALLS))
+			timeline_call(t, ev);
 	}
 }
 
@@ -287,7 +291,7 @@ static void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	struct af_event ev;
 
 	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
-		uint64_t kind = ev.kind < AF_KIND_MAX ? 1ull << ev.kind : 0;
+		uint64_t kind = af_kind_bit(ev.kind);
 		if (kind & learns)
 			af_world_event(&t->world, &ev);
 		if (timeline_of(t, ev.process))

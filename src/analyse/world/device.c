@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "analyse/world/private.h"
+#include "api/tables/tables.h"
 #include "base/arena.h"
 
 void world_learn_device(struct af_world *w, const struct af_event *ev)
@@ -123,6 +124,27 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 	    .name = world_text(w, &tails[0]),
 	};
 	*af_map_at(&w->by_function, world_key(ev->process, fixed.function), NULL) = i;
+}
+
+/* The first call of a function of the tables defines it. */
+void world_learn_api(struct af_world *w, const struct af_event *ev)
+{
+	const uint64_t key = world_key(ev->process, ev->kind);
+	const struct af_api_table *api = af_api_of(ev->kind);
+	bool fresh;
+
+	if (!api || af_map_get(&w->by_function, key))
+		return;
+	const struct af_api_function *f = af_api_function(ev->kind);
+	uint32_t i = WORLD_ADD(w, functions);
+	w->functions[i] = (struct af_function){
+	    .process = ev->process,
+	    .id = ev->kind,
+	    .api = api->api,
+	    .category = f ? f->category : AF_CATEGORY_OTHER,
+	    .name = f ? f->name : "a function that this version does not know",
+	};
+	*af_map_at(&w->by_function, key, &fresh) = i;
 }
 
 enum {

@@ -126,6 +126,6 @@ bool af_time_range_event(const struct af_time_range *in, const struct af_event *
 		return af_time_range_reaches(in, ns < ev->time_ns ? ev->time_ns - ns : 0,
 		                             ev->time_ns);
 	default:
-		return true;
+		return ev->kind < AF_KIND_API || thread_query(in, ev->tid);
 	}
 }

@@ -222,6 +222,8 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	}
 	if (ev->kind < AF_KIND_MAX && learn[ev->kind])
 		learn[ev->kind](w, ev);
+	else if (ev->kind >= AF_KIND_API)
+		world_learn_api(w, ev);
 }
 
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath)

@@ -50,7 +50,7 @@ struct af_api_type {
 	};
 };
 
-/* What a parameter points to, as it is recorded. */
+/* How the target of a parameter that points is recorded. */
 enum af_api_pointee {
 	AF_API_NOTHING, /* it is no pointer, or only the address is recorded */
 	AF_API_ONE,
@@ -91,23 +91,25 @@ struct af_api_function {
 	bool is_safe;      /* a test may call the real one with zeros */
 };
 
-struct af_api {
+/* Not struct af_api: that tag is an enum of aflame/event.h. */
+struct af_api_table {
 	const char *name, *title;
+	uint32_t api;          /* enum af_api */
 	uint16_t kind;         /* the first event kind of its block */
 	uint16_t nr_functions; /* numbers: 0 to nr_functions - 1 */
 	const struct af_api_function *functions;
 	const struct af_api_type *errors; /* names of error codes, or NULL */
 };
 
-extern const struct af_api *const af_apis[]; /* NULL-terminated, by kind */
+extern const struct af_api_table *const af_apis[]; /* NULL-terminated, by kind */
 
 /* The API whose block @kind lies in, or NULL. */
-const struct af_api *af_api_of(uint16_t kind);
+const struct af_api_table *af_api_of(uint16_t kind);
 
 /* The function of an event of @kind, or NULL when this version does not know it. */
 const struct af_api_function *af_api_function(uint16_t kind);
 
 /* By name; NULL when there is none. */
-const struct af_api *af_api_named(const char *name);
+const struct af_api_table *af_api_named(const char *name);
 
 #endif

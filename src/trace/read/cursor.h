@@ -119,7 +119,14 @@ static inline bool af_cursor_next(struct af_cursor *c)
 		c->at += h->size;
 		if (kind == AF_KIND_THREAD && payload_size >= sizeof c->tid)
 			memcpy(&c->tid, h + 1, sizeof c->tid);
-		if (kind < AF_KIND_MAX && f->known >> kind & 1) {
+		if (kind >= AF_KIND_API) {
+			if (!(f->wanted >> AF_KIND_API_BIT & 1))
+				continue;
+			if (payload_size < sizeof(struct af_api_head)) {
+				f->damage->events++;
+				continue;
+			}
+		} else if (kind < AF_KIND_MAX && f->known >> kind & 1) {
 			if (!(f->wanted >> kind & 1))
 				continue;
 			if (payload_size != f->exact[kind] &&
