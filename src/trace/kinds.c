@@ -42,9 +42,9 @@ const struct af_kind_info *af_kind_info(uint16_t kind)
 uint32_t af_field_size(enum af_field_type type)
 {
 	static const uint8_t sizes[] = {
-	    [AF_TYPE_u8] = 1,  [AF_TYPE_u16] = 2, [AF_TYPE_u24] = 3, [AF_TYPE_u32] = 4,
-	    [AF_TYPE_u48] = 6, [AF_TYPE_u64] = 8, [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4,
-	    [AF_TYPE_i64] = 8,
+	    [AF_TYPE_u8] = 1,  [AF_TYPE_u16] = 2, [AF_TYPE_u24] = 3,
+	    [AF_TYPE_u32] = 4, [AF_TYPE_u48] = 6, [AF_TYPE_u64] = 8,
+	    [AF_TYPE_x64] = 8, [AF_TYPE_i32] = 4, [AF_TYPE_i64] = 8,
 	};
 	return type < sizeof sizes ? sizes[type] : 0;
 }
@@ -99,9 +99,8 @@ static const struct af_value_info device_values[] = {
     NAMED(DEVICE, OTHER, ""),
 };
 static const struct af_value_info api_values[] = {
-    NAMED(API, OPENCL, ""), NAMED(API, CUDA, ""),   NAMED(API, LEVEL_ZERO, ""),
-    NAMED(API, HIP, ""),    NAMED(API, OPENMP, ""), NAMED(API, CUDART, ""),
-    NAMED(API, MPI, ""),
+    NAMED(API, OPENCL, ""), NAMED(API, CUDA, ""),   NAMED(API, LEVEL_ZERO, ""), NAMED(API, HIP, ""),
+    NAMED(API, OPENMP, ""), NAMED(API, CUDART, ""), NAMED(API, MPI, ""),
 };
 static const struct af_value_info range_values[] = {
     NAMED(RANGE, PUSH, "begins, and ends with the next POP of the thread and domain"),

@@ -76,7 +76,7 @@ static inline uint64_t af_u48_value(af_u48 u)
 	return v;
 }
 
-/* What the payload of every call of a traced API begins with. */
+/* The payload of every call of a traced API begins with this. */
 struct af_api_head {
 	uint32_t callpath, correlation;
 	af_u48 duration_ns;

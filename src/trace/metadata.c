@@ -67,8 +67,9 @@ static const char *type_name(enum af_field_type type)
 {
 	static const char *const names[] = {
 	    [AF_TYPE_u8] = "u8",   [AF_TYPE_u16] = "u16", [AF_TYPE_u24] = "u24",
-	    [AF_TYPE_u32] = "u32", [AF_TYPE_u48] = "u48", [AF_TYPE_u64] = "u64", [AF_TYPE_x64] = "x64",
-	    [AF_TYPE_i32] = "i32", [AF_TYPE_i64] = "i64", [AF_TYPE_str] = "str",
+	    [AF_TYPE_u32] = "u32", [AF_TYPE_u48] = "u48", [AF_TYPE_u64] = "u64",
+	    [AF_TYPE_x64] = "x64", [AF_TYPE_i32] = "i32", [AF_TYPE_i64] = "i64",
+	    [AF_TYPE_str] = "str",
 	};
 	return names[type];
 }
@@ -138,13 +139,16 @@ void af_metadata_text(struct af_buf *b, uint64_t mono_ns, uint64_t realtime_ns,
 	}
 }
 
-int af_metadata_write(int dirfd, uint64_t mono_ns, uint64_t realtime_ns, struct af_err *err)
+int af_metadata_write(int dirfd, uint64_t mono_ns, uint64_t realtime_ns, const char *more,
+                      struct af_err *err)
 {
 	struct af_buf b = {0};
 	char hostname[256] = "";
 
 	gethostname(hostname, sizeof hostname - 1);
 	af_metadata_text(&b, mono_ns, realtime_ns, hostname);
+	if (more)
+		af_buf_str(&b, more);
 
 	scope_close int fd = af_create_private(dirfd, TEMPORARY);
 	int rc = fd < 0 ? fd : af_buf_flush(&b, fd);

@@ -18,9 +18,10 @@ struct af_err;
 /*
  * Write the metadata of a trace into directory @dirfd, whole or not at all: every kind, the clock
  * (its offset from the epoch at @mono_ns/@realtime_ns) and the env block: host, trace version,
- * tool.
+ * tool. @more is text that goes behind it: the functions of traced APIs; or NULL.
  */
-int af_metadata_write(int dirfd, uint64_t mono_ns, uint64_t realtime_ns, struct af_err *err);
+int af_metadata_write(int dirfd, uint64_t mono_ns, uint64_t realtime_ns, const char *more,
+                      struct af_err *err);
 
 /* The same text, for tests: appended to @b. */
 void af_metadata_text(struct af_buf *b, uint64_t mono_ns, uint64_t realtime_ns,

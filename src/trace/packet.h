@@ -52,6 +52,25 @@ enum af_slot_state {
 	AF_SLOT_FULL = 2, /* the drain may take it */
 };
 
+/*
+ * Calls of traced APIs that a thread is inside of, outermost first. One that waits has its
+ * arguments, as the wrapper's C types lie in memory.
+ */
+enum { AF_OPEN_CALLS = 8, AF_OPEN_ARGS = 12 };
+
+struct af_open_call {
+	uint16_t kind, nr_args;
+	uint32_t pad;
+	uint64_t begin_ns;
+	uint64_t args[AF_OPEN_ARGS];
+};
+
+struct af_open_calls {
+	_Atomic uint32_t depth; /* may be more than there are places */
+	uint32_t tid;
+	struct af_open_call calls[AF_OPEN_CALLS];
+};
+
 struct af_ring {
 	uint64_t magic;
 	uint32_t version; /* AF_TRACE_VERSION */
@@ -63,6 +82,7 @@ struct af_ring {
 	_Atomic uint32_t closed;    /* the writer is done for good */
 	uint32_t pad;
 	_Atomic uint8_t state[AF_RING_SLOTS]; /* enum af_slot_state */
+	struct af_open_calls open;
 };
 
 _Static_assert(sizeof(struct af_ring) <= AF_RING_PAGE, "the ring's head is one page");

@@ -204,7 +204,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	int dir = open(argv[1], O_RDONLY | O_DIRECTORY);
-	if (af_metadata_write(dir, 0, 0, &err)) {
+	if (af_metadata_write(dir, 0, 0, NULL, &err)) {
 		fprintf(stderr, "%s\n", err.msg);
 		return 1;
 	}

@@ -82,7 +82,7 @@ static void bench_write(const char *dir, uint64_t events, unsigned nr_streams)
 
 	mkdir(dir, 0700);
 	int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
-	if (dirfd < 0 || af_metadata_write(dirfd, 0, 1700000000000000000ull, &err))
+	if (dirfd < 0 || af_metadata_write(dirfd, 0, 1700000000000000000ull, NULL, &err))
 		exit(1);
 	row("write: ring", events, bench_ring(pairs, false));
 	row("write: ring, clock read per pair", events, bench_ring(pairs, true));

@@ -303,7 +303,7 @@ static const char *trace_dir(int fds[2])
 		if (!mkdtemp(trace_path) || atexit(trace_remove))
 			abort();
 		int fd = open(trace_path, O_RDONLY | O_DIRECTORY);
-		if (fd < 0 || af_metadata_write(fd, 0, 0, &err))
+		if (fd < 0 || af_metadata_write(fd, 0, 0, NULL, &err))
 			abort();
 		files[0] = openat(fd, "s0", O_RDWR | O_CREAT, 0600);
 		files[1] = openat(fd, "s1", O_RDWR | O_CREAT, 0600);

@@ -45,7 +45,7 @@ static int setup(void **state)
 	if (!mkdtemp(dir))
 		return -1;
 	int at = open(dir, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(af_metadata_write(at, 0, 0, &err), 0);
+	assert_int_equal(af_metadata_write(at, 0, 0, NULL, &err), 0);
 	open_stream(&s, at, "s1", 1);
 	open_stream(&names, at, "symbols", 0);
 	for (uint32_t i = 0; i < SAMPLES; i++) {

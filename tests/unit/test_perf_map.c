@@ -152,7 +152,7 @@ static void code_outside_all_files_is_looked_up_in_the_jit_map(void **state)
 
 	/* The stream says process 1, but what counts is in the events. */
 	scope_close int dirfd = open(dir, O_RDONLY | O_DIRECTORY);
-	assert_int_equal(af_metadata_write(dirfd, 0, 0, NULL), 0);
+	assert_int_equal(af_metadata_write(dirfd, 0, 0, NULL, NULL), 0);
 	assert_int_equal(af_stream_open_file(&stream, af_create_private(dirfd, "s1-1"), 1, 1), 0);
 	af_sym_task_write(task, &stream, 5);
 	af_sym_task_close(task);

@@ -80,7 +80,7 @@ static int bench_open(void **state)
 	af_file_unmap(&f);
 
 	int dirfd = open(b->dir, O_RDONLY | O_DIRECTORY);
-	if (af_metadata_write(dirfd, 0, 0, NULL) ||
+	if (af_metadata_write(dirfd, 0, 0, NULL, NULL) ||
 	    af_stream_open_file(&b->stream, af_create_private(dirfd, "s1-1"), 1, 1))
 		return -1;
 	close(dirfd);

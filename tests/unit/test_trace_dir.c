@@ -49,7 +49,7 @@ static void put_metadata(const char *dir)
 	struct af_err err = {0};
 	int fd = open(dir, O_RDONLY | O_DIRECTORY);
 
-	assert_int_equal(af_metadata_write(fd, 5, 1000, &err), 0);
+	assert_int_equal(af_metadata_write(fd, 5, 1000, NULL, &err), 0);
 	close(fd);
 }
 

@@ -218,8 +218,8 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
 static uint64_t timeline_kinds(const struct af_timeline *t)
 {
 	static const uint64_t of[AF_TIMELINE_END] = {
-	    [AF_TIMELINE_CALLS] = BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN) |
-	                         1ull << AF_KIND_API_BIT,
+	    [AF_TIMELINE_CALLS] =
+		BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN) | 1ull << AF_KIND_API_BIT,
 	    [AF_TIMELINE_WORK] = AF_LAUNCHES_WANTS,
 	    [AF_TIMELINE_RANGES] = BIT(RANGE),
 	    [AF_TIMELINE_RUN] = AF_SAMPLES_WANTS,

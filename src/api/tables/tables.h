@@ -89,6 +89,7 @@ struct af_api_function {
 	bool has_bytes;    /* that field is computed, and stands behind the result */
 	bool can_fail;     /* the status of the head, or the result, is an error code */
 	bool is_safe;      /* a test may call the real one with zeros */
+	bool blocks;       /* it may wait */
 };
 
 /* Not struct af_api: that tag is an enum of aflame/event.h. */

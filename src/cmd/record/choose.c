@@ -41,16 +41,6 @@ int af_choose_sampler(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
-static bool list_has(const char *list, const char *name)
-{
-	size_t len = strlen(name);
-
-	for (const char *p = list; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL)
-		if (!strncmp(p, name, len) && (!p[len] || p[len] == ','))
-			return true;
-	return false;
-}
-
 #define GPU_SAMPLES_LEAST 1000
 #define GPU_SAMPLES_MOST 100000000
 #define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
@@ -82,19 +72,13 @@ static int choose_gpu_samples(const char *how, struct af_session_options *s, str
 int af_choose_apis(const struct af_record_options *o, struct af_session_options *s,
                    struct af_err *err)
 {
-	for (const char *p = o->api; p; p = strchr(p, ',') ? strchr(p, ',') + 1 : NULL) {
-		char name[32];
-		snprintf(name, sizeof name, "%.*s", (int)strcspn(p, ","), p);
-		const struct af_collector_ops *c = af_collector_find(name);
-		if (strcmp(name, "none") && strcmp(name, "all") && (!c || c->cpu_mode || !c->flags))
-			return af_fail_plain(err, -EINVAL,
-			                     "--api knows cuda, opencl, all and none, not \"%s\"",
-			                     name);
-	}
+	int rc = af_choose_calls(o, s, err);
+
+	if (rc)
+		return rc;
 	for (int i = 0; af_collectors[i]; i++) {
 		const struct af_collector_ops *c = af_collectors[i];
-		if (!c->cpu_mode &&
-		    (!o->api || list_has(o->api, c->name) || list_has(o->api, "all")))
+		if (!c->cpu_mode && af_api_is_chosen(o->api, c->name))
 			s->flags |= c->flags;
 	}
 	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))

@@ -5,6 +5,7 @@
 #ifndef AF_CMD_RECORD_CHOOSE_H
 #define AF_CMD_RECORD_CHOOSE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 struct af_err;
@@ -17,6 +18,16 @@ struct af_session_options;
  */
 int af_choose_sampler(const struct af_record_options *o, struct af_session_options *s, char *why,
                       size_t size, struct af_err *err);
+
+/* Does the list @list of --api name the API @name, at whatever level? NULL names all. */
+bool af_api_is_chosen(const char *list, const char *name);
+
+/*
+ * Fill s->how and s->metadata by the levels of --api, and s->tsc; the two last as long as the
+ * program.
+ */
+int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
+                    struct af_err *err);
 
 /*
  * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples. A layer does no harm where

@@ -13,7 +13,9 @@
 struct af_record_options {
 	const char *output;
 	bool force;
-	const char *api;    /* list of collectors, "none", NULL: all that work */
+	const char *api;    /* list of APIs with levels, "none", NULL: all that work */
+	bool api_stacks;    /* a stack for every call */
+	const char *clock;  /* of calls: "system", "tsc", NULL */
 	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
 	uint64_t duration_ns, delay_ns;
@@ -53,9 +55,25 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "GPU APIs to record: cuda, opencl, none (all that work)",                               \
+	     "APIs to record: cuda, opencl, none (all that work); NAME:default also calls that "     \
+	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
-	     "cuda|opencl|all|none"},                                                                \
+	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|all|none"},              \
+	    {AF_OPT_FLAG,                                                                            \
+	     "api-stacks",                                                                           \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "a stack with every call that --api records with arguments",                            \
+	     offsetof(type, api_stacks)},                                                            \
+	    {AF_OPT_CHOICE,                                                                          \
+	     "call-clock",                                                                           \
+	     0,                                                                                      \
+	     "CLOCK",                                                                                \
+	     "what calls are timed by: the system's clock, or the processor's counter, which "       \
+	     "costs "                                                                                \
+	     "less and may be off by 1 us (system)",                                                 \
+	     offsetof(type, clock),                                                                  \
+	     "system|tsc"},                                                                          \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "cuda-graphs",                                                                          \
 	     0,                                                                                      \

@@ -227,7 +227,7 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 	if (shm || !af_trace_has(dir_fd, RECOVERED_STREAM))
 		recover_note(dir_fd, &was);
 	if (!af_trace_has(dir_fd, AF_METADATA_FILE))
-		af_metadata_write(dir_fd, 0, 0, NULL);
+		af_metadata_write(dir_fd, 0, 0, NULL, NULL);
 	return 1;
 }
 

@@ -48,6 +48,8 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 	    .trace_inode = st.st_ino,
 	};
 	snprintf(own->trace_dir, sizeof own->trace_dir, "%s", r->place.dir);
+	for (uint32_t i = 0; o->how && i < AF_API_KINDS; i++)
+		own->how[i] = o->how[i];
 	int rc = af_session_make(r->drain.shm_fd, own, &r->control);
 	if (rc == -ENOSPC)
 		return af_fail(err, rc, "no room in /dev/shm: free some, or mount it larger");

@@ -127,7 +127,7 @@ static bool lacks_room(const struct af_recording *r, int rc, const char *is, str
 static int trace_begin(struct af_recording *r, struct af_err *err)
 {
 	int rc = af_metadata_write(r->place.dir_fd, af_clock_ns(CLOCK_MONOTONIC),
-	                           af_clock_ns(CLOCK_REALTIME), err);
+	                           af_clock_ns(CLOCK_REALTIME), r->options->metadata, err);
 
 	if (!rc)
 		rc = streams_make(r, err);

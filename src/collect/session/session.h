@@ -52,6 +52,13 @@ struct af_session_options {
 	int (*finish_copy)(int dir_fd, const char *dir, struct af_err *err);
 	/* Prints a line for the user while recording; or NULL */
 	void (*tell)(const char *line);
+	/*
+	 * Traced APIs: AF_API_KINDS bytes for control.how[], and the metadata of their functions;
+	 * NULL where none is traced.
+	 */
+	const uint8_t *how;
+	const char *metadata;
+	bool tsc;                             /* calls are timed by the processor's counter */
 	const char *library;                  /* path of libaflame.so */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;

@@ -465,7 +465,7 @@ int af_builder_write(struct af_builder *d, int dirfd, struct af_err *err)
 	span_find(&w);
 	uint64_t begin_ns = w.begin_ns + w.shift_ns;
 	uint64_t epoch_ns = d->epoch_ns ? w.begin_ns + d->epoch_ns : begin_ns;
-	int rc = af_metadata_write(dirfd, begin_ns, epoch_ns, err);
+	int rc = af_metadata_write(dirfd, begin_ns, epoch_ns, NULL, err);
 	if (rc)
 		return rc;
 	builder_sort_mappings(d);

@@ -71,7 +71,7 @@ static cl_int CL_API_CALL extension_migrate(cl_command_queue queue, const void *
 		ours_ ? (void *)(wrapper) : (real);                                                \
 	})
 
-static void *extension_wrap(const char *name, void *real)
+static void *extension_hook(const char *name, void *real)
 {
 	if (!real || !name || !af_inject_session())
 		return real;
@@ -84,6 +84,11 @@ static void *extension_wrap(const char *name, void *real)
 	if (!strcmp(name, "clEnqueueMigrateMemINTEL"))
 		return EXTENSION_WRAP(extension.migrate, real, extension_migrate);
 	return real;
+}
+
+static void *extension_wrap(const char *name, void *real)
+{
+	return af_opencl_wrap_call(name, extension_hook(name, real));
 }
 
 static void *CL_API_CALL extension_address(const char *name)

@@ -83,6 +83,7 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 	af_opencl_wrap_waits(&opencl_wrappers);
 	af_opencl_wrap_extensions(&opencl_wrappers);
 	wrappers_drop_missing();
+	af_opencl_wrap_calls(&opencl_wrappers);
 	/* In the child our tables are emptied before it can start a second thread. */
 	pthread_atfork(NULL, NULL, af_opencl_check_fork);
 }

@@ -13,6 +13,7 @@
  *	wait.c      calls that wait for work, or ask after it
  *	work.c      work in flight: from an event to a WORK
  *	clock.c     pairs of the devices' clocks and the trace's
+ *	calls.c     all calls with their arguments, where they are traced
  *
  * Work in flight is harvested, not called back: at later enqueues, at waits and once a second the
  * layer asks after the oldest events of a queue, and so finds the completed ones. That needs no
@@ -54,6 +55,15 @@ void af_opencl_wrap_native(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_waits(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
+
+/*
+ * The last of them, where calls are traced: wrappers of all functions, which call those of @d, or
+ * the loader's where @d has none.
+ */
+void af_opencl_wrap_calls(struct _cl_icd_dispatch *d);
+
+/* The same for a function @real that the program looked up by @name. */
+void *af_opencl_wrap_call(const char *name, void *real);
 
 /* Drop the parent's state when this is a forked child; cheap when it is not. */
 void af_opencl_check_fork(void);

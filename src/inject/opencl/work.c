@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/pages.h"
+#include "inject/api/api.h"
 #include "inject/core/inject.h"
 
 enum {
@@ -165,6 +166,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 {
 	struct af_regs regs = call->regs;
 
+	af_api_skip_wrapper(&regs);
 	*call = (struct af_opencl_call){.regs = regs};
 	if (!af_inject_recording())
 		return;
@@ -179,6 +181,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	uint32_t callpath = af_thread_callpath(t, &regs);
 	call->queue = q;
 	call->correlation = atomic_fetch_add(&last_correlation, 1) + 1;
+	af_api_correlate((uint32_t)call->correlation);
 	call->descriptor.queue = q->id;
 	call->begin_ns = af_now_ns();
 	af_stream_put(&t->stream, launch, call->begin_ns, .callpath = callpath,

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "inject/api/open.h"
 #include "inject/core/inject.h"
 #include "inject/core/moments.h"
 #include "inject/core/translator.h"
@@ -22,6 +23,12 @@ static void starts(void)
 		af_exec_hide_us();
 }
 
+static void process_begun(void)
+{
+	af_api_start();
+	af_sampler_start();
+}
+
 static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
 {
 	af_usage_thread_ends(t);
@@ -32,7 +39,7 @@ static const struct af_moments moments = {
     .starts = starts,
     .forked = af_stack_after_fork,
     .process_begins = af_rest_process_begins,
-    .process_begun = af_sampler_start,
+    .process_begun = process_begun,
     .forbidden = af_sampler_timer_stop,
     .run = af_stack_run,
     .thread_ends = thread_ends,

@@ -22,7 +22,7 @@ enum { DROP_BYTES = 8 << 20 };
 	 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG | 1ull << AF_KIND_CALL |                 \
 	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
 	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
-	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |         \
+	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |          \
 	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_API_BIT)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");

@@ -43,7 +43,7 @@ int af_session_dir_open(const char *path, struct af_session_place *place)
 	return -EPERM;
 }
 
-static bool page_map(int dir_fd, const char *name, bool writes, void *at)
+static bool page_map(int dir_fd, const char *name, bool writes, void *at, off_t size)
 {
 	struct stat st;
 	int fd = openat(dir_fd, name,
@@ -52,9 +52,8 @@ static bool page_map(int dir_fd, const char *name, bool writes, void *at)
 	if (fd < 0)
 		return false;
 	/* One that is shorter than what is mapped would be a SIGBUS. */
-	bool good = is_ours(fd, S_IFREG, &st) && st.st_nlink == 1 &&
-	            st.st_size == AF_SESSION_PAGE &&
-	            mmap(at, AF_SESSION_PAGE, writes ? PROT_READ | PROT_WRITE : PROT_READ,
+	bool good = is_ours(fd, S_IFREG, &st) && st.st_nlink == 1 && st.st_size == size &&
+	            mmap(at, (size_t)size, writes ? PROT_READ | PROT_WRITE : PROT_READ,
 	                 MAP_SHARED | MAP_FIXED, fd, 0) != MAP_FAILED;
 	close(fd);
 	return good;
@@ -69,9 +68,9 @@ static struct af_session *pages_map(int dir_fd, const char *control, const char 
 
 	if (at == MAP_FAILED)
 		return NULL;
-	if (page_map(dir_fd, control, role == AF_SESSION_RECORDER, at) &&
-	    page_map(dir_fd, counts, true, at + AF_SESSION_PAGE) && s->magic == AF_SESSION_MAGIC &&
-	    s->version == AF_TRACE_VERSION)
+	if (page_map(dir_fd, control, role == AF_SESSION_RECORDER, at, AF_SESSION_CONTROL) &&
+	    page_map(dir_fd, counts, true, at + AF_SESSION_CONTROL, AF_SESSION_PAGE) &&
+	    s->magic == AF_SESSION_MAGIC && s->version == AF_TRACE_VERSION)
 		return s;
 	af_session_unmap(s);
 	return NULL;
@@ -100,32 +99,32 @@ void af_session_unmap(struct af_session *s)
 	munmap(s, sizeof *s);
 }
 
-static int page_make(int dir_fd, const char *name)
+static int page_make(int dir_fd, const char *name, off_t size)
 {
 	int fd = openat(dir_fd, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 
 	if (fd < 0)
 		return -errno;
-	int rc = fallocate(fd, 0, 0, AF_SESSION_PAGE) ? -errno : 0;
+	int rc = fallocate(fd, 0, 0, size) ? -errno : 0;
 	close(fd);
 	return rc;
 }
 
 int af_session_make(int dir_fd, const struct af_session *made, struct af_session **mapped)
 {
-	int rc = page_make(dir_fd, "control");
+	int rc = page_make(dir_fd, "control", AF_SESSION_CONTROL);
 
 	if (!rc)
-		rc = page_make(dir_fd, "counts");
+		rc = page_make(dir_fd, "counts", AF_SESSION_PAGE);
 	if (rc)
 		return rc;
 	/* Nobody maps it before it says what it is. */
 	int fd = openat(dir_fd, "control", O_WRONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
 		return -errno;
-	ssize_t n = pwrite(fd, made, AF_SESSION_PAGE, 0);
+	ssize_t n = pwrite(fd, made, AF_SESSION_CONTROL, 0);
 	close(fd);
-	if (n != AF_SESSION_PAGE)
+	if (n != AF_SESSION_CONTROL)
 		return -EIO;
 	*mapped = af_session_map(dir_fd, AF_SESSION_RECORDER);
 	return *mapped ? 0 : -EIO;

@@ -3,7 +3,7 @@
  * 0700), named in $AFLAME_SESSION together with a number that no other recording has, and in the
  * trace's .session file. It holds
  *
- *	control         a page that targets can only read, whatever user they become
+ *	control         pages that targets can only read, whatever user they become
  *	counts          a page that all of them write
  *	s<process>-<n>  one ring file for each stream
  *	socket          the control socket (datagrams): every process registers there when it
@@ -68,6 +68,16 @@ enum {
 	AF_GPUS_SAMPLED = 16,
 	AF_SESSION_FLUSH_MS = 500,
 	AF_SESSION_PAGE = 4096,
+	AF_SESSION_CONTROL = 4 * AF_SESSION_PAGE,
+	AF_API_KINDS = 0x2c00, /* kinds from AF_KIND_API on that may be recorded */
+};
+
+/* How calls of a function of a traced API are recorded: what control.how[] holds. */
+enum af_api_how {
+	AF_HOW_ON = 1,    /* an event a call, with its arguments */
+	AF_HOW_STACK = 2, /* … with the caller's stack */
+	AF_HOW_WAITS = 4, /* its arguments can be seen while it is under way */
+	AF_HOW_SUM = 8,   /* added up in the target, without events */
 };
 
 /*
@@ -107,6 +117,16 @@ struct af_session {
 	 */
 	_Atomic uint32_t epoch;
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
+	/*
+	 * The processor's time stamp counter as CLOCK_MONOTONIC: at tsc_at it was tsc_ns, and a
+	 * tick takes tsc_mult / 2^32 ns; 0: it is not to be used. The recorder sets the three anew
+	 * each second, and tsc_seq is odd while it does.
+	 */
+	_Atomic uint32_t tsc_seq;
+	_Atomic uint32_t tsc_mult;
+	_Atomic uint64_t tsc_at, tsc_ns;
+	/* By kind less AF_KIND_API: bits of enum af_api_how, which the recorder may change. */
+	_Atomic uint8_t how[AF_API_KINDS];
 
 	/*
 	 * `counts`: numbers that the targets hand out, and counts that they report, summed over
@@ -142,7 +162,8 @@ struct af_session {
 	_Atomic uint64_t maps_read, maps_put_off;
 };
 
-_Static_assert(sizeof(struct af_session) == 2 * AF_SESSION_PAGE, "two files of a page each");
+_Static_assert(sizeof(struct af_session) == AF_SESSION_CONTROL + AF_SESSION_PAGE,
+               "two files: control, counts");
 
 enum { AF_SESSION_DIR_MAX = 256 }; /* bytes of its path with the NUL */
 

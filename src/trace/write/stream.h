@@ -107,6 +107,15 @@ static inline void *af_stream_begin(struct af_stream *s, enum af_kind kind, uint
 	return h + 1;
 }
 
+/* Before the end: the event has only @payload bytes after its header, fewer than it began with. */
+static inline void af_stream_trim(struct af_stream *s, size_t payload)
+{
+	struct af_event_header *h = (void *)((char *)s->packet + s->used);
+
+	h->size = (uint16_t)(sizeof *h + payload);
+	s->reserved = s->used + h->size;
+}
+
 /* Publish the event by one store. From then on it survives the death of every process. */
 static inline void af_stream_end(struct af_stream *s)
 {

@@ -264,7 +264,7 @@ int main(int argc, char **argv)
 	mk.dirfd = open(argv[2], O_RDONLY | O_DIRECTORY);
 	if (!in || mk.dirfd < 0)
 		die("cannot open %s and make %s", argv[1], argv[2]);
-	if (af_metadata_write(mk.dirfd, START_S * 1000000000ull, 1700000000000000000ull, &err))
+	if (af_metadata_write(mk.dirfd, START_S * 1000000000ull, 1700000000000000000ull, NULL, &err))
 		die("%s", err.msg);
 	while (getline(&line, &cap, in) > 0) {
 		mk.line++;

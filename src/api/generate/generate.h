@@ -1,0 +1,95 @@
+/*
+ * The build-time program that turns a model and its rules into C: shared by its files.
+ *
+ *	resolve.c   model and rules to what is emitted: offsets, shapes, lengths
+ *	tables.c    the tables that readers decode by (../tables/tables.h)
+ *	encode.c    what writes the event of a call, given its arguments
+ *	wrappers.c  functions that stand before the real ones, and call the encoders
+ *
+ * It runs once and never frees.
+ */
+#ifndef AF_API_GENERATE_GENERATE_H
+#define AF_API_GENERATE_GENERATE_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+
+#include "api/model/model.h"
+#include "api/model/rules.h"
+
+/* How a parameter's pointee is recorded: those of enum af_api_pointee, and how long it is. */
+enum gen_pointee { GEN_NOTHING, GEN_ONE, GEN_ARRAY, GEN_PAIRS, GEN_STRING, GEN_ZERO };
+
+struct gen_param {
+	const char *name;
+	const char *type;   /* model type of the value as it is passed; "pointer" for pointers */
+	const char *target; /* model type of what is recorded of the pointee */
+	enum gen_pointee pointee;
+	bool is_out, is_inout;
+	uint32_t size, align; /* bytes of the value */
+	uint32_t at;          /* offset in the payload */
+	uint32_t target_size;
+	const struct af_length *length; /* of an ARRAY */
+};
+
+struct gen_function {
+	const char *name;
+	uint32_t number;
+	const char *result;
+	uint32_t result_size;
+	struct gen_param *params;
+	uint32_t nr_params;
+	const char *category, *level; /* in capitals */
+	uint32_t bytes_at, bytes_size;
+	const struct af_length *bytes; /* computed, or NULL */
+	int error;                     /* parameter that the error is stored through, or -1 */
+	bool can_fail, blocks, is_safe, is_entry;
+	uint32_t fixed; /* bytes of the payload up to the first pointee */
+	uint32_t room;  /* bytes of the pointees at most */
+};
+
+struct gen_api {
+	const struct af_model *model;
+	int64_t success;
+	struct gen_function *functions;
+	uint32_t nr_functions, cap_functions;
+};
+
+/* Bytes of a pointee that are recorded at most. A string's NUL comes on top. */
+enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16 };
+
+/* Exits with a message when model and rules do not fit. */
+void gen_resolve(struct gen_api *api, const struct af_model *m, struct af_rules *rules);
+
+/* The index of the parameter @name; -1 when there is none. */
+int gen_param_named(const struct gen_function *f, const char *name);
+
+/* The tables of the API (../tables/tables.h). */
+void gen_tables(const struct gen_api *api, FILE *out);
+
+/*
+ * Encoders of all functions: for each a struct of its arguments as C passes them, and
+ * `encode_N(call, result, args)`.
+ */
+void gen_encode(const struct gen_api *api, FILE *out);
+
+/* The line of a wrapper that keeps what an inout parameter points to before the call. */
+void gen_before(const struct gen_api *api, const struct gen_function *f, uint32_t i, FILE *out);
+
+/* Where generated code stands, and how it finds the real functions. */
+enum gen_way {
+	GEN_CALLBACK, /* no wrappers: arguments come as a struct (CUPTI) */
+	GEN_LAYER,    /* static functions, for the table of a loader */
+	GEN_PRELOAD,  /* exported functions under the real names */
+};
+
+/* The functions that call the encoders, and their table. */
+void gen_wrappers(const struct gen_api *api, enum gen_way way, FILE *out);
+
+/* The C type of the model type @type, as a parameter. */
+const char *gen_ctype(const struct af_model *m, const char *type);
+
+__attribute__((noreturn, format(printf, 1, 2))) void gen_die(const char *fmt, ...);
+
+#endif

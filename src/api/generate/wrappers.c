@@ -1,0 +1,127 @@
+/* Writes the functions that stand before the real ones. */
+#include "api/generate/generate.h"
+
+static void signature_write(const struct gen_api *api, const struct gen_function *f, bool names,
+                            FILE *out)
+{
+	fputc('(', out);
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		fprintf(out, "%s%s", i ? ", " : "", gen_ctype(api->model, f->params[i].type));
+		if (names)
+			fprintf(out, " a%u", i);
+	}
+	fputs(f->nr_params ? ")" : "void)", out);
+}
+
+static void real_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	fprintf(out, "((%s (*)", gen_ctype(api->model, f->result));
+	signature_write(api, f, false, out);
+	fprintf(out, ")next[%u])(", f->number);
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		fprintf(out, "%sa%u", i ? ", " : "", i);
+	fputc(')', out);
+}
+
+static void before_write(const struct gen_function *f, FILE *out)
+{
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		const struct gen_param *p = &f->params[i];
+		if (p->is_inout)
+			fprintf(out, "\tstruct af_api_before before_%u;\n", i);
+	}
+}
+
+static void wrapper_write(const struct gen_api *api, enum gen_way way, const struct gen_function *f,
+                          FILE *out)
+{
+	const char *result = gen_ctype(api->model, f->result);
+
+	fprintf(out, "%s %s ", way == GEN_PRELOAD ? "AF_API_EXPORT" : "static", result);
+	if (way == GEN_PRELOAD)
+		fputs(f->name, out);
+	else
+		fprintf(out, "wrapper_%u", f->number);
+	signature_write(api, f, true, out);
+	fprintf(out,
+	        "\n{\n\tstruct af_api_hook call, *c = &call;\n"
+	        "\tAF_API_NEXT(%u, \"%s\");\n"
+	        "\tif (!af_api_begin(c, 0x%x))\n\t\t%s",
+	        f->number, f->name, api->model->kind + f->number,
+	        f->result_size ? "return " : "{ ");
+	real_write(api, f, out);
+	fputs(f->result_size ? ";\n" : "; return; }\n", out);
+	fprintf(out, "\tAF_API_REGS(c);\n\tconst struct args_%u args = {", f->number);
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		fprintf(out, "%sa%u", i ? ", " : "", i);
+	fprintf(out, "%s}, *a = &args;\n\t(void)a;\n", f->nr_params ? "" : "0");
+	before_write(f, out);
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		if (f->params[i].is_inout)
+			gen_before(api, f, i, out);
+	if (f->blocks)
+		fputs("\taf_api_waits(c, a, sizeof *a);\n", out);
+	fprintf(out, "\t%s", f->result_size ? result : "");
+	fputs(f->result_size ? " result = " : "", out);
+	real_write(api, f, out);
+	fprintf(out, ";\n\tencode_%u(c%s, a", f->number, f->result_size ? ", result" : "");
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		if (f->params[i].is_inout)
+			fprintf(out, ", &before_%u", i);
+	fprintf(out, ");\n%s}\n\n", f->result_size ? "\treturn result;\n" : "");
+}
+
+static void layer_table_write(const struct gen_api *api, FILE *out)
+{
+	fprintf(out, "const struct af_api_entry af_api_%s_entries[] = {\n", api->model->name);
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
+		const struct gen_function *f = &api->functions[i];
+		fprintf(out, "\t{\"%s\", %u, (void *)wrapper_%u, ", f->name, f->number, f->number);
+		if (f->is_entry)
+			fprintf(out, "AF_API_SLOT(%s)},\n", f->name);
+		else
+			fputs("-1},\n", out);
+	}
+	fputs("\t{NULL, 0, NULL, 0},\n};\n", out);
+}
+
+/* For CUPTI: by number, what takes a pointer to the result and one to the arguments. */
+static void callbacks_write(const struct gen_api *api, FILE *out)
+{
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
+		const struct gen_function *f = &api->functions[i];
+		fprintf(out,
+		        "static void callback_%u(struct af_api_hook *c, const void *result, const "
+		        "void *args)\n{\n\t(void)result;\n\tencode_%u(c",
+		        f->number, f->number);
+		if (f->result_size)
+			fprintf(out, ", *(const %s *)result", gen_ctype(api->model, f->result));
+		fputs(", args", out);
+		for (uint32_t k = 0; k < f->nr_params; k++)
+			fputs(f->params[k].is_inout ? ", NULL" : "", out);
+		fputs(");\n}\n", out);
+	}
+	fprintf(out, "const af_api_callback af_api_%s_callbacks[] = {\n", api->model->name);
+	for (uint32_t i = 0; i < api->nr_functions; i++)
+		fprintf(out, "\t[%u] = callback_%u,\n", api->functions[i].number,
+		        api->functions[i].number);
+	fputs("};\n", out);
+}
+
+void gen_wrappers(const struct gen_api *api, enum gen_way way, FILE *out)
+{
+	uint32_t last = 0;
+
+	if (way == GEN_CALLBACK) {
+		callbacks_write(api, out);
+		return;
+	}
+	for (uint32_t i = 0; i < api->nr_functions; i++)
+		last = api->functions[i].number > last ? api->functions[i].number : last;
+	fprintf(out, "void *af_api_%s_next[%u];\n#define next af_api_%s_next\n\n", api->model->name,
+	        last + 1, api->model->name);
+	for (uint32_t i = 0; i < api->nr_functions; i++)
+		wrapper_write(api, way, &api->functions[i], out);
+	if (way == GEN_LAYER)
+		layer_table_write(api, out);
+}

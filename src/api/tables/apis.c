@@ -1,0 +1,8 @@
+/* The list of all tables. Apart from the rest, so that a test may have a list of its own. */
+#include <stddef.h>
+
+#include "api/tables/tables.h"
+
+extern const struct af_api_table af_api_opencl;
+
+const struct af_api_table *const af_apis[] = {&af_api_opencl, NULL};
