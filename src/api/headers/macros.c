@@ -214,6 +214,8 @@ static enum CXChildVisitResult macro_visit(CXCursor cursor, CXCursor parent, CXC
 	group_reach(m, line);
 	const char *name = af_unit_string(u, u->c.getCursorSpelling(cursor));
 	struct macro_group of = macro_group(m, name);
+	if (u->of->leave && af_headers_match(u->of->leave, name))
+		return CXChildVisit_Continue;
 	if (of.types[0]) {
 		AF_GROW(m->all, m->nr, m->cap);
 		m->all[m->nr++] = (struct macro){.name = name, .of = of};
@@ -293,7 +295,7 @@ static struct af_model_type *value_type(struct macros *m, const char *name, bool
 	struct af_unit *u = m->u;
 	const struct af_model_type *known = af_model_type(u->m, name);
 	const struct af_unit_name *integer = af_unit_integer(u, name);
-	const char *base = "u32";
+	const char *base = is_flags ? "u32" : "i32";
 
 	if (known)
 		return known->form == AF_MODEL_ENUM || known->form == AF_MODEL_FLAGS
@@ -301,9 +303,9 @@ static struct af_model_type *value_type(struct macros *m, const char *name, bool
 		           : NULL;
 	for (uint32_t i = 0; i < m->nr; i++)
 		for (int k = 0; k < TYPES_MOST && m->all[i].of.types[k]; k++)
-			if (m->all[i].has_value && m->all[i].value < 0 &&
+			if (m->all[i].has_value && m->all[i].value > INT32_MAX &&
 			    !strcmp(m->all[i].of.types[k], name))
-				base = "i32";
+				base = "u32";
 	if (integer)
 		base = af_unit_base(u, u->c.getTypedefDeclUnderlyingType(integer->cursor));
 	is_flags = is_flags || is_bitfield(u, name);

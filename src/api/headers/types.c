@@ -84,6 +84,8 @@ const char *af_unit_base(struct af_unit *u, CXType type)
 	case CXType_Pointer:
 		return pointer_base(u, t);
 	case CXType_IncompleteArray:
+	case CXType_FunctionProto: /* as a parameter it is a pointer to one */
+	case CXType_FunctionNoProto:
 		return "pointer";
 	default:
 		return unit_bytes(u, t);
@@ -155,8 +157,11 @@ static enum CXChildVisitResult enum_visit(CXCursor cursor, CXCursor parent, CXCl
 	struct af_unit *u = data;
 	(void)parent;
 
-	if (u->c.getCursorKind(cursor) == CXCursor_EnumDecl && u->c.isCursorDefinition(cursor) &&
-	    af_unit_is_api(u, cursor))
+	if (u->c.getCursorKind(cursor) != CXCursor_EnumDecl || !u->c.isCursorDefinition(cursor) ||
+	    !af_unit_is_api(u, cursor))
+		return CXChildVisit_Continue;
+	const char *name = af_unit_name(u, cursor);
+	if (name && !(u->of->leave && af_headers_match(u->of->leave, name)))
 		unit_enum(u, u->c.getCursorType(cursor));
 	return CXChildVisit_Continue;
 }

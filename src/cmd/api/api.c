@@ -55,6 +55,7 @@ int af_api_headers(const struct af_api_options *o, const char *name, uint32_t nr
 	                        .nr_files = nr,
 	                        .args = args,
 	                        .functions = o->functions,
+	                        .leave = o->leave,
 	                        .version = o->version,
 	                        .groups = groups};
 	int rc = api_groups(&o->enums, false, &m->arena, groups, &of.nr_groups, err);
@@ -109,6 +110,7 @@ static void command_text(const struct af_api_options *o, const char *name, uint3
 	command_list(b, "enum", &o->enums);
 	command_list(b, "flags", &o->flags);
 	command_option(b, "functions", o->functions);
+	command_option(b, "leave", o->leave);
 	command_option(b, "version", o->version);
 	if (o->kind)
 		af_buf_fmt(b, " --kind 0x%04x", (unsigned)o->kind);
@@ -194,8 +196,9 @@ static const struct af_option api_options_table[] = {
     {AF_OPT_GROUP, NULL, 0, NULL, "Headers", 0},
     {AF_OPT_LIST, "include", 'I', "DIR", "search it for headers; may be given again", AT(folders)},
     {AF_OPT_LIST, "macro", 'D', "MACRO", "define it (MACRO or MACRO=VALUE)", AT(macros)},
-    {AF_OPT_STRING, "functions", 0, "PATTERNS",
-     "only functions that match (cu*,!x: commas between)", AT(functions)},
+    {AF_OPT_STRING, "functions", 0, "PATTERNS", "only functions that match (cu*; commas between)",
+     AT(functions)},
+    {AF_OPT_STRING, "leave", 0, "PATTERNS", "no enumerations and macros that match", AT(leave)},
     {AF_OPT_LIST, "enum", 0, "TYPE=PATTERNS", "macros that match are values of TYPE", AT(enums)},
     {AF_OPT_LIST, "flags", 0, "TYPE=PATTERNS", "the same, and TYPE is a set of bits", AT(flags)},
     {AF_OPT_STRING, "version", 0, "MACRO", "of the headers: the value of a macro, or a text",
