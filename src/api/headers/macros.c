@@ -66,7 +66,7 @@ static void group_errors(struct macros *m, const char *next)
 	next += strspn(next, " \t\n");
 	if (strncmp(next, "#define ", 8))
 		return;
-	for (next += 8; isalnum((unsigned char)next[len]) && len < 32; len++)
+	for (next += 8; len < 32 && isalnum((unsigned char)next[len]); len++)
 		name[len] = (char)tolower((unsigned char)next[len]);
 	memcpy(name + len, "_error_code", sizeof "_error_code");
 	group_add(&m->group, af_arena_strdup(&m->u->m->arena, name, strlen(name)));

@@ -54,13 +54,14 @@ static void type_text(const struct af_model_type *t, struct af_buf *b)
 static void compare_function(const struct comparison *c, const struct af_model_function *a,
                              const struct af_model_function *b)
 {
+	const struct af_model_function *one = b ? b : a;
 	struct af_buf before = {0}, after = {0};
 
 	if (a)
 		function_text(a, &before);
 	if (b)
 		function_text(b, &after);
-	compare_texts(c, "function", a ? a->name : b->name, before.data, after.data);
+	compare_texts(c, "function", one->name, before.data, after.data);
 	af_buf_free(&before);
 	af_buf_free(&after);
 }
@@ -76,9 +77,10 @@ static const struct af_model_value *value_find(const struct af_model_type *t, co
 static void compare_value(const struct comparison *c, const struct af_model_type *type,
                           const struct af_model_value *a, const struct af_model_value *b)
 {
+	const struct af_model_value *one = b ? b : a;
 	char name[512], before[32], after[32];
 
-	snprintf(name, sizeof name, "%s.%s", type->name, a ? a->name : b->name);
+	snprintf(name, sizeof name, "%s.%s", type->name, one->name);
 	if (a)
 		snprintf(before, sizeof before, "%" PRId64, a->value);
 	if (b)

@@ -153,7 +153,7 @@ static int read_type(struct model_text *t)
 static int read_function(struct model_text *t)
 {
 	struct af_model *m = t->m;
-	uint32_t number;
+	uint32_t number = 0;
 	int rc;
 
 	if (t->nr_words != 4)
@@ -190,7 +190,7 @@ static int read_value(struct model_text *t)
 static int read_member(struct model_text *t)
 {
 	const struct af_model_type *s = t->type;
-	uint32_t offset, nr = 1, begin = 0;
+	uint32_t offset = 0, nr = 1, begin = 0;
 	int rc;
 
 	if (t->nr_words < 3 || t->nr_words > 4)

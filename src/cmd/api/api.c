@@ -183,8 +183,7 @@ static int api_run(void *state, int nr_words, char **words, struct af_err *err)
 	if (nr_words >= 2 && !strcmp(words[0], "diff"))
 		return af_api_diff(o, &af_command_api, words[1], (uint32_t)nr_words - 2, words + 2,
 		                   err);
-	return af_fail_plain(err, -EINVAL,
-	                     "expected read NAME HEADER..., or diff NAME [HEADER...]");
+	return af_fail_plain(err, -EINVAL, "expected read NAME FILE..., or diff NAME [FILE...]");
 }
 
 #define AT(field) offsetof(struct af_api_options, field)
@@ -219,19 +218,21 @@ static const struct af_option api_options_table[] = {
 
 const struct af_command af_command_api = {
     .name = "api",
-    .usage = "[OPTIONS] read|diff NAME [HEADER...]",
+    .usage = "[OPTIONS] read|diff NAME [FILE...]",
     .summary = "Read the APIs that aflame traces from C headers",
     .details =
 	"read makes the model of an API from its headers: functions, parameters, types, names of\n"
 	"values. aflame is built from such models. diff shows what headers add to, drop from or\n"
 	"change in the model inside aflame, so it answers whether aflame knows all of a newer\n"
-	"version. Without a HEADER, diff takes those that the model was made from, and always its\n"
-	"options; -I says where they are.\n"
+	"version. Models: opencl, cuda, cudart, mpi_openmpi, mpi_mpich.\n"
 	"\n"
-	"A HEADER is a path, or a name as #include <...> finds it. Functions come from the "
-	"headers\n"
-	"and from what they include of the same folder. Both need libclang, which is opened when\n"
-	"it is needed.\n"
+	"A FILE is a header: a path, or a name as #include <...> finds it. Functions come\n"
+	"from the headers and from what they include of the same folder. diff takes the options\n"
+	"by which the model was made, and without a FILE also its headers; -I says where they "
+        "are.\n"
+	"\n"
+	"Both need libclang, which is opened at run time, and an aflame that was built with its\n"
+	"header.\n"
 	"\n"
 	"Exit status of diff: 0 where nothing differs, 1 where something does, 2 on failure.",
     .examples =

@@ -1,3 +1,4 @@
+/* The models inside the program, for `aflame api diff`. */
 #include "cmd/api/api.h"
 #include "render/embed/embed.h"
 
