@@ -34,6 +34,7 @@ const struct af_command *const af_commands[] = {
     &af_command_print,
     &af_command_import,
     &af_command_export,
+    &af_command_api,
     &af_command_doctor,
     &af_command_help,
     &af_command_version,

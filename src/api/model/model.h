@@ -88,6 +88,8 @@ struct af_model {
  * caller also after a failure.
  */
 int af_model_read(struct af_model *m, const char *path, struct af_err *err);
+int af_model_read_text(struct af_model *m, const char *name, const char *text, size_t len,
+                       struct af_err *err); /* the same, of a text that messages call @name */
 void af_model_free(struct af_model *m);
 
 /*

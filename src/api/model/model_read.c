@@ -153,7 +153,7 @@ static int read_type(struct model_text *t)
 static int read_function(struct model_text *t)
 {
 	struct af_model *m = t->m;
-	uint32_t number;
+	uint32_t number = 0;
 	int rc;
 
 	if (t->nr_words != 4)
@@ -190,7 +190,7 @@ static int read_value(struct model_text *t)
 static int read_member(struct model_text *t)
 {
 	const struct af_model_type *s = t->type;
-	uint32_t offset, nr = 1, begin = 0;
+	uint32_t offset = 0, nr = 1, begin = 0;
 	int rc;
 
 	if (t->nr_words < 3 || t->nr_words > 4)
@@ -293,17 +293,14 @@ static int read_line(struct model_text *t, char *line)
 	return BAD(t, "\"%s\" begins no line of a model", t->words[0]);
 }
 
-int af_model_read(struct af_model *m, const char *path, struct af_err *err)
+static int read_stream(struct af_model *m, const char *path, FILE *f, struct af_err *err)
 {
-	scope_fclose FILE *f = fopen(path, "re");
 	struct model_text t = {.m = m, .path = path, .err = err};
 	scope_free char *line = NULL;
 	size_t cap = 0;
 	ssize_t len;
 	int rc = 0;
 
-	if (!f)
-		return af_fail(err, -errno, "cannot open %s", path);
 	while (!rc && (len = getline(&line, &cap, f)) >= 0) {
 		t.line++;
 		rc = strlen(line) == (size_t)len ? read_line(&t, line) : BAD(&t, "a NUL byte");
@@ -313,4 +310,19 @@ int af_model_read(struct af_model *m, const char *path, struct af_err *err)
 	if (!rc && !m->name)
 		return af_fail_plain(err, -EINVAL, "%s: no line \"api\"", path);
 	return rc;
+}
+
+int af_model_read(struct af_model *m, const char *path, struct af_err *err)
+{
+	scope_fclose FILE *f = fopen(path, "re");
+
+	return f ? read_stream(m, path, f, err) : af_fail(err, -errno, "cannot open %s", path);
+}
+
+int af_model_read_text(struct af_model *m, const char *name, const char *text, size_t len,
+                       struct af_err *err)
+{
+	scope_fclose FILE *f = len ? fmemopen((void *)text, len, "r") : fopen("/dev/null", "re");
+
+	return f ? read_stream(m, name, f, err) : af_fail(err, -errno, "cannot read %s", name);
 }

@@ -5,6 +5,7 @@
 #include "cmd/options/command.h"
 
 extern const struct af_command af_command_annotate;
+extern const struct af_command af_command_api;
 extern const struct af_command af_command_diff;
 extern const struct af_command af_command_doctor;
 extern const struct af_command af_command_export;
