@@ -84,8 +84,21 @@ enum gen_way {
 	GEN_PRELOAD,  /* exported functions under the real names */
 };
 
-/* The functions that call the encoders, and their table. */
-void gen_wrappers(const struct gen_api *api, enum gen_way way, FILE *out);
+/* The numbers that a vendor's profiling interface has for functions: what NAME.ids says. */
+struct gen_id {
+	uint32_t id;
+	const char *name;
+};
+struct gen_ids {
+	struct gen_id *ids;
+	uint32_t nr, cap;
+};
+
+/* The functions that call the encoders, and their table; for GEN_CALLBACK by @ids too. */
+void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids, FILE *out);
+
+/* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
+void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);
 
 /* The C type of the model type @type, as a parameter. */
 const char *gen_ctype(const struct af_model *m, const char *type);
