@@ -108,7 +108,7 @@ static void callbacks_write(const struct gen_api *api, FILE *out)
 		        "void *args)\n{\n\t(void)result;\n\tencode_%u(c",
 		        f->number, f->number);
 		if (f->result_size)
-			fprintf(out, ", *(const %s *)result", gen_ctype(api->model, f->result));
+			fprintf(out, ", *(%s const *)result", gen_ctype(api->model, f->result));
 		fputs(", args", out);
 		for (uint32_t k = 0; k < f->nr_params; k++)
 			fputs(f->params[k].is_inout ? ", NULL" : "", out);

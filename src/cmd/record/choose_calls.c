@@ -122,6 +122,9 @@ static void api_choose(const struct af_api_table *api, enum af_api_level level,
 		bool is_on = f->name && f->level <= level;
 		how[api->kind + i - AF_KIND_API] = is_on ? function_how(api, f, o) : 0;
 	}
+	/* The number 0 stands for functions that are newer than the model. */
+	if (level > AF_API_MINIMAL)
+		how[api->kind - AF_KIND_API] = AF_HOW_ON;
 }
 
 static bool family_has(unsigned family, uint32_t api)

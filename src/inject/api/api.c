@@ -14,10 +14,16 @@ const _Atomic uint8_t *af_api_hows = none;
 static __thread struct {
 	uint32_t depth;
 	uint32_t correlation;
+	bool muted;
 	uint64_t sp[AF_OPEN_CALLS];
 	struct af_open_calls *open; /* in shared memory, or NULL */
 	uint32_t open_epoch;        /* fork epoch that it belongs to */
 } self;
+
+void af_api_mute(void)
+{
+	self.muted = true;
+}
 
 void af_api_start(void)
 {
@@ -95,7 +101,7 @@ bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp
 	if (!af_inject_recording())
 		return false;
 	depth_settle(sp);
-	if (self.depth >= UINT8_MAX)
+	if (self.muted || self.depth >= UINT8_MAX)
 		return false;
 	c->how = how;
 	c->flags = 0;

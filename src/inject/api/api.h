@@ -53,6 +53,9 @@ static inline uint8_t af_api_how(uint16_t kind)
 	return atomic_load_explicit(&af_api_hows[kind - AF_KIND_API], memory_order_relaxed);
 }
 
+/* Calls of this thread are recording's own, and not recorded. For threads that we start. */
+void af_api_mute(void);
+
 /* Slow path of af_api_begin(). */
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp);
 

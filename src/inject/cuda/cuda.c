@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/models/cuda_functions.h"
 #include "inject/core/inject.h"
 #include "inject/core/keep.h"
 #include "inject/cuda/autograd.h"
+#include "inject/cuda/calls.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/pc.h"
-#include "trace/cuda_functions.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -113,8 +114,9 @@ static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *d
 		sampling(domain, id, data);
 	if (!af_cuda_on())
 		return;
+	bool traced = domain <= AF_CUPTI_RUNTIME_API && af_cuda_trace(domain, id, data, &regs);
 	if (domain == AF_CUPTI_DRIVER_API)
-		af_cuda_call(id, data, &regs);
+		af_cuda_call(id, data, &regs, traced);
 	else if (domain == AF_CUPTI_RESOURCE)
 		resource(id, data, &regs);
 	else if (domain == AF_CUPTI_STATE && id == AF_CUPTI_FATAL_ERROR &&
@@ -155,6 +157,16 @@ static uint32_t callback_enable(bool on, uint32_t domain, uint32_t id)
 	return rc;
 }
 
+/* Ids that this CUPTI does not have are refused, which does no harm. */
+static void traced_enable(bool on)
+{
+	for (uint32_t domain = AF_CUPTI_DRIVER_API; domain <= AF_CUPTI_RUNTIME_API; domain++)
+		for (uint32_t id = 1; id < AF_CLIENT_IDS; id++)
+			if (on ? af_cuda_trace_wants(domain, id) && !cuda.wants[domain][id]
+			       : cuda.wants[domain][id])
+				callback_enable(on, domain, id);
+}
+
 /* The last two are for sampling. */
 static void callbacks_enable(bool on, bool samples)
 {
@@ -169,6 +181,7 @@ static void callbacks_enable(bool on, bool samples)
 #define AF_F(id, name, category) callback_enable(on, AF_CUPTI_DRIVER_API, id);
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
+	traced_enable(on);
 	for (unsigned i = 0; i < nr; i++)
 		callback_enable(on, AF_CUPTI_RESOURCE, resources[i]);
 	callback_enable(on, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);
