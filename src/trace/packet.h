@@ -21,7 +21,7 @@
 
 enum {
 	AF_SLOT_BYTES = 64 << 10, /* one packet in memory */
-	AF_RING_SLOTS = 64,       /* most slots of a ring: 4 MiB */
+	AF_RING_SLOTS = 256,      /* most slots of a ring: 16 MiB */
 	AF_RING_SLOTS_FIRST = 2,  /* slots a ring starts with; it grows when the drain lags */
 	AF_RING_SLOTS_FIXED = 16, /* slots of a ring that cannot grow (Linux before 5.14) */
 	AF_RING_PAGE = 4096,
@@ -60,8 +60,8 @@ enum { AF_OPEN_CALLS = 8, AF_OPEN_ARGS = 12 };
 
 struct af_open_call {
 	uint16_t kind, nr_args;
-	uint32_t pad;
-	uint64_t begin_ns;
+	uint32_t by_ticks; /* begin is of the processor's counter */
+	uint64_t begin;
 	uint64_t args[AF_OPEN_ARGS];
 };
 

@@ -69,8 +69,10 @@ struct af_recording {
 	char shm[64];
 	int lock_fd;
 	struct af_session *control;
-	struct af_session own; /* our copy of control */
-	uint32_t meddled;      /* how often control differed from it */
+	struct af_session own;    /* our copy of control */
+	uint32_t meddled;         /* how often control differed from it */
+	uint64_t ticks, ticks_ns; /* the processor's counter when last looked at; 0: not yet */
+	bool no_ticks;            /* there is none to be trusted */
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_clients clients;

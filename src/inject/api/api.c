@@ -2,8 +2,8 @@
 
 #include <string.h>
 
+#include "base/system/clock.h"
 #include "inject/api/open.h"
-#include "inject/arch/arch.h"
 
 __thread const struct af_regs *af_api_caller;
 
@@ -43,29 +43,35 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 	return false;
 }
 
-/* Reads between the recorder's writes; after some tries the system's clock is as good. */
-static bool tsc_now(const struct af_session *s, uint64_t *ns)
+/* A moment: as the processor counts, or on the trace's clock. */
+static inline uint64_t moment(bool by_ticks)
 {
-	uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
-	uint64_t at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
-	uint64_t base = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
-	uint32_t mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
-
-	atomic_thread_fence(memory_order_acquire);
-	if (!mult || seq & 1 ||
-	    __builtin_expect(atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) != seq, 0))
-		return false;
-	*ns = base + (uint64_t)(((unsigned __int128)(af_arch_ticks() - at) * mult) >> 32);
-	return true;
+	return by_ticks ? af_clock_ticks() : af_now_ns();
 }
 
-uint64_t af_api_now(void)
+/*
+ * The end of @c and its duration in ns. The recorder may be about to set the numbers anew: a few
+ * tries later it has.
+ */
+static inline uint64_t ticks_end(const struct af_session *s, const struct af_api_hook *c,
+                                 uint64_t *duration_ns)
 {
-	const struct af_session *s = af_inject_session();
-	uint64_t ns;
+	uint64_t ticks = af_clock_ticks();
 
-	if (s && tsc_now(s, &ns))
-		return ns;
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
+		uint64_t at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
+		uint64_t ns = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
+		uint32_t mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (__builtin_expect(
+			seq & 1 || atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) != seq,
+			0))
+			continue;
+		*duration_ns = ((unsigned __int128)(ticks - c->begin) * mult) >> 32;
+		return ns + (uint64_t)(((unsigned __int128)(ticks - at) * mult) >> 32);
+	}
+	*duration_ns = 0;
 	return af_now_ns();
 }
 
@@ -85,7 +91,8 @@ static void open_set(const struct af_api_hook *c, uint16_t kind)
 	struct af_open_call *o = &open->calls[c->depth];
 	o->kind = kind;
 	o->nr_args = 0;
-	o->begin_ns = c->begin_ns;
+	o->by_ticks = c->by_ticks;
+	o->begin = c->begin;
 	atomic_store_explicit(&open->depth, c->depth + 1u, memory_order_release);
 }
 
@@ -98,7 +105,8 @@ static void open_end(const struct af_api_hook *c)
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
 {
 	af_inject_check_fork();
-	if (!af_inject_recording())
+	const struct af_session *session = af_inject_recording();
+	if (!session)
 		return false;
 	depth_settle(sp);
 	if (self.muted || self.depth >= UINT8_MAX)
@@ -111,7 +119,8 @@ bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp
 	self.depth++;
 	if (!c->depth)
 		self.correlation = 0;
-	c->begin_ns = af_api_now();
+	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
+	c->begin = moment(c->by_ticks);
 	open_set(c, kind);
 	return true;
 }
@@ -151,8 +160,15 @@ static void open_find(struct af_thread_context *t)
 
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
 {
-	uint64_t end_ns = af_api_now();
+	const struct af_session *session = af_inject_session();
+	uint64_t end_ns = 0, duration_ns = 0;
 
+	if (c->by_ticks && session) {
+		end_ns = ticks_end(session, c, &duration_ns);
+	} else {
+		end_ns = af_now_ns();
+		duration_ns = end_ns - c->begin;
+	}
 	self.depth = c->depth;
 	af_api_caller = NULL;
 	open_end(c);
@@ -163,6 +179,7 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
 	/* Definitions of a new stack are later than the end. */
 	uint64_t time_ns = end_ns < t->stream.last_ns ? t->stream.last_ns : end_ns;
+	duration_ns += time_ns - end_ns;
 	struct af_api_head *h =
 	    af_stream_begin(&t->stream, (enum af_kind)kind, time_ns, fixed + room);
 	if (!h) {
@@ -171,7 +188,7 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	}
 	h->callpath = callpath;
 	h->correlation = self.correlation;
-	h->duration_ns = af_u48_make(time_ns - c->begin_ns);
+	h->duration_ns = af_u48_make(duration_ns);
 	h->depth = c->depth;
 	h->flags = failed ? AF_API_CALL_FAILED : 0;
 	c->thread = t;

@@ -24,14 +24,14 @@
 
 /* One call, from its beginning to its event; on the stack of the wrapper. */
 struct af_api_hook {
-	uint64_t begin_ns;
+	uint64_t begin; /* ns of the trace's clock, or ticks of the processor's counter */
 	struct af_thread_context *thread; /* from af_api_end() to af_api_done() */
 	char *at;                         /* where the next pointee goes */
 	struct af_api_head *head;
 	struct af_regs regs; /* of the caller, with AF_HOW_STACK */
 	uint8_t how;         /* enum af_api_how */
 	uint8_t depth, outer_depth, flags;
-	bool failed;
+	bool failed, by_ticks;
 };
 
 /* The elements that an inout parameter pointed to before the call. */
@@ -156,8 +156,5 @@ struct af_api_entry {
 	void *wrapper;
 	int32_t slot;
 };
-
-/* Now, on the trace's clock: by the time stamp counter where the recorder says how. */
-uint64_t af_api_now(void);
 
 #endif

@@ -135,7 +135,8 @@ static int ring_take(struct af_stream *s)
 	struct af_ring *ring = s->ring;
 	uint32_t nr = atomic_load_explicit(&ring->nr_slots, memory_order_relaxed);
 
-	for (uint32_t k = 1; k <= nr; k++) {
+	/* Slots are freed in the order in which they were filled: a full ring is full until then. */
+	for (uint32_t k = 1; k <= (s->full ? 1 : nr); k++) {
 		uint32_t slot = (s->slot + k) % nr;
 		if (atomic_load_explicit(&ring->state[slot], memory_order_acquire) == AF_SLOT_FREE)
 			return (int)slot;
@@ -188,6 +189,7 @@ bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns)
 	}
 
 	int slot = ring_take(s);
+	s->full = slot < 0;
 	if (slot < 0)
 		return false;
 	s->slot = (uint32_t)slot;
