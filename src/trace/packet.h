@@ -80,7 +80,7 @@ struct af_ring {
 	uint64_t instance;
 	_Atomic uint64_t discarded; /* as in the packet, but current */
 	_Atomic uint32_t closed;    /* the writer is done for good */
-	uint32_t pad;
+	_Atomic uint32_t nr_freed;  /* by the drain: grows with each slot that becomes free */
 	_Atomic uint8_t state[AF_RING_SLOTS]; /* enum af_slot_state */
 	struct af_open_calls open;
 };

@@ -1,6 +1,8 @@
 /* Which functions of which APIs are recorded with their arguments: --api NAME:LEVEL. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/tables/metadata.h"
@@ -10,6 +12,7 @@
 #include "cmd/options/nearest.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/record.h"
+#include "collect/session/control.h"
 #include "collect/session/session.h"
 
 /* The names that people use for APIs, and the tables behind each. */
@@ -23,6 +26,9 @@ static const struct {
     {"all", {0}},
     {"none", {0}},
 };
+
+/* For functions that are switched on later. */
+static const struct af_record_options *switched;
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -134,6 +140,52 @@ static bool family_has(unsigned family, uint32_t api)
 	return all || families[family].apis[0] == api || families[family].apis[1] == api;
 }
 
+/* An API of which no function was recorded from the start has no wrappers. */
+static bool is_traced(const struct af_recording *r, const struct af_api_table *api)
+{
+	for (uint32_t i = 0; r->options->how && i < api->nr_functions; i++)
+		if (r->options->how[api->kind + i - AF_KIND_API])
+			return true;
+	return false;
+}
+
+bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size)
+{
+	bool on = !strncmp(words, "on ", 3);
+	const char *pattern = words + (on ? 3 : 4);
+	uint32_t nr = 0, left = 0;
+
+	if (!on && strncmp(words, "off ", 4)) {
+		snprintf(text, size, "api takes on or off, and a name or pattern: api off clGet*");
+		return false;
+	}
+	for (const struct af_api_table *const *api = af_apis; *api; api++) {
+		for (uint32_t i = 0; i < (*api)->nr_functions; i++) {
+			const struct af_api_function *f = &(*api)->functions[i];
+			if (!f->name || fnmatch(pattern, f->name, 0))
+				continue;
+			if (!is_traced(r, *api)) {
+				left++;
+				continue;
+			}
+			uint8_t how = on ? function_how(*api, f, switched) : 0;
+			af_control_put_how(r, (uint16_t)((*api)->kind + i), how);
+			nr++;
+		}
+	}
+	if (nr)
+		snprintf(text, size, "%u functions are %s", nr, on ? "on" : "off");
+	else if (left)
+		snprintf(text, size,
+		         "%u functions match, but their API is not traced: record with "
+		         "--api NAME:default or NAME:full",
+		         left);
+	else
+		snprintf(text, size, "no function is called %s: `aflame api list` has all",
+		         pattern);
+	return nr > 0;
+}
+
 int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
                     struct af_err *err)
 {
@@ -142,6 +194,8 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 	const char *list = o->api;
 	struct item item;
 
+	switched = o;
+	s->switch_calls = af_switch_calls;
 	s->tsc = o->clock && !strcmp(o->clock, "tsc");
 	while (item_next(&list, &item)) {
 		enum af_api_level level;

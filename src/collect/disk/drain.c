@@ -15,6 +15,7 @@
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "trace/layout.h"
 #include "trace/read/files.h"
@@ -291,6 +292,7 @@ static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool last
 		r->next_seq++;
 		r->discarded = p->discarded;
 		atomic_store_explicit(&r->ring->state[slot], AF_SLOT_FREE, memory_order_release);
+		atomic_fetch_add_explicit(&r->ring->nr_freed, 1, memory_order_release);
 	}
 	return moved;
 }
@@ -326,28 +328,33 @@ uint64_t af_drain_held(const struct af_drain *d)
 }
 
 /*
- * Events dropped after the last packet was opened are known to the ring alone: an empty packet
- * carries the count, so that it is on disk before the ring is gone.
+ * Write the part that the ring alone knows before the ring is gone: events that were dropped after
+ * the last packet was opened, and calls that have not returned.
  */
 static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
 {
-	uint64_t discarded = atomic_load(&r->ring->discarded);
+	struct {
+		struct af_packet packet;
+		uint8_t events[AF_OPEN_CALLS_BYTES];
+	} last;
+	uint64_t discarded = atomic_load(&r->ring->discarded), now = af_clock_ns(CLOCK_MONOTONIC);
+	size_t size = af_open_calls_write(r->ring, &d->ticks, now, last.events);
 
-	if (discarded <= r->discarded)
+	if (discarded <= r->discarded && !size)
 		return;
-	struct af_packet p = {
+	last.packet = (struct af_packet){
 	    .magic = AF_PACKET_MAGIC,
 	    .instance = r->ring->instance,
-	    .content_bits = sizeof p * 8,
-	    .begin_ns = r->last_ns,
-	    .end_ns = r->last_ns,
-	    .discarded = discarded,
+	    .content_bits = (sizeof last.packet + size) * 8,
+	    .begin_ns = size ? now : r->last_ns,
+	    .end_ns = size ? now : r->last_ns,
+	    .discarded = discarded > r->discarded ? discarded : r->discarded,
 	    .seq = r->next_seq,
 	    .process = r->ring->process,
 	    .pid = r->ring->pid,
-	    .tid = r->ring->pid,
+	    .tid = size ? r->ring->open.tid : r->ring->pid,
 	};
-	int rc = packet_write(d, r, &p);
+	int rc = packet_write(d, r, &last.packet);
 	if (rc)
 		drain_lose(d, rc);
 	r->next_seq++;

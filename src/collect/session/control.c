@@ -130,6 +130,7 @@ void af_control_poll_ticks(struct af_recording *r)
 		atomic_store_explicit(&s->tsc_mult, mult > UINT32_MAX ? 0 : (uint32_t)mult,
 		                      memory_order_relaxed);
 		atomic_fetch_add_explicit(&s->tsc_seq, 1, memory_order_release);
+		r->drain.ticks = (struct af_ticks){ticks, ns, (uint32_t)mult};
 	}
 	r->ticks = ticks;
 	r->ticks_ns = ns;
@@ -139,4 +140,5 @@ void af_control_put_how(struct af_recording *r, uint16_t kind, uint8_t how)
 {
 	r->own.how[kind - AF_KIND_API] = how;
 	atomic_store_explicit(&r->control->how[kind - AF_KIND_API], how, memory_order_relaxed);
+	atomic_fetch_add_explicit(&r->control->how_changes, 1, memory_order_release);
 }

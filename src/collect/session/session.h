@@ -58,7 +58,12 @@ struct af_session_options {
 	 */
 	const uint8_t *how;
 	const char *metadata;
-	bool tsc;                             /* calls are timed by the processor's counter */
+	bool tsc; /* calls are timed by the processor's counter */
+	/*
+	 * Switches functions of traced APIs, "on PATTERN" or "off PATTERN": answers in @text, and
+	 * false when it makes no sense; or NULL.
+	 */
+	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
 	const char *library;                  /* path of libaflame.so */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;

@@ -16,8 +16,9 @@ static __thread struct {
 	uint32_t correlation;
 	bool muted;
 	uint64_t sp[AF_OPEN_CALLS];
-	struct af_open_calls *open; /* in shared memory, or NULL */
-	uint32_t open_epoch;        /* fork epoch that it belongs to */
+	struct af_thread_context *context; /* that the next is a part of */
+	struct af_open_calls *open;        /* in shared memory, or NULL */
+	uint32_t open_epoch;               /* fork epoch that it belongs to */
 } self;
 
 void af_api_mute(void)
@@ -82,11 +83,27 @@ static inline void depth_settle(uint64_t sp)
 		self.depth--;
 }
 
+/* The thread's context may be another than last time: so may its place for open calls. */
+static void open_find(struct af_thread_context *t)
+{
+	self.context = t;
+	self.open = t->stream.ring ? &t->stream.ring->open : NULL;
+	self.open_epoch = af_inject_fork_epoch();
+	if (self.open)
+		self.open->tid = atomic_load_explicit(&t->owner, memory_order_relaxed);
+}
+
 static void open_set(const struct af_api_hook *c, uint16_t kind)
 {
+	if (__builtin_expect(!self.open || self.open_epoch != af_inject_fork_epoch(), 0)) {
+		struct af_thread_context *t = af_thread_enter();
+		if (!t)
+			return;
+		open_find(t);
+		af_thread_leave(t);
+	}
 	struct af_open_calls *open = self.open;
-
-	if (!open || self.open_epoch != af_inject_fork_epoch() || c->depth >= AF_OPEN_CALLS)
+	if (!open || c->depth >= AF_OPEN_CALLS)
 		return;
 	struct af_open_call *o = &open->calls[c->depth];
 	o->kind = kind;
@@ -151,13 +168,6 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
-/* The thread's context may be another than last time: so may its place for open calls. */
-static void open_find(struct af_thread_context *t)
-{
-	self.open = t->stream.ring ? &t->stream.ring->open : NULL;
-	self.open_epoch = af_inject_fork_epoch();
-}
-
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
 {
 	const struct af_session *session = af_inject_session();
@@ -175,7 +185,8 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return NULL;
-	open_find(t);
+	if (__builtin_expect(self.context != t, 0))
+		open_find(t);
 	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
 	/* Definitions of a new stack are later than the end. */
 	uint64_t time_ns = end_ns < t->stream.last_ns ? t->stream.last_ns : end_ns;
@@ -216,4 +227,29 @@ void af_api_drop(struct af_api_hook *c)
 	self.depth = c->depth;
 	af_api_caller = NULL;
 	open_end(c);
+}
+
+void af_api_thread_ends(struct af_thread_context *t)
+{
+	struct af_open_calls *open = self.open;
+
+	if (!open || self.context != t || self.open_epoch != af_inject_fork_epoch())
+		return;
+	for (uint32_t i = 0; i < self.depth && i < AF_OPEN_CALLS; i++) {
+		const struct af_open_call *c = &open->calls[i];
+		const struct af_ev_call_open ev = {
+		    .tid = open->tid,
+		    .function = c->kind,
+		    .begin_ns = c->by_ticks ? 0 : c->begin,
+		    .depth = (uint8_t)i,
+		};
+		const struct af_tail args = {c->args, c->nr_args * (uint32_t)sizeof *c->args,
+		                             sizeof *c->args};
+		af_stream_put_tail(&t->stream, AF_KIND_CALL_OPEN, af_now_ns(), &ev, sizeof ev,
+		                   &args, 1);
+	}
+	atomic_store_explicit(&open->depth, 0, memory_order_release);
+	self.depth = 0;
+	self.context = NULL;
+	self.open = NULL;
 }

@@ -125,6 +125,7 @@ struct af_session {
 	_Atomic uint32_t tsc_seq;
 	_Atomic uint32_t tsc_mult;
 	_Atomic uint64_t tsc_at, tsc_ns;
+	_Atomic uint32_t how_changes; /* grows with each change of the next */
 	/* By kind less AF_KIND_API: bits of enum af_api_how, which the recorder may change. */
 	_Atomic uint8_t how[AF_API_KINDS];
 

@@ -135,8 +135,11 @@ static int ring_take(struct af_stream *s)
 	struct af_ring *ring = s->ring;
 	uint32_t nr = atomic_load_explicit(&ring->nr_slots, memory_order_relaxed);
 
-	/* Slots are freed in the order in which they were filled: a full ring is full until then. */
-	for (uint32_t k = 1; k <= (s->full ? 1 : nr); k++) {
+	/* A full ring is not searched again before the drain has freed something. */
+	uint32_t freed = atomic_load_explicit(&ring->nr_freed, memory_order_acquire);
+	bool searched = s->full && s->nr_freed == freed;
+	s->nr_freed = freed;
+	for (uint32_t k = 1; k <= nr && !searched; k++) {
 		uint32_t slot = (s->slot + k) % nr;
 		if (atomic_load_explicit(&ring->state[slot], memory_order_acquire) == AF_SLOT_FREE)
 			return (int)slot;
