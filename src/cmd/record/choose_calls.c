@@ -56,16 +56,19 @@ static bool item_next(const char **rest, struct item *i)
 	return true;
 }
 
-bool af_api_is_chosen(const char *list, const char *name)
+bool af_api_is_named(const char *list, const char *name)
 {
 	struct item i;
 
-	if (!list)
-		return true;
 	while (item_next(&list, &i))
-		if (word_is(i.name, i.name_len, name) || word_is(i.name, i.name_len, "all"))
+		if (word_is(i.name, i.name_len, name))
 			return true;
 	return false;
+}
+
+bool af_api_is_chosen(const char *list, const char *name)
+{
+	return !list || af_api_is_named(list, name) || af_api_is_named(list, "all");
 }
 
 static int item_level(const struct item *i, enum af_api_level *level, struct af_err *err)
@@ -113,11 +116,17 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed. */
+/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool has_events(const struct af_api_table *api, enum af_api_level level,
+                       const struct af_session_options *s)
+{
+	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+}
+
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
                        const struct af_record_options *o, uint8_t *how)
 {
-	for (uint32_t i = 0; i < api->nr_functions && level > AF_API_MINIMAL; i++) {
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
 		const struct af_api_function *f = &api->functions[i];
 		bool is_on = f->name && f->level <= level;
 		how[api->kind + i - AF_KIND_API] = is_on ? function_how(api, f, o) : 0;
@@ -149,12 +158,16 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		if (rc)
 			return rc;
 		for (uint32_t i = 0; af_apis[i]; i++) {
-			if (!family_has(family, af_apis[i]->api))
+			if (!family_has(family, af_apis[i]->api) ||
+			    !has_events(af_apis[i], level, s))
 				continue;
 			api_choose(af_apis[i], level, o, how);
-			if (level > AF_API_MINIMAL)
-				af_api_metadata(&metadata, af_apis[i]);
+			af_api_metadata(&metadata, af_apis[i]);
 		}
+	}
+	if (!o->api && s->mpi_library) {
+		api_choose(af_api_named("mpi"), AF_API_MINIMAL, o, how);
+		af_api_metadata(&metadata, af_api_named("mpi"));
 	}
 	if (metadata.len) {
 		s->how = how;

@@ -58,8 +58,9 @@ struct af_session_options {
 	 */
 	const uint8_t *how;
 	const char *metadata;
-	bool tsc;                             /* calls are timed by the processor's counter */
-	const char *library;                  /* path of libaflame.so */
+	bool tsc;                /* calls are timed by the processor's counter */
+	const char *library;     /* path of libaflame.so */
+	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };

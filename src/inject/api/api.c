@@ -99,6 +99,7 @@ bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp
 		return false;
 	c->how = how;
 	c->flags = 0;
+	c->variant = 0;
 	c->depth = (uint8_t)self.depth;
 	if (self.depth < AF_OPEN_CALLS)
 		self.sp[self.depth] = sp;
