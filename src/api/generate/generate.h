@@ -40,10 +40,10 @@ struct gen_function {
 	uint32_t result_size;
 	struct gen_param *params;
 	uint32_t nr_params;
-	const char *category, *level; /* in capitals */
-	uint32_t bytes_at, bytes_size;
-	const struct af_length *bytes; /* computed, or NULL */
-	int error;                     /* parameter that the error is stored through, or -1 */
+	const char *category, *level;               /* in capitals */
+	uint32_t bytes_at, bytes_size, bytes_param; /* the parameter, where it is no sum of more */
+	const struct af_length *bytes;              /* computed, or NULL */
+	int error; /* parameter that the error is stored through, or -1 */
 	bool can_fail, blocks, is_safe, is_entry;
 	uint32_t fixed; /* bytes of the payload up to the first pointee */
 	uint32_t room;  /* bytes of the pointees at most */
@@ -95,7 +95,8 @@ struct gen_ids {
 };
 
 /* The functions that call the encoders, and their table; for GEN_CALLBACK by @ids too. */
-void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids, FILE *out);
+void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids,
+                  FILE *out);
 
 /* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
 void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);

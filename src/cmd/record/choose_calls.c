@@ -74,9 +74,10 @@ bool af_api_is_chosen(const char *list, const char *name)
 	return false;
 }
 
-static int item_level(const struct item *i, enum af_api_level *level, struct af_err *err)
+static int item_level(const struct item *i, enum af_api_level usual, enum af_api_level *level,
+                      struct af_err *err)
 {
-	*level = AF_API_MINIMAL;
+	*level = usual;
 	if (!i->level)
 		return 0;
 	for (unsigned l = AF_API_MINIMAL; l <= AF_API_FULL; l++) {
@@ -114,6 +115,8 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 {
 	uint8_t how = AF_HOW_ON;
 
+	if (o->tally_only)
+		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
 	if (o->api_stacks || (api->api == AF_API_CUDA && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
 	return f->blocks ? how | AF_HOW_WAITS : how;
@@ -123,13 +126,13 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
                        const struct af_record_options *o, uint8_t *how)
 {
-	for (uint32_t i = 0; i < api->nr_functions && level > AF_API_MINIMAL; i++) {
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
 		const struct af_api_function *f = &api->functions[i];
 		bool is_on = f->name && f->level <= level;
 		how[api->kind + i - AF_KIND_API] = is_on ? function_how(api, f, o) : 0;
 	}
 	/* The number 0 stands for functions that are newer than the model. */
-	if (level > AF_API_MINIMAL)
+	if (!o->tally_only)
 		how[api->kind - AF_KIND_API] = AF_HOW_ON;
 }
 
@@ -191,8 +194,11 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 {
 	static uint8_t how[AF_API_KINDS];
 	static struct af_buf metadata;
-	const char *list = o->api;
+	const char *list = o->api ? o->api : o->tally_only ? "all" : NULL;
+	/* Hooks of the level minimal make events, and sums are to have all that matters. */
+	enum af_api_level usual = o->tally_only ? AF_API_DEFAULT : AF_API_MINIMAL;
 	struct item item;
+	bool traced = false;
 
 	switched = o;
 	s->switch_calls = af_switch_calls;
@@ -202,20 +208,20 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		unsigned family;
 		int rc = item_family(&item, &family, err);
 		if (!rc)
-			rc = item_level(&item, &level, err);
+			rc = item_level(&item, usual, &level, err);
 		if (rc)
 			return rc;
 		for (uint32_t i = 0; af_apis[i]; i++) {
 			if (!family_has(family, af_apis[i]->api))
 				continue;
+			if (level == AF_API_MINIMAL)
+				continue;
 			api_choose(af_apis[i], level, o, how);
-			if (level > AF_API_MINIMAL)
-				af_api_metadata(&metadata, af_apis[i]);
+			af_api_metadata(&metadata, af_apis[i]);
+			traced = true;
 		}
 	}
-	if (metadata.len) {
-		s->how = how;
-		s->metadata = metadata.data;
-	}
+	s->how = traced ? how : NULL;
+	s->metadata = o->tally_only ? NULL : metadata.data; /* sums need no layouts of calls */
 	return 0;
 }

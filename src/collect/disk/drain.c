@@ -327,26 +327,17 @@ uint64_t af_drain_held(const struct af_drain *d)
 	return bytes;
 }
 
-/*
- * Write the part that the ring alone knows before the ring is gone: events that were dropped after
- * the last packet was opened, and calls that have not returned.
- */
-static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
+/* Write a packet of @size bytes of events that the ring alone knows, behind the others. */
+static void ring_append(struct af_drain *d, struct af_drain_ring *r, struct af_ring_last *last,
+                        size_t size)
 {
-	struct {
-		struct af_packet packet;
-		uint8_t events[AF_OPEN_CALLS_BYTES];
-	} last;
 	uint64_t discarded = atomic_load(&r->ring->discarded), now = af_clock_ns(CLOCK_MONOTONIC);
-	size_t size = af_open_calls_write(r->ring, &d->ticks, now, last.events);
 
-	if (discarded <= r->discarded && !size)
-		return;
-	last.packet = (struct af_packet){
+	last->packet = (struct af_packet){
 	    .magic = AF_PACKET_MAGIC,
 	    .instance = r->ring->instance,
-	    .content_bits = (sizeof last.packet + size) * 8,
-	    .begin_ns = size ? now : r->last_ns,
+	    .content_bits = (sizeof last->packet + size) * 8,
+	    .begin_ns = size ? last->ns : r->last_ns,
 	    .end_ns = size ? now : r->last_ns,
 	    .discarded = discarded > r->discarded ? discarded : r->discarded,
 	    .seq = r->next_seq,
@@ -354,10 +345,32 @@ static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
 	    .pid = r->ring->pid,
 	    .tid = size ? r->ring->open.tid : r->ring->pid,
 	};
-	int rc = packet_write(d, r, &last.packet);
+	int rc = packet_write(d, r, &last->packet);
 	if (rc)
 		drain_lose(d, rc);
 	r->next_seq++;
+	r->discarded = last->packet.discarded;
+}
+
+/*
+ * Before the ring is gone: events that were dropped after the last packet was opened, calls that
+ * have not returned, and sums.
+ */
+static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
+{
+	struct af_ring_last last = {.ns = af_clock_ns(CLOCK_MONOTONIC)};
+	uint32_t sum = 0;
+	size_t size = af_open_calls_write(r->ring, &d->ticks, last.ns, last.events);
+
+	size +=
+	    af_sums_write(r->ring, &sum, last.ns, last.events + size, sizeof last.events - size);
+	if (size || atomic_load(&r->ring->discarded) > r->discarded)
+		ring_append(d, r, &last, size);
+	while (sum < AF_SUMS) {
+		size = af_sums_write(r->ring, &sum, last.ns, last.events, sizeof last.events);
+		if (size)
+			ring_append(d, r, &last, size);
+	}
 }
 
 void af_drain_finish(struct af_drain *d, uint32_t process)

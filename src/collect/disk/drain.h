@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "collect/disk/open_calls.h"
+#include "collect/disk/ring_rest.h"
 #include "collect/disk/segments.h"
 #include "trace/packet.h"
 

@@ -4,6 +4,7 @@
 
 #include "base/system/clock.h"
 #include "inject/api/open.h"
+#include "inject/api/sums.h"
 
 __thread const struct af_regs *af_api_caller;
 
@@ -168,20 +169,27 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
-void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
+/* The call is over: its end, and how long it took. */
+static inline uint64_t call_end(struct af_api_hook *c, uint64_t *duration_ns)
 {
 	const struct af_session *session = af_inject_session();
-	uint64_t end_ns = 0, duration_ns = 0;
+	uint64_t end_ns;
 
 	if (c->by_ticks && session) {
-		end_ns = ticks_end(session, c, &duration_ns);
+		end_ns = ticks_end(session, c, duration_ns);
 	} else {
 		end_ns = af_now_ns();
-		duration_ns = end_ns - c->begin;
+		*duration_ns = end_ns - c->begin;
 	}
 	self.depth = c->depth;
 	af_api_caller = NULL;
 	open_end(c);
+	return end_ns;
+}
+
+void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
+{
+	uint64_t duration_ns, end_ns = call_end(c, &duration_ns);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return NULL;
@@ -209,6 +217,20 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	return h;
 }
 
+void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
+{
+	uint64_t duration_ns;
+
+	call_end(c, &duration_ns);
+	struct af_thread_context *t = af_thread_enter();
+	if (!t)
+		return;
+	if (__builtin_expect(self.context != t, 0))
+		open_find(t);
+	af_sums_add(t, kind, failed, duration_ns, bytes);
+	af_thread_leave(t);
+}
+
 void af_api_done(struct af_api_hook *c)
 {
 	af_stream_end(&c->thread->stream);
@@ -233,6 +255,7 @@ void af_api_thread_ends(struct af_thread_context *t)
 {
 	struct af_open_calls *open = self.open;
 
+	af_sums_end(t);
 	if (!open || self.context != t || self.open_epoch != af_inject_fork_epoch())
 		return;
 	for (uint32_t i = 0; i < self.depth && i < AF_OPEN_CALLS; i++) {

@@ -102,6 +102,9 @@ void af_api_correlate(uint32_t correlation);
  */
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
 
+/* In place of the event, with AF_HOW_SUM: the call is added up. */
+void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
+
 /* Publish the event. _trimmed: one with room that was not all used. */
 void af_api_done(struct af_api_hook *c);
 void af_api_done_trimmed(struct af_api_hook *c);

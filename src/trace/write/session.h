@@ -59,6 +59,7 @@ enum af_session_flag {
 	AF_SESSION_AUTOGRAD = 128,    /* PyTorch is asked to tell of autograd's operations */
 	AF_SESSION_GPU_SAMPLES = 256, /* instructions that GPUs execute are sampled */
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
+	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 };
 
 enum {

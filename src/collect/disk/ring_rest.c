@@ -1,8 +1,9 @@
-#include "collect/disk/open_calls.h"
+#include "collect/disk/ring_rest.h"
 
 #include <string.h>
 
 #include "trace/layout.h"
+#include "trace/write/sums.h"
 
 /* 0 when it is not known. */
 static uint64_t begin_ns(const struct af_open_call *c, const struct af_ticks *ticks)
@@ -52,5 +53,29 @@ size_t af_open_calls_write(const struct af_ring *ring, const struct af_ticks *ti
 
 	for (uint32_t i = 0; i < nr && i < AF_OPEN_CALLS; i++)
 		size += call_write(ring, &ring->open.calls[i], (uint8_t)i, ticks, ns, at + size);
+	return size;
+}
+
+size_t af_sums_write(const struct af_ring *ring, uint32_t *sum, uint64_t ns, uint8_t *at,
+                     size_t room)
+{
+	const struct af_sum *sums = (const void *)((const char *)ring + AF_RING_SUMS_AT);
+	size_t size = 0;
+
+	if (!atomic_load_explicit(&ring->has_sums, memory_order_acquire))
+		*sum = AF_SUMS;
+	for (; *sum < AF_SUMS; ++*sum) {
+		struct af_event_header h = {.time_ns = ns};
+		uint8_t payload[AF_SUM_EVENT_BYTES];
+		if (!sums[*sum].key)
+			continue;
+		if (room - size < sizeof h + sizeof payload)
+			return size;
+		h.size = (uint16_t)(sizeof h +
+		                    af_sum_event(&sums[*sum], ring->open.tid, payload, &h.kind));
+		memcpy(at + size, &h, sizeof h);
+		memcpy(at + size + sizeof h, payload, h.size - sizeof h);
+		size += h.size;
+	}
 	return size;
 }
