@@ -138,7 +138,8 @@ static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 		return;
 	const struct af_api_table *api = af_api_of(kind);
 	*seen = key;
-	if (!api || af_map_get(&w->by_function, key))
+	w->api_function[kind & 255] = world_find(&w->by_function, process, kind);
+	if (!api || w->api_function[kind & 255])
 		return;
 	const struct af_api_function *f = af_api_function(kind);
 	uint32_t i = WORLD_ADD(w, functions);
@@ -150,6 +151,7 @@ static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 	    .name = f ? f->name : "a function that this version does not know",
 	};
 	*af_map_at(&w->by_function, key, &fresh) = i;
+	w->api_function[kind & 255] = i;
 }
 
 void world_learn_api(struct af_world *w, const struct af_event *ev)
@@ -247,6 +249,8 @@ const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process
 
 uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
 {
+	if (id >= AF_KIND_API && w->api_seen[id & 255] == world_key(process, id))
+		return w->api_function[id & 255];
 	return world_find(&w->by_function, process, id);
 }
 
