@@ -766,7 +766,12 @@ enum af_op {
 	D(7, GRAPH_LAUNCH, "graph launch")                                                         \
 	D(8, GRAPH, "make a graph")                                                                \
 	D(9, LOAD, "load code")                                                                    \
-	D(10, OTHER, "other")
+	D(10, OTHER, "other")                                                                      \
+	D(11, SEND, "send")                                                                        \
+	D(12, RECEIVE, "receive")                                                                  \
+	D(13, COLLECTIVE, "collective")                                                            \
+	D(14, ONE_SIDED, "one-sided")                                                              \
+	D(15, FILE, "file")
 
 enum af_call_category {
 #define AF_D(number, NAME, name) AF_CATEGORY_##NAME = number,

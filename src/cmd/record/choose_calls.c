@@ -62,16 +62,19 @@ static bool item_next(const char **rest, struct item *i)
 	return true;
 }
 
-bool af_api_is_chosen(const char *list, const char *name)
+bool af_api_is_named(const char *list, const char *name)
 {
 	struct item i;
 
-	if (!list)
-		return true;
 	while (item_next(&list, &i))
-		if (word_is(i.name, i.name_len, name) || word_is(i.name, i.name_len, "all"))
+		if (word_is(i.name, i.name_len, name))
 			return true;
 	return false;
+}
+
+bool af_api_is_chosen(const char *list, const char *name)
+{
+	return !list || af_api_is_named(list, name) || af_api_is_named(list, "all");
 }
 
 static int item_level(const struct item *i, enum af_api_level usual, enum af_api_level *level,
@@ -122,7 +125,13 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed. */
+/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool has_events(const struct af_api_table *api, enum af_api_level level,
+                       const struct af_session_options *s)
+{
+	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+}
+
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
                        const struct af_record_options *o, uint8_t *how)
 {
@@ -212,14 +221,18 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		if (rc)
 			return rc;
 		for (uint32_t i = 0; af_apis[i]; i++) {
-			if (!family_has(family, af_apis[i]->api))
-				continue;
-			if (level == AF_API_MINIMAL)
+			if (!family_has(family, af_apis[i]->api) ||
+			    !has_events(af_apis[i], level, s))
 				continue;
 			api_choose(af_apis[i], level, o, how);
 			af_api_metadata(&metadata, af_apis[i]);
 			traced = true;
 		}
+	}
+	if (!o->api && s->mpi_library && !traced) {
+		api_choose(af_api_named("mpi"), AF_API_MINIMAL, o, how);
+		af_api_metadata(&metadata, af_api_named("mpi"));
+		traced = true;
 	}
 	s->how = traced ? how : NULL;
 	s->metadata = o->tally_only ? NULL : metadata.data; /* sums need no layouts of calls */

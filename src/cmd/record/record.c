@@ -22,6 +22,7 @@
 #include "cmd/record/hint.h"
 #include "cmd/record/library.h"
 #include "cmd/record/live.h"
+#include "cmd/record/mpi.h"
 #include "cmd/record/scope.h"
 #include "cmd/record/sudo_owner.h"
 #include "cmd/record/unrecorded.h"
@@ -214,6 +215,21 @@ static void snapshot_tell(const char *line)
 	fprintf(stderr, "aflame: %s\n", line);
 }
 
+/* A user who did not ask for MPI gets a trace without it where our library is missing. */
+static int choose_mpi(const struct af_record_options *o, struct af_session_options *s,
+                      struct af_err *err)
+{
+	static char library[PATH_MAX];
+	struct af_err why = {0};
+	int rc = af_library_find_mpi(library, s->library, &why);
+
+	if (!rc)
+		s->mpi_library = library;
+	if (rc && af_api_is_named(o->api, "mpi"))
+		return af_fail_plain(err, rc, "%s", why.msg);
+	return 0;
+}
+
 /* Everything that is known before a trace is made. */
 static int record_choose(const struct af_record_options *o, int nr_words, char **words,
                          struct af_session_options *s, struct af_scope *scope, char *sampler,
@@ -228,6 +244,8 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
 	rc = rc < 0 ? rc : af_library_find(library, err);
 	s->library = library;
+	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
+		rc = choose_mpi(o, s, err);
 	if (!rc)
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)

@@ -64,7 +64,8 @@ struct af_session_options {
 	 * false when it makes no sense; or NULL.
 	 */
 	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
-	const char *library;                  /* path of libaflame.so */
+	const char *library;     /* path of libaflame.so */
+	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };

@@ -82,7 +82,10 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	char none, session[AF_SESSION_ENV_MAX];
 
 	inherited_restore(was);
-	if (!program_refuses(argv[0]))
+	bool refuses = program_refuses(argv[0]);
+	if (!refuses && r->options->mpi_library)
+		env_prepend("LD_PRELOAD", r->options->mpi_library);
+	if (!refuses)
 		env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);

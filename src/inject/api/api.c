@@ -131,6 +131,7 @@ bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp
 		return false;
 	c->how = how;
 	c->flags = 0;
+	c->variant = 0;
 	c->depth = (uint8_t)self.depth;
 	if (self.depth < AF_OPEN_CALLS)
 		self.sp[self.depth] = sp;
@@ -217,7 +218,7 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	return h;
 }
 
-void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
 {
 	uint64_t duration_ns;
 

@@ -30,9 +30,19 @@ struct af_api_hook {
 	struct af_api_head *head;
 	struct af_regs regs; /* of the caller, with AF_HOW_STACK */
 	uint8_t how;         /* enum af_api_how */
-	uint8_t depth, outer_depth, flags;
+	uint8_t depth, flags;
+	uint8_t variant; /* of the native values: the layer's */
 	bool failed, by_ticks;
 };
+
+/* A type that is stored otherwise than it lies in memory. */
+struct af_api_native {
+	uint32_t size;   /* of one in memory */
+	uint32_t stored; /* of one in an event, 8 or a multiple */
+	void (*store)(void *to, const void *from);
+};
+
+enum { AF_API_NATIVE_MAX = 64 }; /* bytes of the two sizes at most */
 
 /* The elements that an inout parameter pointed to before the call. */
 enum { AF_API_BEFORE_MAX = 1024 };
@@ -46,10 +56,9 @@ struct af_api_before {
 bool af_api_is_traced(uint16_t first, uint16_t last);
 
 /* How calls of @kind are recorded now: bits of enum af_api_how, 0 for not at all. */
+extern const _Atomic uint8_t *af_api_hows;
 static inline uint8_t af_api_how(uint16_t kind)
 {
-	extern const _Atomic uint8_t *af_api_hows;
-
 	return atomic_load_explicit(&af_api_hows[kind - AF_KIND_API], memory_order_relaxed);
 }
 
@@ -90,6 +99,10 @@ void af_api_waits(struct af_api_hook *c, const void *args, size_t size);
 void af_api_before(struct af_api_hook *c, struct af_api_before *b, const void *from, uint64_t nr,
                    uint32_t size);
 
+/* The same of a type that is stored otherwise: kept as it is stored. */
+void af_api_before_native(struct af_api_hook *c, struct af_api_before *b, const void *from,
+                          uint64_t nr, const struct af_api_native *n);
+
 /*
  * The number that ties work to the call that is under way in this thread; the outermost event of
  * the thread that ends after it gets it. By the hooks that launch work.
@@ -103,7 +116,7 @@ void af_api_correlate(uint32_t correlation);
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
 
 /* In place of the event, with AF_HOW_SUM: the call is added up. */
-void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
 
 /* Publish the event. _trimmed: one with room that was not all used. */
 void af_api_done(struct af_api_hook *c);
@@ -123,6 +136,22 @@ void af_api_put_zero(struct af_api_hook *c, const void *from, uint32_t size, uin
 void af_api_put_string(struct af_api_hook *c, const void *from, bool skip);
 void af_api_put_before(struct af_api_hook *c, const struct af_api_before *b, bool one,
                        uint32_t size);
+
+/* A pointee of a type that is stored otherwise; one, or several with a count before them. */
+void af_api_put_native(struct af_api_hook *c, const void *from, const struct af_api_native *n,
+                       bool skip);
+void af_api_put_natives(struct af_api_hook *c, const void *from, uint64_t nr,
+                        const struct af_api_native *n, bool skip);
+
+/*
+ * A number of @size bytes at @offset of the one at @from as it is stored; the greatest, which is no
+ * limit, where there is none.
+ */
+uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, const void *from,
+                          uint32_t offset, uint32_t size);
+
+/* The sum of @nr counts of @size bytes at @from; of those that are negative, none. */
+uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);
