@@ -26,9 +26,9 @@ LTTNG_UST_TRACEPOINT_EVENT(
                                                                             (uint64_t)memobj)))
 
 /* Two events a call: its arguments at the entry, its result at the exit. */
-LTTNG_UST_TRACEPOINT_EVENT(
-    bench, call_entry, LTTNG_UST_TP_ARGS(const void *, memobj),
-    LTTNG_UST_TP_FIELDS(lttng_ust_field_integer_hex(uint64_t, memobj, (uint64_t)memobj)))
+LTTNG_UST_TRACEPOINT_EVENT(bench, call_entry, LTTNG_UST_TP_ARGS(const void *, memobj),
+                           LTTNG_UST_TP_FIELDS(lttng_ust_field_integer_hex(uint64_t, memobj,
+                                                                           (uint64_t)memobj)))
 LTTNG_UST_TRACEPOINT_EVENT(bench, call_exit, LTTNG_UST_TP_ARGS(int32_t, result),
                            LTTNG_UST_TP_FIELDS(lttng_ust_field_integer(int32_t, result, result)))
 
