@@ -217,7 +217,30 @@ static void put_arg(struct af_values *v, const struct af_api_call *call,
 		af_value_put(v, p->type, arg->value, b);
 }
 
-/* The first arguments, as words of 64 bits, by the parameters of @f if there is a table. */
+/* The arguments of a call under way: words that hold a C struct of its parameters. */
+static void put_open_args(struct af_values *v, const struct af_api_function *f,
+                          const struct words *words, struct af_buf *b)
+{
+	size_t at = 0, size = words->nr * sizeof(uint64_t);
+	uint32_t i = 0;
+
+	for (; i < f->nr_params; i++) {
+		const struct af_api_type *t = f->params[i].type;
+		/* How a struct that is passed by value is aligned, the tables do not say. */
+		if (!t->size || t->size > sizeof(uint64_t) || t->size & (t->size - 1))
+			break;
+		at = (at + t->size - 1) & ~(size_t)(t->size - 1);
+		if (at + t->size > size)
+			break;
+		af_value_name(v, f->params[i].name, !i, b);
+		af_value_put(v, t, words->data + at, b);
+		at += t->size;
+	}
+	if (!v->json && i < f->nr_params)
+		af_buf_str(b, i ? ", …" : "…");
+}
+
+/* Arguments as words of 64 bits, by the parameters of @f if there is a table. */
 static void put_words(struct af_values *v, const struct af_api_function *f,
                       const struct words *words, struct af_buf *b)
 {
@@ -347,6 +370,8 @@ void af_line_call(const struct af_line *line, const struct af_world *w, struct a
 	af_buf_char(b, '(');
 	if (is.is_decoded)
 		put_args(v, &is.call, b);
+	else if (line->is_open && is.f)
+		put_open_args(v, is.f, &is.words, b);
 	else if (is.words.nr || line->is_open)
 		put_words(v, is.f, &is.words, b);
 	else
@@ -417,6 +442,8 @@ static void line_json(const struct af_line *line, const struct af_world *w, stru
 	af_buf_str(b, ",\"args\":{");
 	if (is.is_decoded)
 		put_args(v, &is.call, b);
+	else if (line->is_open && is.f)
+		put_open_args(v, is.f, &is.words, b);
 	else
 		put_words(v, is.f, &is.words, b);
 	af_buf_str(b, "}}}\n");

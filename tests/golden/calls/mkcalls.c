@@ -201,6 +201,15 @@ static void serve(void)
 	struct af_ev_call_open open = {201, MOCK_WAIT, now + 200, 0};
 	uint64_t args[] = {0xe5};
 	struct af_tail open_tail = {args, sizeof args, 8};
+	/* The first parameters of mockConvert(), the last of which has no alignment of its own. */
+	struct af_ev_call_open converts = {202, MOCK_CONVERT, now + 300, 0};
+	static const struct {
+		uint64_t value;
+		float single;
+		double real;
+		char letter;
+	} given = {0x7000, 0.5f, 0.25, 'q'};
+	struct af_tail given_tail = {&given, sizeof given, 8};
 
 	thread(SERVE, 2, 201, 201, "serve");
 	alloc(SERVE, 0xa100, 100, 2500);
@@ -209,6 +218,8 @@ static void serve(void)
 	af_stream_put_tail(&streams[SERVE], AF_KIND_CALL_SUM, now, &sum, sizeof sum, tails, 2);
 	af_stream_put_tail(&streams[SERVE], AF_KIND_CALL_OPEN, now, &open, sizeof open, &open_tail,
 	                   1);
+	af_stream_put_tail(&streams[SERVE], AF_KIND_CALL_OPEN, now, &converts, sizeof converts,
+	                   &given_tail, 1);
 }
 
 int main(int argc, char **argv)
