@@ -408,7 +408,7 @@
 	F(FIX, u32, function, "the kind of its calls, from AF_KIND_API on; or a FUNCTION")         \
 	F(FIX, u64, begin_ns, "when it was called, on the trace's clock")                          \
 	F(FIX, u8, depth, "as in API_CALL")                                                        \
-	F(SEQ, x64, args, "the first of them, as in a C struct; of functions that do not wait, none")
+	F(SEQ, x64, args, "the first, as in a C struct; of functions that do not wait, none")
 
 #define AF_CALL_SUM_FIELDS(F)                                                                      \
 	F(FIX, u32, tid, "the calling thread")                                                     \
