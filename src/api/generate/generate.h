@@ -109,8 +109,12 @@ struct gen_ids {
 void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids,
                   FILE *out);
 
-/* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
-void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);
+/*
+ * X-macros of the functions that are recorded at the level minimal: F(id, name, category), and of
+ * those of them that allocate or free, M(name, category, memory, form).
+ */
+void gen_minimal(const struct af_model *m, const struct gen_ids *ids, struct af_rules *rules,
+                 FILE *out);
 
 /* The lines of a wrapper between the arguments and the call: what is kept of before. */
 void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out);

@@ -41,6 +41,12 @@ static int rules_line(struct af_rules *r, char *text, uint32_t line, struct af_e
 		r->result_as = words + strlen(words) + 1;
 		return 0;
 	}
+	if (!strncmp(text, "type ", 5)) {
+		const char *words = words_split(r, rest, strlen(rest), " \t");
+		AF_GROW(r->types, r->nr_types, r->cap_types);
+		r->types[r->nr_types++] = (struct af_rule_type){words, words + strlen(words) + 1};
+		return 0;
+	}
 	if (!strncmp(text, "native ", 7)) {
 		r->native = words_split(r, rest, strlen(rest), " \t");
 		return 0;
@@ -76,6 +82,7 @@ int af_rules_read(struct af_rules *r, const char *path, struct af_err *err)
 
 void af_rules_free(struct af_rules *r)
 {
+	free(r->types);
 	free(r->lines);
 	af_arena_free(&r->arena);
 	*r = (struct af_rules){0};
@@ -200,6 +207,8 @@ static bool function_word(struct af_rules *r, const char *word, struct af_functi
 		out->category = word + 6;
 	else if (!strncmp(word, "level:", 6))
 		out->level = word + 6;
+	else if (!strncmp(word, "memory:", 7))
+		out->memory = word + 7;
 	else if (!strncmp(word, "error:", 6))
 		out->error = word + 6;
 	else if (!strncmp(word, "returns:", 8))
