@@ -3,6 +3,7 @@
  *
  *	generate tables MODEL RULES OUT
  *	generate layer|preload MODEL RULES OUT HEADER          HEADER is what the code includes
+ *	generate enqueues MODEL RULES OUT HEADER
  *	generate callback MODEL RULES OUT HEADER IDS           IDS: numbers of callbacks
  *	generate minimal MODEL RULES OUT IDS
  */
@@ -163,6 +164,10 @@ int main(int argc, char **argv)
 	gen_resolve(&api, &model, &rules);
 	if (!strcmp(argv[1], "tables"))
 		gen_tables(&api, out);
+	if (!strcmp(argv[1], "enqueues")) {
+		fprintf(out, "/* Made by src/api/generate. */\n#include \"%s\"\n\n", argv[5]);
+		gen_enqueues(&api, out);
+	}
 	for (int way = GEN_CALLBACK; way <= GEN_PRELOAD; way++)
 		if (!strcmp(argv[1], ways[way]))
 			code_write(&api, way, argv + 5, out);

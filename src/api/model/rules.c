@@ -117,6 +117,15 @@ static void factor_read(struct af_rules *r, const char *text, size_t len, struct
 	} else if (len > 5 && !strncmp(text, "sum(", 4)) {
 		f->kind = AF_FACTOR_SUM;
 		f->param = text_copy(r, text + 4, len - 5);
+	} else if (len > 8 && !strncmp(text, "volume(", 7)) {
+		f->kind = AF_FACTOR_VOLUME;
+		f->param = text_copy(r, text + 7, len - 8);
+	} else if (len > 7 && !strncmp(text, "pixel(", 6)) {
+		f->kind = AF_FACTOR_PIXEL;
+		f->param = text_copy(r, text + 6, len - 7);
+	} else if (len > 8 && !strncmp(text, "memory(", 7)) {
+		f->kind = AF_FACTOR_MEMORY;
+		f->param = text_copy(r, text + 7, len - 8);
 	} else if (len > 7 && !strncmp(text, "given(", 6)) {
 		f->kind = AF_FACTOR_GIVEN;
 		f->param = text_copy(r, text + 6, len - 7);
@@ -207,6 +216,10 @@ static bool function_word(struct af_rules *r, const char *word, struct af_functi
 		out->category = word + 6;
 	else if (!strncmp(word, "level:", 6))
 		out->level = word + 6;
+	else if (!strncmp(word, "moves:", 6))
+		return length_read(r, word + 6, strlen(word + 6), &out->moves);
+	else if (!strncmp(word, "op:", 3))
+		out->op = word + 3;
 	else if (!strncmp(word, "memory:", 7))
 		out->memory = word + 7;
 	else if (!strncmp(word, "error:", 6))
