@@ -77,6 +77,8 @@ static const char header[] =
     "int xFunctions(x_callback a, void (*b)(int), x_function c, x_function *d);\n"
     "x_inner xStruct(x_inner whole, enum x_state s, x_bits b, x_set t, x_union u);\n"
     "static inline int xInline(void) { return 1; }\n"
+    "typedef struct { int a; } x_wanted;\n"
+    "typedef struct { int a; } x_useless;\n"
     "int yOther(void);\n"
     "typedef int (*xExtra_fn)(x_device device, const float *values);\n"
     "typedef int (*xFirst_fn)(int);\n";
@@ -106,6 +108,8 @@ static const char model[] = "api x 0x3000 X\n"
 			    "\t2 X_TWO\n"
 			    "\t4 X_FOUR\n"
 			    "\t7 X_ALL\n"
+			    "type x_wanted struct 4 4\n"
+			    "\t0 a i32\n"
 			    "type x_object handle\n"
 			    "type x_inner struct 8 4\n"
 			    "\t0 re f32\n"
@@ -180,6 +184,7 @@ static int read_header(struct af_model *m, const char *text, struct af_err *err)
 	                              .args = args,
 	                              .nr_args = 1,
 	                              .functions = "x*",
+	                              .types = "x_wanted",
 	                              .version = "X_VERSION",
 	                              .groups = &group,
 	                              .nr_groups = 1};

@@ -108,13 +108,17 @@ static bool call_read_short(const struct af_event *ev, struct af_ev_call_long *f
 
 static bool call_read_api(const struct af_event *ev, struct af_ev_call_long *f)
 {
+	const bool is_named = ev->kind == AF_KIND_API_CALL;
+	uint32_t function = ev->kind;
 	struct af_api_head head;
 
 	memcpy(&head, ev->payload, sizeof head);
+	if (is_named)
+		memcpy(&function, ev->payload + sizeof head, sizeof function);
 	*f = (struct af_ev_call_long){
 	    .callpath = head.callpath,
 	    .correlation = head.correlation,
-	    .function = ev->kind,
+	    .function = function,
 	    .duration_ns = af_u48_value(head.duration_ns),
 	    .status = head.flags & AF_API_CALL_FAILED ? -1 : 0,
 	};
@@ -126,8 +130,8 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 	struct af_ev_call_long f;
 	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
 	          : ev->kind == AF_KIND_CALL_LONG ? af_event_decode(ev, &f, sizeof f, NULL)
-	          : ev->kind >= AF_KIND_API       ? call_read_api(ev, &f)
-	                                          : false;
+	          : ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL ? call_read_api(ev, &f)
+	                                                                    : false;
 
 	if (!is)
 		return false;

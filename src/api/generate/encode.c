@@ -138,6 +138,22 @@ static void values_write(const struct gen_function *f, FILE *out)
 	}
 }
 
+/* Where calls are added up, the encoder only says how much this one moved. */
+static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	fprintf(out,
+	        "\tc->failed = failed;\n\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n"
+	        "\t\taf_api_sum(c, 0x%x, failed, %s",
+	        api->model->kind + f->number, f->bytes ? "failed ? 0 : " : "");
+	if (f->bytes)
+		gen_length(api, f, f->bytes, out);
+	else if (f->bytes_size)
+		fprintf(out, "(uint64_t)a->a%u", f->bytes_param);
+	else
+		fputc('0', out);
+	fputs(");\n\t\treturn;\n\t}\n", out);
+}
+
 static void function_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
 	args_write(api, f, out);
@@ -154,6 +170,7 @@ static void function_write(const struct gen_api *api, const struct gen_function 
 	}
 	fputs(")\n{\n", out);
 	failed_write(api, f, out);
+	sum_write(api, f, out);
 	fprintf(out,
 	        "\tstruct fixed_%u *f = af_api_end(c, 0x%x, failed, sizeof *f, %u);\n"
 	        "\n\t(void)a;\n\tif (!f)\n\t\treturn;\n",

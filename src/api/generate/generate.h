@@ -46,10 +46,10 @@ struct gen_function {
 	uint32_t result_size;
 	struct gen_param *params;
 	uint32_t nr_params;
-	const char *category, *level; /* in capitals */
-	uint32_t bytes_at, bytes_size;
-	const struct af_length *bytes; /* computed, or NULL */
-	int error;                     /* parameter that the error is stored through, or -1 */
+	const char *category, *level;               /* in capitals */
+	uint32_t bytes_at, bytes_size, bytes_param; /* the parameter, where it is no sum of more */
+	const struct af_length *bytes;              /* computed, or NULL */
+	int error; /* parameter that the error is stored through, or -1 */
 	bool can_fail, blocks, is_safe, is_entry, is_variadic, is_fortran;
 	bool has_native_result;
 	uint32_t fixed; /* bytes of the payload up to the first pointee */
@@ -95,8 +95,22 @@ enum gen_way {
 	GEN_PRELOAD,  /* exported functions under the real names */
 };
 
-/* The functions that call the encoders, and their table. */
-void gen_wrappers(const struct gen_api *api, enum gen_way way, FILE *out);
+/* The numbers that a vendor's profiling interface has for functions: what NAME.ids says. */
+struct gen_id {
+	uint32_t id;
+	const char *name;
+};
+struct gen_ids {
+	struct gen_id *ids;
+	uint32_t nr, cap;
+};
+
+/* The functions that call the encoders, and their table; for GEN_CALLBACK by @ids too. */
+void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids,
+                  FILE *out);
+
+/* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
+void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);
 
 /* The lines of a wrapper between the arguments and the call: what is kept of before. */
 void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out);

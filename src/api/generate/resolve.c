@@ -184,6 +184,7 @@ static void function_layout(struct gen_function *f, struct af_function_rule *rul
 	}
 	if (plain >= 0) {
 		f->bytes_at = f->params[plain].at;
+		f->bytes_param = (uint32_t)plain;
 		f->bytes_size = f->params[plain].size;
 	}
 	f->fixed = at;

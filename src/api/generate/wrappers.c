@@ -105,6 +105,19 @@ static void layer_table_write(const struct gen_api *api, FILE *out)
 	fputs("\t{NULL, 0, NULL, 0},\n};\n", out);
 }
 
+/* Ids of callbacks become function numbers; 0: no function of the model. */
+static void ids_write(const struct gen_api *api, const struct gen_ids *ids, FILE *out)
+{
+	fprintf(out, "const uint16_t af_api_%s_ids[] = {\n", api->model->name);
+	for (uint32_t i = 0; i < ids->nr; i++) {
+		const struct af_model_function *f = af_model_function(api->model, ids->ids[i].name);
+		if (f)
+			fprintf(out, "\t[%u] = %u,\n", ids->ids[i].id, f->number);
+	}
+	fprintf(out, "};\nconst uint32_t af_api_%s_nr_ids = sizeof af_api_%s_ids / 2;\n",
+	        api->model->name, api->model->name);
+}
+
 /* For CUPTI: by number, what takes a pointer to the result and one to the arguments. */
 static void callbacks_write(const struct gen_api *api, FILE *out)
 {
@@ -115,7 +128,7 @@ static void callbacks_write(const struct gen_api *api, FILE *out)
 		        "void *args)\n{\n\t(void)result;\n\tencode_%u(c",
 		        f->number, f->number);
 		if (f->result_size)
-			fprintf(out, ", *(const %s *)result", gen_ctype(api->model, f->result));
+			fprintf(out, ", *(%s const *)result", gen_ctype(api->model, f->result));
 		fputs(", args", out);
 		gen_kept(f, true, out);
 		fputs(");\n}\n", out);
@@ -127,12 +140,13 @@ static void callbacks_write(const struct gen_api *api, FILE *out)
 	fputs("};\n", out);
 }
 
-void gen_wrappers(const struct gen_api *api, enum gen_way way, FILE *out)
+void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids, FILE *out)
 {
 	uint32_t last = 0;
 
 	if (way == GEN_CALLBACK) {
 		callbacks_write(api, out);
+		ids_write(api, ids, out);
 		return;
 	}
 	for (uint32_t i = 0; i < api->nr_functions; i++)

@@ -77,6 +77,7 @@ int af_headers_read(const struct af_headers *of, struct af_model *m, struct af_e
 	}
 	if (!rc) {
 		af_unit_enums(&u);
+		af_unit_types(&u);
 		af_unit_functions(&u);
 	}
 	af_unit_close(&u);

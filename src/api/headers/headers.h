@@ -26,6 +26,8 @@ struct af_headers {
 	const char *const *args; /* for the compiler: -I…, -D… */
 	uint32_t nr_args;
 	const char *functions; /* patterns of names, with commas between; NULL for all */
+	const char
+	    *types; /* patterns of typedefs that are wanted though nothing uses them, or NULL */
 	const char *leave; /* patterns of enumerations and macros that are left out; may be NULL */
 	const char *version; /* of the headers: a macro's name, or a text; may be NULL */
 	const struct af_headers_group *groups;

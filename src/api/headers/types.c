@@ -208,3 +208,23 @@ const char *af_unit_type(struct af_unit *u, CXType type)
 		return base ? base : "void";
 	}
 }
+
+static enum CXChildVisitResult type_visit(CXCursor cursor, CXCursor parent, CXClientData data)
+{
+	struct af_unit *u = data;
+	enum CXCursorKind kind = u->c.getCursorKind(cursor);
+	(void)parent;
+
+	if (kind != CXCursor_TypedefDecl && kind != CXCursor_StructDecl)
+		return CXChildVisit_Continue;
+	if (af_unit_is_api(u, cursor) &&
+	    af_headers_match(u->of->types, af_unit_string(u, u->c.getCursorSpelling(cursor))))
+		af_unit_type(u, u->c.getCursorType(cursor));
+	return CXChildVisit_Continue;
+}
+
+void af_unit_types(struct af_unit *u)
+{
+	if (u->of->types)
+		u->c.visitChildren(u->c.getTranslationUnitCursor(u->tu), type_visit, u);
+}

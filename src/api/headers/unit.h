@@ -73,8 +73,9 @@ CXType af_unit_strip(const struct af_unit *u, CXType type);
 /* Add the struct or union of @type, called @name (or NULL: it gets no name). */
 const char *af_unit_record(struct af_unit *u, CXType type, const char *name);
 
-/* Add all enumerations, all functions, all macros that are values. */
+/* Add all enumerations, the types wanted, all functions, all macros that are values. */
 void af_unit_enums(struct af_unit *u);
+void af_unit_types(struct af_unit *u);
 void af_unit_functions(struct af_unit *u);
 int af_unit_macros(struct af_unit *u);
 

@@ -75,12 +75,12 @@ static const struct af_model_value *value_find(const struct af_model_type *t, co
 }
 
 static void compare_value(const struct comparison *c, const struct af_model_type *type,
-                          const struct af_model_value *a, const struct af_model_value *b)
+                          const char *value, const struct af_model_value *a,
+                          const struct af_model_value *b)
 {
-	const struct af_model_value *one = b ? b : a;
-	char name[512], before[32], after[32];
+	char name[512], before[32] = "", after[32] = "";
 
-	snprintf(name, sizeof name, "%s.%s", type->name, one->name);
+	snprintf(name, sizeof name, "%s.%s", type->name, value);
 	if (a)
 		snprintf(before, sizeof before, "%" PRId64, a->value);
 	if (b)
@@ -103,10 +103,11 @@ static void compare_type(const struct comparison *c, const struct af_model_type 
 	af_buf_free(&before);
 	af_buf_free(&after);
 	for (uint32_t i = 0; b && i < b->nr_values; i++)
-		compare_value(c, b, value_find(a, b->values[i].name), &b->values[i]);
+		compare_value(c, b, b->values[i].name, value_find(a, b->values[i].name),
+		              &b->values[i]);
 	for (uint32_t i = 0; a && i < a->nr_values; i++)
 		if (!value_find(b, a->values[i].name))
-			compare_value(c, a, &a->values[i], NULL);
+			compare_value(c, a, a->values[i].name, &a->values[i], NULL);
 }
 
 void af_model_compare(const struct af_model *before, const struct af_model *after,

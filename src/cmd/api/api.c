@@ -55,6 +55,7 @@ int af_api_headers(const struct af_api_options *o, const char *name, uint32_t nr
 	                        .nr_files = nr,
 	                        .args = args,
 	                        .functions = o->functions,
+	                        .types = o->types,
 	                        .leave = o->leave,
 	                        .version = o->version,
 	                        .groups = groups};
@@ -110,6 +111,7 @@ static void command_text(const struct af_api_options *o, const char *name, uint3
 	command_list(b, "enum", &o->enums);
 	command_list(b, "flags", &o->flags);
 	command_option(b, "functions", o->functions);
+	command_option(b, "types", o->types);
 	command_option(b, "leave", o->leave);
 	command_option(b, "version", o->version);
 	if (o->kind)
@@ -197,6 +199,7 @@ static const struct af_option api_options_table[] = {
     {AF_OPT_LIST, "macro", 'D', "MACRO", "define it (MACRO or MACRO=VALUE)", AT(macros)},
     {AF_OPT_STRING, "functions", 0, "PATTERNS", "only functions that match (cu*; commas between)",
      AT(functions)},
+    {AF_OPT_STRING, "types", 0, "PATTERNS", "typedefs to take that no function uses", AT(types)},
     {AF_OPT_STRING, "leave", 0, "PATTERNS", "no enumerations and macros that match", AT(leave)},
     {AF_OPT_LIST, "enum", 0, "TYPE=PATTERNS", "macros that match are values of TYPE", AT(enums)},
     {AF_OPT_LIST, "flags", 0, "TYPE=PATTERNS", "the same, and TYPE is a set of bits", AT(flags)},
@@ -229,7 +232,7 @@ const struct af_command af_command_api = {
 	"A FILE is a header: a path, or a name as #include <...> finds it. Functions come\n"
 	"from the headers and from what they include of the same folder. diff takes the options\n"
 	"by which the model was made, and without a FILE also its headers; -I says where they "
-        "are.\n"
+	"are.\n"
 	"\n"
 	"Both need libclang, which is opened at run time, and an aflame that was built with its\n"
 	"header.\n"

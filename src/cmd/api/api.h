@@ -11,7 +11,7 @@ struct af_err;
 struct af_api_options {
 	struct af_output output;
 	struct af_strings folders, macros, enums, flags, numbers;
-	const char *functions, *leave, *title, *version, *onto, *model;
+	const char *functions, *types, *leave, *title, *version, *onto, *model;
 	uint64_t kind;
 	bool json;
 };

@@ -10,6 +10,7 @@
 
 struct af_err;
 struct af_record_options;
+struct af_recording;
 struct af_session_options;
 
 /*
@@ -31,6 +32,9 @@ bool af_api_is_named(const char *list, const char *name);
  */
 int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
                     struct af_err *err);
+
+/* For s->switch_calls: "on cuMem*" or "off clGet*". */
+bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size);
 
 /*
  * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples. A layer does no harm where

@@ -192,6 +192,11 @@ static int bounds_check(const struct af_record_options *o, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
+	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
+		    "--gpu-samples, --autograd and --api-stacks");
 	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
 		return af_fail_plain(
 		    err, -EINVAL,
@@ -267,7 +272,7 @@ static void tell_that_it_goes_on(const struct af_record_options *o, const char *
 	        af_record_shown(dir), until);
 }
 
-/* Once all that was asked for is known to make sense. */
+/* Once all that was given for is known to make sense. */
 static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
                               const char *sampler)
 {
@@ -346,15 +351,23 @@ static int record_result(const struct af_record_options *o, struct af_recording 
 	return status;
 }
 
-int af_record(const struct af_record_options *o, int nr_words, char **words,
+int af_record(const struct af_record_options *given, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err)
 {
+	static struct af_record_options own;
+	const struct af_record_options *o = &own;
+
+	own = *given;
+	if (own.tally_only)
+		own.sample = "none";
 	struct af_session_options s = {
 	    .output = o->output,
 	    .job = &done->job,
 	    .force = o->force,
-	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
-	             (o->autograd ? AF_SESSION_AUTOGRAD : 0),
+	    .flags = (given->no_python ? 0 : AF_SESSION_PYTHON) |
+	             (given->verify ? AF_SESSION_VERIFY : 0) |
+	             (given->autograd ? AF_SESSION_AUTOGRAD : 0) |
+	             (given->tally_only ? AF_SESSION_SUMS : 0),
 	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
 	    .max_bytes = o->max_bytes,

@@ -6,10 +6,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api/models/cuda_functions.h"
 #include "base/arena.h"
 #include "collect/bpf/private.h"
 #include "collect/bpf/probe_place.h"
-#include "trace/cuda_functions.h"
 
 enum { SITES_MAX = 1024 };
 

@@ -24,7 +24,7 @@
 
 /* One call, from its beginning to its event; on the stack of the wrapper. */
 struct af_api_hook {
-	uint64_t begin_ns;
+	uint64_t begin; /* ns of the trace's clock, or ticks of the processor's counter */
 	struct af_thread_context *thread; /* from af_api_end() to af_api_done() */
 	char *at;                         /* where the next pointee goes */
 	struct af_api_head *head;
@@ -32,7 +32,7 @@ struct af_api_hook {
 	uint8_t how;         /* enum af_api_how */
 	uint8_t depth, flags;
 	uint8_t variant; /* of the native values: the layer's */
-	bool failed;
+	bool failed, by_ticks;
 };
 
 /* A type that is stored otherwise than it lies in memory. */
@@ -61,6 +61,9 @@ static inline uint8_t af_api_how(uint16_t kind)
 {
 	return atomic_load_explicit(&af_api_hows[kind - AF_KIND_API], memory_order_relaxed);
 }
+
+/* Calls of this thread are recording's own, and not recorded. For threads that we start. */
+void af_api_mute(void);
 
 /* Slow path of af_api_begin(). */
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp);
@@ -112,6 +115,9 @@ void af_api_correlate(uint32_t correlation);
  */
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
 
+/* In place of the event, with AF_HOW_SUM: the call is added up. */
+void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
+
 /* Publish the event. _trimmed: one with room that was not all used. */
 void af_api_done(struct af_api_hook *c);
 void af_api_done_trimmed(struct af_api_hook *c);
@@ -145,7 +151,7 @@ uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, 
                           uint32_t offset, uint32_t size);
 
 /* The sum of @nr counts of @size bytes at @from; of those that are negative, none. */
-uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
+uint64_t af_api_total(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);
@@ -182,8 +188,5 @@ struct af_api_entry {
 	void *wrapper;
 	int32_t slot;
 };
-
-/* Now, on the trace's clock: by the time stamp counter where the recorder says how. */
-uint64_t af_api_now(void);
 
 #endif

@@ -6,11 +6,12 @@
 
 #include <string.h>
 
+#include "api/models/cuda_functions.h"
+#include "inject/api/sums.h"
+#include "inject/api/usdt.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/cuda/pc.h"
-#include "inject/cuda/usdt.h"
-#include "trace/cuda_functions.h"
 
 /* Dense numbers of the functions: their ids in the trace, from 1. */
 enum function {
@@ -185,23 +186,18 @@ static void memory_write(struct af_thread_context *t, uint64_t now, uint32_t fun
 /* aflame:cuda_call(function, correlation): what the CALL says that is about to be written. */
 AF_USDT_PLACE(cuda_call);
 
-static void call_write(const struct af_cupti_call *call, uint32_t function, uint64_t begin_ns,
-                       const struct af_regs *regs)
+static void call_put(struct af_thread_context *t, const struct af_cupti_call *call,
+                     uint32_t function, uint64_t begin_ns, uint64_t end_ns,
+                     const struct af_regs *regs)
 {
-	uint64_t end_ns = af_now_ns(), duration_ns = end_ns - begin_ns;
 	int32_t status = call->result ? (int32_t)*call->result : 0;
-
-	AF_USDT(cuda_call, function, call->correlation);
-	struct af_thread_context *t = af_thread_enter();
-	if (!t)
-		return;
 	uint32_t callpath = af_thread_callpath(t, regs);
+
 	/* A new stack has been defined in the meantime: the event is later, and the call begins
 	 * when it began, before what the device did for it. */
-	if (__builtin_expect(end_ns < t->stream.last_ns, 0)) {
+	if (__builtin_expect(end_ns < t->stream.last_ns, 0))
 		end_ns = t->stream.last_ns;
-		duration_ns = end_ns - begin_ns;
-	}
+	uint64_t duration_ns = end_ns - begin_ns;
 	if (__builtin_expect(!status && duration_ns <= AF_U24_MAX, 1))
 		af_stream_put(&t->stream, call, end_ns, .callpath = callpath,
 		              .correlation = call->correlation, .function = (uint8_t)function,
@@ -210,7 +206,21 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 		af_stream_put(&t->stream, call_long, end_ns, .callpath = callpath,
 		              .correlation = call->correlation, .function = function,
 		              .duration_ns = duration_ns, .status = status);
-	if (memories[function].form && !status)
+}
+
+static void call_write(const struct af_cupti_call *call, uint32_t function, uint64_t begin_ns,
+                       const struct af_regs *regs, bool traced)
+{
+	uint64_t end_ns = af_now_ns();
+	int32_t status = call->result ? (int32_t)*call->result : 0;
+
+	AF_USDT(cuda_call, function, call->correlation);
+	struct af_thread_context *t = af_thread_enter();
+	if (!t)
+		return;
+	if (!traced && !af_sums_only())
+		call_put(t, call, function, begin_ns, end_ns, regs);
+	if (memories[function].form && !status && !af_sums_only())
 		memory_write(t, end_ns, function, call);
 	af_thread_leave(t);
 }
@@ -234,7 +244,8 @@ void af_cuda_call_gate(uint32_t id, uint32_t site)
 }
 
 /* The stack is taken at the exit: it is the same, and one event tells the whole call. */
-void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs)
+void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs,
+                  bool traced)
 {
 	uint32_t function = id < CALLBACKS_MAX ? functions[id] : 0;
 
@@ -254,7 +265,7 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 	uint64_t begin_ns = outer.begin_ns;
 	outer.sp = 0;
 	if (af_inject_recording())
-		call_write(call, function, begin_ns, regs);
+		call_write(call, function, begin_ns, regs, traced);
 	else
 		call_skip(call->correlation);
 	/* Definitions, which are written also where recording is off. */

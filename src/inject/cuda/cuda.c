@@ -4,12 +4,13 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "api/models/cuda_functions.h"
 #include "inject/core/inject.h"
 #include "inject/core/keep.h"
 #include "inject/cuda/autograd.h"
+#include "inject/cuda/calls.h"
 #include "inject/cuda/client.h"
 #include "inject/cuda/pc.h"
-#include "trace/cuda_functions.h"
 
 #define EXPORT __attribute__((visibility("default")))
 
@@ -22,6 +23,8 @@ static struct {
 	_Atomic uint32_t nr_programs;
 	bool updates_reported;
 	_Atomic bool wants[AF_CLIENT_DOMAINS][AF_CLIENT_IDS];
+	bool always[AF_CLIENT_IDS]; /* of the driver's API: a plain recording needs these */
+	uint32_t how_changes;       /* of the session, when the callbacks were last enabled by it */
 } cuda;
 
 bool af_cuda_updates_reported(void)
@@ -113,8 +116,9 @@ static void cuda_callback(void *arg, uint32_t domain, uint32_t id, const void *d
 		sampling(domain, id, data);
 	if (!af_cuda_on())
 		return;
+	bool traced = domain <= AF_CUPTI_RUNTIME_API && af_cuda_trace(domain, id, data, &regs);
 	if (domain == AF_CUPTI_DRIVER_API)
-		af_cuda_call(id, data, &regs);
+		af_cuda_call(id, data, &regs, traced);
 	else if (domain == AF_CUPTI_RESOURCE)
 		resource(id, data, &regs);
 	else if (domain == AF_CUPTI_STATE && id == AF_CUPTI_FATAL_ERROR &&
@@ -155,6 +159,32 @@ static uint32_t callback_enable(bool on, uint32_t domain, uint32_t id)
 	return rc;
 }
 
+/* Ids that this CUPTI does not have are refused, which does no harm. */
+static void traced_enable(bool on)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session)
+		cuda.how_changes =
+		    atomic_load_explicit(&session->how_changes, memory_order_acquire);
+	for (uint32_t domain = AF_CUPTI_DRIVER_API; domain <= AF_CUPTI_RUNTIME_API; domain++) {
+		for (uint32_t id = 1; id < AF_CLIENT_IDS; id++) {
+			bool always = domain == AF_CUPTI_DRIVER_API && cuda.always[id];
+			bool wants = on && (always || af_cuda_trace_wants(domain, id));
+			if (wants != cuda.wants[domain][id])
+				callback_enable(wants, domain, id);
+		}
+	}
+}
+
+void af_cuda_trace_poll(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session && session->how_changes != cuda.how_changes)
+		traced_enable(true);
+}
+
 /* The last two are for sampling. */
 static void callbacks_enable(bool on, bool samples)
 {
@@ -166,9 +196,10 @@ static void callbacks_enable(bool on, bool samples)
 
 	/* One that this CUPTI does not know yet is left out. */
 	cuda.updates_reported = !callback_enable(on, AF_CUPTI_RESOURCE, AF_CUPTI_GRAPHNODE_UPDATED);
-#define AF_F(id, name, category) callback_enable(on, AF_CUPTI_DRIVER_API, id);
+#define AF_F(id, name, category) cuda.always[id] = true;
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
+	traced_enable(on);
 	for (unsigned i = 0; i < nr; i++)
 		callback_enable(on, AF_CUPTI_RESOURCE, resources[i]);
 	callback_enable(on, AF_CUPTI_STATE, AF_CUPTI_FATAL_ERROR);

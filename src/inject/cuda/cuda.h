@@ -6,15 +6,17 @@
  *	cuda.c      the entry point; which CUPTI calls and callbacks are enabled; the report
  *	find.c      which libcupti
  *	call.c      calls of the driver API: CALL, MEMORY
+ *	calls.c     calls of driver and runtime with their arguments, where they are traced
  *	client.h    the program's own profiler beside us
  *	activity.c  buffers and records of device work: GPU_WORK and its definitions
  *	graph.c     nodes of graphs: GRAPH_NODE
  *	device.c    descriptions of the devices: DEVICE and its notes
  *	thread.c    the thread that flushes, reads the clocks, and handles the end
- *	cupti.h     the part of CUPTI that is used; trace/cuda_functions.h: which functions
+ *	cupti.h     the part of CUPTI that is used; cuda_functions.h (generated): which functions
  *
- * Calls are seen in the domain of the driver API only: every launch passes there, the runtime's
- * too, at half the price of both domains, and the runtime's function is in the stack anyway.
+ * A plain recording has calls in the domain of the driver API only: every launch passes there, the
+ * runtime's too, at half the price of both domains, and the runtime's function is in the stack
+ * anyway.
  *
  * No callback calls a CUDA function, and no lock is held while CUPTI is called. A failure leaves
  * the program as it was: it goes on unrecorded, and the trace says why.
@@ -69,8 +71,15 @@ bool af_cuda_start_early(void *library);
  */
 void af_cuda_call_gate(uint32_t id, uint32_t site);
 
-/* The callback of the domain DRIVER_API. */
-void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs);
+/*
+ * The callback of the domain DRIVER_API. @traced: the call that ends has an event with its
+ * arguments already (calls.h), which stands for the CALL.
+ */
+void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs,
+                  bool traced);
+
+/* Called now and then: enables what is traced now, where --ctl has changed that. */
+void af_cuda_trace_poll(void);
 
 /* Was this call made while recording was off? */
 bool af_cuda_skipped(uint32_t correlation);

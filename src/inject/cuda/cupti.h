@@ -31,6 +31,7 @@ enum af_cupti_result {
 
 enum af_cupti_domain {
 	AF_CUPTI_DRIVER_API = 1,
+	AF_CUPTI_RUNTIME_API = 2,
 	AF_CUPTI_RESOURCE = 3,
 	AF_CUPTI_STATE = 6,
 };

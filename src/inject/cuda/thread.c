@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/system/clock.h"
+#include "inject/api/api.h"
 #include "inject/core/inject.h"
 #include "inject/cuda/autograd.h"
 #include "inject/cuda/client.h"
@@ -121,6 +122,7 @@ static void *flusher_run(void *arg)
 	struct af_session *session = af_inject_session();
 	(void)arg;
 
+	af_api_mute();
 	prctl(PR_SET_NAME, "aflame");
 	af_cuda_devices_define();
 	clocks_write();
@@ -141,6 +143,7 @@ static void *flusher_run(void *arg)
 		futex_wake(&flusher.answered);
 		af_cuda_graphs_poll(af_now_ns());
 		af_autograd_poll();
+		af_cuda_trace_poll();
 	}
 	af_autograd_end();
 	af_cuda_pc_last();

@@ -5,8 +5,8 @@
  * longer nop would be patched to a call, which writes below the stack pointer, where code may have
  * data.
  */
-#ifndef AF_INJECT_CUDA_USDT_H
-#define AF_INJECT_CUDA_USDT_H
+#ifndef AF_INJECT_API_USDT_H
+#define AF_INJECT_API_USDT_H
 
 #include <stdint.h>
 
