@@ -54,7 +54,7 @@ def run(mpi, path, *options, words=(), status=55, env=None):
     return out
 
 
-CALL = re.compile(r" (MPI_\w+): \{ (?!process = \d+ \}$).*?\}, \{ (callpath = .*) \}$")
+CALL = re.compile(r" mpi:(MPI_\w+): \{ .*?\}, \{ (callpath = .*) \}$")
 
 
 def calls(folder, rank=None):
@@ -70,9 +70,20 @@ def calls(folder, rank=None):
             continue
         named = re.sub(r'\( "(\w+)" : container = -?\d+ \)', r"\1", call.group(2))
         named = re.sub(r"\( <unknown> : container = (-?\d+) \)", r"\1", named)
-        fields = dict(re.findall(r"(\w+) = ((?:\[.*?\](?=, \w+ = |$))|(?:\{.*?\})|[^,]*)", named))
-        found.append((call.group(1), fields))
+        found.append((call.group(1), dict(field.split(" = ", 1) for field in parts(named))))
     return found
+
+
+def parts(text):
+    """What stands between the commas that are in no brackets and no quotes."""
+    depth, quoted, begin, found = 0, False, 0, []
+    for i, c in enumerate(text):
+        quoted ^= c == '"'
+        depth += 0 if quoted else (c in "[{(") - (c in "]})")
+        if c == "," and not depth and not quoted:
+            found.append(text[begin:i].strip())
+            begin = i + 1
+    return found + [text[begin:].strip()]
 
 
 def counted(seen, names):
