@@ -109,6 +109,22 @@ static void failed_write(const struct gen_api *api, const struct gen_function *f
 		fprintf(out, "\tbool failed = result != %lld;\n", (long long)api->success);
 }
 
+/* Where calls are added up, the encoder only says how much this one moved. */
+static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	fprintf(out,
+	        "\tc->failed = failed;\n\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n"
+	        "\t\taf_api_tally(c, 0x%x, failed, %s",
+	        api->model->kind + f->number, f->bytes ? "failed ? 0 : " : "");
+	if (f->bytes)
+		gen_length(api, f, f->bytes, out);
+	else if (f->bytes_size)
+		fprintf(out, "(uint64_t)a->a%u", f->bytes_param);
+	else
+		fputc('0', out);
+	fputs(");\n\t\treturn;\n\t}\n", out);
+}
+
 void gen_kept(const struct gen_function *f, bool nothing, FILE *out)
 {
 	for (uint32_t i = 0; i < f->nr_params; i++) {
@@ -136,22 +152,6 @@ static void values_write(const struct gen_function *f, FILE *out)
 		else
 			fprintf(out, "\tf->a%u = a->a%u;\n", i, i);
 	}
-}
-
-/* Where calls are added up, the encoder only says how much this one moved. */
-static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
-{
-	fprintf(out,
-	        "\tc->failed = failed;\n\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n"
-	        "\t\taf_api_sum(c, 0x%x, failed, %s",
-	        api->model->kind + f->number, f->bytes ? "failed ? 0 : " : "");
-	if (f->bytes)
-		gen_length(api, f, f->bytes, out);
-	else if (f->bytes_size)
-		fprintf(out, "(uint64_t)a->a%u", f->bytes_param);
-	else
-		fputc('0', out);
-	fputs(");\n\t\treturn;\n\t}\n", out);
 }
 
 static void function_write(const struct gen_api *api, const struct gen_function *f, FILE *out)

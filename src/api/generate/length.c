@@ -68,7 +68,7 @@ static void factor_write(const struct gen_api *api, const struct gen_function *f
 		fprintf(out, "af_api_datatype_size(c, a->a%d)", i);
 		break;
 	case AF_FACTOR_SUM:
-		fprintf(out, "af_api_total(c, a->a%d, ", i);
+		fprintf(out, "af_api_sum(c, a->a%d, ", i);
 		gen_length(api, f, p->length, out);
 		fprintf(out, ", %u)", p->target_size);
 		break;

@@ -229,7 +229,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 			traced = true;
 		}
 	}
-	if (!o->api && s->mpi_library && !o->tally_only) {
+	if (!o->api && s->mpi_library && !traced) {
 		api_choose(af_api_named("mpi"), AF_API_MINIMAL, o, how);
 		af_api_metadata(&metadata, af_api_named("mpi"));
 		traced = true;

@@ -218,7 +218,7 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	return h;
 }
 
-void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
 {
 	uint64_t duration_ns;
 

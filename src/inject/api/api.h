@@ -116,7 +116,7 @@ void af_api_correlate(uint32_t correlation);
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
 
 /* In place of the event, with AF_HOW_SUM: the call is added up. */
-void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
 
 /* Publish the event. _trimmed: one with room that was not all used. */
 void af_api_done(struct af_api_hook *c);
@@ -151,7 +151,7 @@ uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, 
                           uint32_t offset, uint32_t size);
 
 /* The sum of @nr counts of @size bytes at @from; of those that are negative, none. */
-uint64_t af_api_total(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
+uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);

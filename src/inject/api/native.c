@@ -69,7 +69,7 @@ uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, 
 	return v;
 }
 
-uint64_t af_api_total(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size)
+uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size)
 {
 	uint64_t sum = 0;
 

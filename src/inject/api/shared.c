@@ -9,9 +9,9 @@ __attribute__((visibility("default"))) const struct af_api_shared *aflame_calls(
 	    .before = af_api_before,
 	    .before_native = af_api_before_native,
 	    .end = af_api_end,
-	    .sum = af_api_sum,
 	    .done = af_api_done,
 	    .done_trimmed = af_api_done_trimmed,
+	    .tally = af_api_tally,
 	    .put_one = af_api_put_one,
 	    .put_array = af_api_put_array,
 	    .put_zero = af_api_put_zero,
@@ -20,7 +20,7 @@ __attribute__((visibility("default"))) const struct af_api_shared *aflame_calls(
 	    .put_native = af_api_put_native,
 	    .put_natives = af_api_put_natives,
 	    .native_at = af_api_native_at,
-	    .total = af_api_total,
+	    .sum = af_api_sum,
 	    .at = af_api_at,
 	};
 

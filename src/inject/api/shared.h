@@ -21,9 +21,9 @@ struct af_api_shared {
 	void (*before_native)(struct af_api_hook *c, struct af_api_before *b, const void *from,
 	                      uint64_t nr, const struct af_api_native *n);
 	void *(*end)(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
-	void (*sum)(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
 	void (*done)(struct af_api_hook *c);
 	void (*done_trimmed)(struct af_api_hook *c);
+	void (*tally)(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
 	void (*put_one)(struct af_api_hook *c, const void *from, uint32_t size, bool skip);
 	void (*put_array)(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size,
 	                  bool skip);
@@ -37,7 +37,7 @@ struct af_api_shared {
 	                    const struct af_api_native *n, bool skip);
 	uint64_t (*native_at)(struct af_api_hook *c, const struct af_api_native *n,
 	                      const void *from, uint32_t offset, uint32_t size);
-	uint64_t (*total)(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
+	uint64_t (*sum)(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 	uint64_t (*at)(struct af_api_hook *c, const void *from, uint32_t size);
 };
 

@@ -35,14 +35,14 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	return af_mpi_shared->end(c, kind, failed, fixed, room);
 }
 
-void af_api_sum(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
-{
-	af_mpi_shared->sum(c, kind, failed, bytes);
-}
-
 void af_api_done(struct af_api_hook *c)
 {
 	af_mpi_shared->done(c);
+}
+
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
+{
+	af_mpi_shared->tally(c, kind, failed, bytes);
 }
 
 void af_api_done_trimmed(struct af_api_hook *c)
@@ -95,9 +95,9 @@ uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, 
 	return af_mpi_shared->native_at(c, n, from, offset, size);
 }
 
-uint64_t af_api_total(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size)
+uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size)
 {
-	return af_mpi_shared->total(c, from, nr, size);
+	return af_mpi_shared->sum(c, from, nr, size);
 }
 
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size)
