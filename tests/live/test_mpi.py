@@ -3,6 +3,7 @@
 of the program's own counts the same, and neither the program nor its tool notices."""
 
 import collections
+import json
 import os
 import re
 import shutil
@@ -11,7 +12,7 @@ import time
 
 from machine import AFLAME, BUILD, need_tool
 from recording import new_path
-from tap import Skip, case, equal, expect, note, run_cases
+from tap import Skip, case, equal, expect, near, note, run_cases
 
 SOURCES = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs")
 MPIS = ("openmpi", "mpich")
@@ -96,7 +97,7 @@ def counted(seen, names):
     return {name: tuple(sums[name]) for name in names}
 
 
-def told(tool, rank):
+def tool_counts(tool, rank):
     """The same as the tool tells it."""
     with open("%s.%d" % (tool, rank), encoding="utf-8") as f:
         return {words[0]: (int(words[1]), int(words[2])) for words in map(str.split, f)}
@@ -109,7 +110,7 @@ def as_tool_counts(mpi):
     folder = run(mpi, path, "--api", "mpi:full", env={"MPI_TOOL": tool})
     for rank in 0, 1:
         seen = calls(folder, rank)
-        theirs = told(tool, rank)
+        theirs = tool_counts(tool, rank)
         expect(theirs["MPI_Isend"] == (5, 5 * 4 * 52), "the tool counts: %s" % theirs)
         equal(counted(seen, theirs), theirs, "calls and bytes of rank %d" % rank)
         peers(seen, rank)
@@ -164,7 +165,7 @@ for _mpi in MPIS:
         path = compiled(mpi, "mpi_talks.c", os.path.join(SOURCES, "mpi_tool.c"))
         tool = new_path("tool")
         run(mpi, path, "--api", "mpi:full", env={"MPI_TOOL": tool})
-        equal(told(tool, 0)["MPI_Send"], (12, 8004), "what the tool counts")
+        equal(tool_counts(tool, 0)["MPI_Send"], (12, 8004), "what the tool counts")
 
     for _module in "mpi", "mpi_f08":
 
@@ -232,14 +233,47 @@ def never_returns(mpi):
         [need_tool("mpirun." + mpi), "-n", "2", AFLAME, "record", "-q", "-o", out, "--", compiled(mpi, "mpi_talks.c"), "wait"],
         env=ENVIRONMENT, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True,
     ) as launcher:
-        said = launcher.stdout.readline().split()
-        equal(said[:1], ["waiting"], "what it says")
+        line = launcher.stdout.readline().split()
+        equal(line[:1], ["waiting"], "what it says")
         time.sleep(1)
-        os.kill(int(said[1]), 9)
+        os.kill(int(line[1]), 9)
         launcher.wait(timeout=60)
     trace = os.path.join(out, "rank-0001")
     printed = subprocess.run([AFLAME, "print", "--kind", "call_open", trace], stdout=subprocess.PIPE, text=True, check=True).stdout
     expect("MPI_Recv" in printed or re.search(r"function=(8435|0x20f3)", printed), "calls under way: %s" % printed)
+
+
+def tables(folder, rank):
+    """{name: rows} of a rank's report."""
+    done = subprocess.run(
+        [AFLAME, "report", "--json", "--limit", "0", "--rank", str(rank), folder], stdout=subprocess.PIPE, text=True, check=True
+    )
+    return {t["name"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
+
+
+def waits_for_the_other(mpi):
+    """Rank 0 works for 0.2 s before each of three messages: rank 1 waits, and its receives are open."""
+    folder = run(mpi, compiled(mpi, "mpi_waits.c"), status=0)
+    busy, bound = tables(folder, 0), tables(folder, 1)
+    expect(busy["mpi"][0]["share"] < 20, "the one that works: %s" % busy["mpi"])
+    equal([r["key"] for r in busy.get("verdict", [])], [], "its verdict")
+    near(bound["mpi"][0]["time_ns"] / 1e9, 0.6, 0.1, "seconds that the other one was in MPI")
+    equal([r["key"] for r in bound["verdict"]], ["MPI-bound"], "its verdict")
+    posted = {(r["function"], r["peer"]): r for r in bound["mpi_requests"]}
+    own = posted["MPI_Irecv", 0]
+    equal((own["requests"], own["bytes"], own["open"], own["unseen"]), (2, 2 * 4 * 7, 0, 0), "requests")
+    near(own["mean_ns"] / 1e9, 0.2, 0.05, "seconds from the post to the completion")
+    near(own["waited_ns"] / 1e9, 0.4, 0.1, "of these, all were waited")
+    again = posted["MPI_Recv_init", 0]
+    equal((again["requests"], again["bytes"], again["open"]), (1, 4 * 3, 0), "a request that is started")
+    equal(posted["MPI_Irecv", None]["open"], 1, "one that nobody completes")
+
+
+for _mpi in MPIS:
+
+    @case("%s: a rank that waits for another is MPI-bound, and its requests are tied to their ends" % _mpi, tries=2)
+    def _(mpi=_mpi):
+        waits_for_the_other(mpi)
 
 
 @case("programs that have nothing to do with MPI are not touched")

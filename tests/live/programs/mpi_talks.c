@@ -1,6 +1,6 @@
 /*
- * Two ranks that talk; each call that is counted by mpi_tool.c is made for C's functions of MPI. The
- * status is 55. With an argument, rank 1 waits for a message that never comes, and says so.
+ * Two ranks that talk, with all calls that mpi_tool.c counts. The status is 55. With an argument,
+ * rank 1 says that it waits, for a message that never comes.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /*
- * A tool of a program's own, by MPI's profiling interface, as a library or within the program: at the
- * end each rank writes $MPI_TOOL.RANK, a line for each function: its name, calls, and bytes that the
+ * A tool of a program's own, by MPI's profiling interface, as a library or within the program. At
+ * its end each rank writes $MPI_TOOL.RANK, a line a function: its name, its calls, and bytes that the
  * program gave, or got of a receive.
  */
 #include <mpi.h>
@@ -9,9 +9,9 @@
 
 enum { SEND, RECV, ISEND, IRECV, WAITALL, SENDRECV, ALLREDUCE, ALLTOALLV, BCAST, BARRIER, NR };
 
-static const char *const names[NR] = {"MPI_Send",      "MPI_Recv",      "MPI_Isend",    "MPI_Irecv",
-                                      "MPI_Waitall",   "MPI_Sendrecv",  "MPI_Allreduce",
-                                      "MPI_Alltoallv", "MPI_Bcast",     "MPI_Barrier"};
+static const char *const names[NR] = {
+    "MPI_Send",     "MPI_Recv",      "MPI_Isend",     "MPI_Irecv", "MPI_Waitall",
+    "MPI_Sendrecv", "MPI_Allreduce", "MPI_Alltoallv", "MPI_Bcast", "MPI_Barrier"};
 static long calls[NR], bytes[NR];
 
 static void add(int of, int count, MPI_Datatype type, int rc)
@@ -88,8 +88,8 @@ int MPI_Allreduce(const void *sendbuf, void *recvbuf, int count, MPI_Datatype ty
 }
 
 int MPI_Alltoallv(const void *sendbuf, const int sendcounts[], const int sdispls[],
-                  MPI_Datatype sendtype, void *recvbuf, const int recvcounts[],
-                  const int rdispls[], MPI_Datatype recvtype, MPI_Comm comm)
+                  MPI_Datatype sendtype, void *recvbuf, const int recvcounts[], const int rdispls[],
+                  MPI_Datatype recvtype, MPI_Comm comm)
 {
 	int rc = PMPI_Alltoallv(sendbuf, sendcounts, sdispls, sendtype, recvbuf, recvcounts,
 	                        rdispls, recvtype, comm);
