@@ -1,7 +1,7 @@
 /*
  * A tool of a program's own, by MPI's profiling interface, as a library or within the program. At
- * its end each rank writes $MPI_TOOL.RANK, a line a function: its name, its calls, and bytes that the
- * program gave, or got of a receive.
+ * its end each rank writes $MPI_TOOL.RANK, a line a function: its name, its calls, and bytes that
+ * the program gave, or got of a receive.
  */
 #include <mpi.h>
 #include <stdio.h>
