@@ -112,10 +112,10 @@ static void failed_write(const struct gen_api *api, const struct gen_function *f
 /* Where calls are added up, the encoder only says how much this one moved. */
 static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
-	fprintf(
-	    out,
-	    "\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n\t\taf_api_tally(c, 0x%x, failed, ",
-	    api->model->kind + f->number);
+	fprintf(out,
+	        "\tc->failed = failed;\n\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n"
+	        "\t\taf_api_tally(c, 0x%x, failed, %s",
+	        api->model->kind + f->number, f->bytes ? "failed ? 0 : " : "");
 	if (f->bytes)
 		gen_length(api, f, f->bytes, out);
 	else if (f->bytes_size)
