@@ -57,7 +57,7 @@ struct gen_api {
 };
 
 /* Bytes of a pointee that are recorded at most. A string's NUL comes on top. */
-enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16 };
+enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16, GEN_KEPT_MAX = 2 };
 
 /* Exits with a message when model and rules do not fit. */
 void gen_resolve(struct gen_api *api, const struct af_model *m, struct af_rules *rules);
