@@ -1,9 +1,11 @@
 /*
- * What the calls of every OpenCL function share (opencl.py). The mock driver is loaded by the
- * system's loader; its path is in MOCK_ICD.
+ * The part that calls of all OpenCL functions share (opencl.py). The system's loader loads the mock
+ * driver; its path is in MOCK_ICD.
  */
 #ifndef AF_TESTS_API_CALLER_OPENCL_H
 #define AF_TESTS_API_CALLER_OPENCL_H
+
+enum { CHILDREN_WAYS = 3 };
 
 #include "children.h"
 
@@ -27,24 +29,6 @@ static void *named(const char *name)
 		exit(3);
 	}
 	return found;
-}
-
-static void *note_bytes(unsigned index)
-{
-	unsigned char *room = calloc(1, NOTE_ROOM);
-
-	for (unsigned i = 0; i < NOTE_ROOM; i++)
-		room[i] = (unsigned char)((7 * i + index) | 1);
-	return room;
-}
-
-static void *note_sizes(unsigned index)
-{
-	size_t *room = calloc(1, NOTE_ROOM);
-
-	for (unsigned i = 0; i < NOTE_ELEMENTS; i++)
-		room[i] = 4 * (index + 1) + i;
-	return room;
 }
 
 static void *note_objects(unsigned index)

@@ -1,6 +1,6 @@
 /*
  * One child process a call: `PROGRAM all OUT` runs `PROGRAM FUNCTION WAY OUT` for every function
- * that the generated source has, and notes how each child ended.
+ * that the generated source has, in each of CHILDREN_WAYS, and notes how each child ended.
  */
 #ifndef AF_TESTS_API_CHILDREN_H
 #define AF_TESTS_API_CHILDREN_H
@@ -16,8 +16,6 @@ struct callee {
 };
 
 extern const struct callee callees[];
-
-static const char *const note_ways[] = {"works", "fails", "zeros"};
 
 static void child_run(const char *self, const char *name, unsigned way, const char *path)
 {
@@ -43,11 +41,9 @@ static void child_run(const char *self, const char *name, unsigned way, const ch
 /* The program's main(). */
 static int children_main(int argc, char **argv)
 {
-	const unsigned nr_ways = sizeof note_ways / sizeof *note_ways;
-
 	if (argc == 3 && !strcmp(argv[1], "all")) {
 		for (const struct callee *c = callees; c->name; c++)
-			for (unsigned way = 0; way < nr_ways; way++)
+			for (unsigned way = 0; way < CHILDREN_WAYS; way++)
 				child_run("/proc/self/exe", c->name, way, argv[2]);
 		return 0;
 	}

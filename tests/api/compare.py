@@ -47,7 +47,8 @@ def pointee(tally, where, got, noted, want_nr):
     if got["pointee"] == "string":
         tally.equal(read, string_of(memory), where)
         return
-    tally.equal(got["element"], noted["element"], where + ", bytes of an element")
+    if not noted["void"]:
+        tally.equal(got["element"], noted["element"], where + ", bytes of an element")
     tally.equal(read, memory[: len(read)], where)
     if want_nr is not None:
         most = SHOWN // max(got["element"], 1) or 1
@@ -76,19 +77,23 @@ def arguments(tally, where, got, noted):
 def call(tally, way, got, noted, params, length, failed):
     """One call. @params: the vendor's; @length(index): elements to expect, or None; @failed: it is."""
     where = "%s: %s" % (way, got["function"])
-    if way != "zeros":
+    if way in ("works", "fails"):
         way = "fails" if failed else "works"
     tally.equal(bool(got["flags"] & FAILED), failed, where + ", has failed")
-    tally.equal(got["flags"] & UNREADABLE, 0, where + ", unreadable")
+    read = any(a["pointee"] and (a["inout"] or not a["out"]) for a in got["args"])
+    unreadable = UNREADABLE if way == "wild" and read else 0
+    tally.equal(got["flags"] & UNREADABLE, unreadable, where + ", unreadable")
     tally.equal(got.get("result", ""), noted["result"], where + ", result")
     tally.expect(not got.get("cut"), where, "the payload is cut short")
     for i, (here, a, b) in enumerate(arguments(tally, where, got, noted)):
         if not a["pointee"]:
-            if "after" in b and way == "works":
-                tally.counts["addresses"] += 1
             continue
+        if a["inout"] and way in ("works", "fails"):
+            before = b.get("before", b["after"])
+            tally.equal(a["before"], before[: 2 * a["element"]], here + ", before")
+            tally.counts["before"] += 1
         is_error = params[i].name == "errcode_ret"
         if way == "works" or (way == "fails" and (params[i].is_const or is_error)):
             pointee(tally, here, a, b, length(i))
-        elif way == "zeros" or a["out"]:
+        elif way in ("zeros", "wild") or a["out"]:
             empty(tally, here, a)

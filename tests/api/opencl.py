@@ -36,6 +36,10 @@ def functions(headers):
     return headers.functions(r"cl[A-Z]\w*")
 
 
+def bare(name):
+    return name
+
+
 def is_count(param):
     return param.name.startswith("num_") or param.name in ("count", "work_dim")
 
@@ -146,14 +150,21 @@ def call(headers, f):
         out.append("\tif (way != NOTE_ZEROS)\n\t\ta%d = %s;" % (i, cast))
         if p.name == "properties" and f.name in WITH_PLATFORM:
             out.append("\tif (way != NOTE_ZEROS)\n\t\t" + PLATFORM_LIST % (i, i))
-    out.append('\tnote_begin("%s");' % f.name)
+    out.append('\tnote_begin("%s", way);' % f.name)
     for i, p in enumerate(f.params):
         ours = p.pointee and p.pointee not in ("function", "handle")
         whole = p.pointee in ("void", "char")
         element = "1" if whole else "sizeof *a%d" % i
         out.append(
-            '\tnote_arg("%s", &a%d, sizeof a%d, %s, %s);'
-            % (p.name, i, i, "(void *)a%d" % i if ours else "NULL", element if ours else "0")
+            '\tnote_arg("%s", &a%d, sizeof a%d, %s, %s, %d);'
+            % (
+                p.name,
+                i,
+                i,
+                "(void *)a%d" % i if ours else "NULL",
+                element if ours else "0",
+                p.pointee == "void",
+            )
         )
     out.append('\tarm("%s", way == NOTE_FAILS);' % f.name)
     args = ", ".join("a%d" % i for i in range(len(f.params)))

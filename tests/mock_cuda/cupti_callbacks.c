@@ -180,6 +180,32 @@ void cupti_attach(void)
 		callback_set_tool(&callback_tool);
 }
 
+/*
+ * For tests/api: a call with any arguments, as CUPTI reports it; @callee runs between its entry and
+ * its exit. Returns its correlation, 0 when nobody wants it.
+ */
+CUDA_API uint32_t mock_cupti_report(uint32_t domain, uint32_t id, const char *name,
+                                    const void *params, const void *result, void (*callee)(void *),
+                                    void *arg)
+{
+	uint64_t kept = 0;
+	struct callback_call data = {
+	    .function = name,
+	    .params = params,
+	    .data = &kept,
+	    .correlation = atomic_fetch_add(&callback_last, 1) + 1,
+	};
+
+	if (!callback_wants(domain, id))
+		return 0;
+	callback_function(callback_arg, domain, id, &data);
+	callee(arg);
+	data.site = 1;
+	data.result = result;
+	callback_function(callback_arg, domain, id, &data);
+	return data.correlation;
+}
+
 CUDA_API uint32_t cuptiGetVersion(uint32_t *version)
 {
 	*version = callback_version();
