@@ -12,7 +12,7 @@ import compare
 import vendor
 
 FOLDERS = ("/usr/local/cuda/include", "/usr/local/cuda-13.0/include", "/usr/include")
-Api = collections.namedtuple("Api", "name domain prefix headers opengl result")
+Api = collections.namedtuple("Api", "name domain prefix headers opengl egl result")
 APIS = {
     "cuda": Api(
         "cuda",
@@ -20,6 +20,7 @@ APIS = {
         "CUPTI_DRIVER_TRACE_CBID_",
         ("cuda.h", "cudaProfiler.h", "generated_cuda_meta.h", "cupti_driver_cbid.h"),
         ("cudaGL.h", "generated_cudaGL_meta.h"),
+        ("cudaEGL.h",),
         "CUresult",
     ),
     "cudart": Api(
@@ -33,6 +34,7 @@ APIS = {
             "cupti_runtime_cbid.h",
         ),
         ("cuda_gl_interop.h", "generated_cuda_gl_interop_meta.h"),
+        ("cuda_egl_interop.h",),
         "cudaError_t",
     ),
 }
@@ -41,11 +43,11 @@ ANSWERS["cudaCreateChannelDesc"] = "struct cudaChannelFormatDesc"
 
 
 def includes(api):
-    """With those for OpenGL, where OpenGL's own are there."""
-    lines = ["#define __CUDA_API_VERSION_INTERNAL 1"] + ['#include "%s"' % h for h in api.headers]
-    if os.path.exists("/usr/include/GL/gl.h"):
-        lines += ['#include "%s"' % h for h in api.opengl]
-    return "\n".join(lines) + "\n"
+    """With those for OpenGL and EGL, where their own are there."""
+    more = {"/usr/include/GL/gl.h": api.opengl, "/usr/include/EGL/egl.h": api.egl}
+    found = [h for needs, headers in more.items() if os.path.exists(needs) for h in headers]
+    lines = ['#include "%s"' % h for h in (*api.headers, *found)]
+    return "\n".join(["#define __CUDA_API_VERSION_INTERNAL 1"] + lines) + "\n"
 
 
 def read(api, folder):
