@@ -422,6 +422,14 @@
 	F(SEQ, u32, times, "calls of at least 2^i ns and less than twice that")                    \
 	F(SEQ, u32, sizes, "calls that moved 2^i bytes and less than twice that")
 
+#define AF_WORK_SUM_FIELDS(F)                                                                      \
+	F(FIX, u32, descriptor, "")                                                                \
+	F(FIX, u64, count, "of pieces of work")                                                    \
+	F(FIX, u64, time_ns, "that the device was busy with them")                                 \
+	F(FIX, u64, min_ns, "")                                                                    \
+	F(FIX, u64, max_ns, "")                                                                    \
+	F(SEQ, u32, times, "as in CALL_SUM")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -480,7 +488,8 @@
 	K(52, COUNTED, counted, "a thread was found here by an event that is no clock")            \
 	K(53, API_CALL, api_call, "a thread called a function that its API's model lacks")         \
 	K(54, CALL_OPEN, call_open, "a call that had not returned when recording ended")           \
-	K(55, CALL_SUM, call_sum, "calls of one function by one thread, added up")
+	K(55, CALL_SUM, call_sum, "calls of one function by one thread, added up")                 \
+	K(56, WORK_SUM, work_sum, "pieces of device work of one descriptor, added up")
 
 #define AF_TRACE_VERSION 1
 
@@ -757,7 +766,12 @@ enum af_op {
 	D(7, GRAPH_LAUNCH, "graph launch")                                                         \
 	D(8, GRAPH, "make a graph")                                                                \
 	D(9, LOAD, "load code")                                                                    \
-	D(10, OTHER, "other")
+	D(10, OTHER, "other")                                                                      \
+	D(11, SEND, "send")                                                                        \
+	D(12, RECEIVE, "receive")                                                                  \
+	D(13, COLLECTIVE, "collective")                                                            \
+	D(14, ONE_SIDED, "one-sided")                                                              \
+	D(15, FILE, "file")
 
 enum af_call_category {
 #define AF_D(number, NAME, name) AF_CATEGORY_##NAME = number,

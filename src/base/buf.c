@@ -56,6 +56,23 @@ void af_buf_leb128(struct af_buf *b, uint64_t v)
 	af_buf_add(b, bytes, len);
 }
 
+void af_buf_seconds(struct af_buf *b, uint64_t ns, size_t width)
+{
+	char text[32];
+	size_t n = sizeof text;
+
+	for (int i = 0; i < 9; i++, ns /= 10)
+		text[--n] = (char)('0' + ns % 10);
+	text[--n] = '.';
+	do {
+		text[--n] = (char)('0' + ns % 10);
+		ns /= 10;
+	} while (ns);
+	while (sizeof text - n < width && n)
+		text[--n] = ' ';
+	af_buf_add(b, text + n, sizeof text - n);
+}
+
 void af_buf_u64(struct af_buf *b, uint64_t v)
 {
 	char digits[20];

@@ -16,6 +16,8 @@ void af_buf_add(struct af_buf *b, const void *data, size_t len);
 void af_buf_str(struct af_buf *b, const char *s);
 void af_buf_char(struct af_buf *b, char c);
 void af_buf_u64(struct af_buf *b, uint64_t v); /* decimal, fast */
+/* @ns as seconds with nine digits, with blanks before it if it has fewer than @width. */
+void af_buf_seconds(struct af_buf *b, uint64_t ns, size_t width);
 void af_buf_leb128(struct af_buf *b, uint64_t v);
 void af_buf_fmt(struct af_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

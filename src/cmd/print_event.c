@@ -163,18 +163,6 @@ static void put_name(struct af_buf *b, bool json, const char *name, bool first)
 	}
 }
 
-static void put_seconds(struct af_buf *b, uint64_t ns)
-{
-	char digits[9];
-
-	af_buf_u64(b, ns / 1000000000);
-	ns %= 1000000000;
-	for (int i = 8; i >= 0; i--, ns /= 10)
-		digits[i] = (char)('0' + ns % 10);
-	af_buf_char(b, '.');
-	af_buf_add(b, digits, sizeof digits);
-}
-
 /* A time of the trace, 0 when it is not known; work may have been queued before the trace began. */
 static void put_stamp(const struct af_event_printer *p, uint64_t ns, struct af_buf *b)
 {
@@ -185,7 +173,7 @@ static void put_stamp(const struct af_event_printer *p, uint64_t ns, struct af_b
 	} else {
 		if (ns < p->start_ns)
 			af_buf_char(b, '-');
-		put_seconds(b, ns < p->start_ns ? p->start_ns - ns : ns - p->start_ns);
+		af_buf_seconds(b, ns < p->start_ns ? p->start_ns - ns : ns - p->start_ns, 0);
 	}
 }
 
@@ -256,17 +244,11 @@ static void put_padded(struct af_buf *b, size_t from, size_t width)
 		af_buf_add(b, blanks, width - used);
 }
 
-static void text_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
+void af_event_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
 {
 	uint64_t ns = ev->time_ns > p->start_ns ? ev->time_ns - p->start_ns : 0;
 
-	if (ns < 10 * 1000000000ull)
-		af_buf_add(b, "   ", 3);
-	else if (ns < 100 * 1000000000ull)
-		af_buf_add(b, "  ", 2);
-	else if (ns < 1000 * 1000000000ull)
-		af_buf_char(b, ' ');
-	put_seconds(b, ns);
+	af_buf_seconds(b, ns, 14);
 
 	size_t from = b->len;
 	af_buf_str(b, " s");
@@ -308,7 +290,7 @@ void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
 	if (p->json)
 		json_head(ev, b);
 	else
-		text_head(p, ev, b);
+		af_event_head(p, ev, b);
 
 	size_t from = b->len;
 	if (info) {

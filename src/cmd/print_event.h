@@ -24,6 +24,9 @@ struct af_event_printer {
 /* Print as text or as JSON lines; times are shown relative to @start_ns, on the trace's clock. */
 void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start_ns);
 
+/* Append only what stands before the kind in a line of text: time, stream, process and thread. */
+void af_event_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b);
+
 /*
  * Append @ev and a newline to @b. For device work @work has the stamps on the trace's clock; when
  * it is NULL they are printed as not known. Other kinds, and a raw printer, ignore it.

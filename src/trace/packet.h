@@ -21,11 +21,13 @@
 
 enum {
 	AF_SLOT_BYTES = 64 << 10, /* one packet in memory */
-	AF_RING_SLOTS = 64,       /* most slots of a ring: 4 MiB */
+	AF_RING_SLOTS = 256,      /* most slots of a ring: 16 MiB */
 	AF_RING_SLOTS_FIRST = 2,  /* slots a ring starts with; it grows when the drain lags */
 	AF_RING_SLOTS_FIXED = 16, /* slots of a ring that cannot grow (Linux before 5.14) */
 	AF_RING_PAGE = 4096,
-	AF_RING_BYTES = AF_RING_PAGE + AF_RING_SLOTS * AF_SLOT_BYTES, /* of address space */
+	AF_RING_SUMS_AT = AF_RING_PAGE + AF_RING_SLOTS * AF_SLOT_BYTES,
+	AF_RING_SUMS_BYTES = 192 << 10,
+	AF_RING_BYTES = AF_RING_SUMS_AT + AF_RING_SUMS_BYTES, /* of address space */
 };
 
 struct af_packet {
@@ -60,8 +62,8 @@ enum { AF_OPEN_CALLS = 8, AF_OPEN_ARGS = 12 };
 
 struct af_open_call {
 	uint16_t kind, nr_args;
-	uint32_t pad;
-	uint64_t begin_ns;
+	uint32_t by_ticks; /* begin is of the processor's counter */
+	uint64_t begin;
 	uint64_t args[AF_OPEN_ARGS];
 };
 
@@ -70,6 +72,22 @@ struct af_open_calls {
 	uint32_t tid;
 	struct af_open_call calls[AF_OPEN_CALLS];
 };
+
+/*
+ * Sums of what one thread did, behind the slots of its ring: touched only where nothing but sums is
+ * recorded. A place belongs to a key once it is set; the recorder reads when the thread is gone.
+ */
+enum { AF_SUM_BINS = 40, AF_SUM_WORK = 1u << 31 };
+
+struct af_sum {
+	uint32_t key; /* the kind of the calls, or AF_SUM_WORK | descriptor; 0: free */
+	uint32_t pad;
+	uint64_t count, failed, time_ns, min_ns, max_ns, bytes;
+	uint32_t times[AF_SUM_BINS]; /* by the logarithm to base 2, the last has all that is more */
+	uint32_t sizes[AF_SUM_BINS];
+};
+
+enum { AF_SUMS = AF_RING_SUMS_BYTES / sizeof(struct af_sum) };
 
 struct af_ring {
 	uint64_t magic;
@@ -80,7 +98,8 @@ struct af_ring {
 	uint64_t instance;
 	_Atomic uint64_t discarded; /* as in the packet, but current */
 	_Atomic uint32_t closed;    /* the writer is done for good */
-	uint32_t pad;
+	_Atomic uint32_t nr_freed;  /* by the drain: grows with each slot that becomes free */
+	_Atomic uint32_t has_sums;  /* the sums behind the slots are there */
 	_Atomic uint8_t state[AF_RING_SLOTS]; /* enum af_slot_state */
 	struct af_open_calls open;
 };

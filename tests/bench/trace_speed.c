@@ -47,6 +47,7 @@ static void ring_free_slots(const struct af_stream *s)
 	for (uint32_t i = 0; i < AF_RING_SLOTS; i++)
 		if (atomic_load(&s->ring->state[i]) == AF_SLOT_FULL)
 			atomic_store(&s->ring->state[i], AF_SLOT_FREE);
+	atomic_fetch_add(&s->ring->nr_freed, 1);
 }
 
 static uint64_t bench_ring(uint64_t pairs, bool clock)

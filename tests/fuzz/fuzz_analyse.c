@@ -11,6 +11,8 @@
 #include <unistd.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/tally/columns.h"
+#include "analyse/tally/tally.h"
 #include "analyse/time/heat.h"
 #include "analyse/time/timeline.h"
 #include "base/buf.h"
@@ -198,29 +200,48 @@ static void heat(const char *dir, const struct af_query *is, bool gpu)
 	af_results_close(&r);
 }
 
-static void analyse(const char *dir, const struct af_query *query)
+/* However calls are grouped, they are all there. */
+static void tally(struct af_tally *calls)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
-	                                                   &af_pass_wakers,
-	                                                   &af_pass_devices,
-	                                                   &af_pass_calls,
-	                                                   &af_pass_memory,
-	                                                   &af_pass_run,
-	                                                   &af_pass_who,
-	                                                   &af_pass_blocked,
-	                                                   &af_pass_idle,
-	                                                   &af_pass_sampled,
-	                                                   &af_pass_annotated,
-	                                                   &check_pass,
-	                                                   NULL};
+	uint64_t nr = 0;
+
+	for (uint32_t i = 0; i < calls->nr; i++)
+		nr += calls->rows[i].stats.count;
+	for (int group = AF_TALLY_BY_FUNCTION; group <= AF_TALLY_BY_THREAD; group++) {
+		struct af_tables f = {0};
+		uint64_t shown = 0;
+		af_tally_tables(calls, (enum af_tally_group)group, true, &f);
+		for (const struct af_table *t = f.first; t; t = t->next)
+			for (uint32_t r = 0; r < t->nr_rows && !strncmp(t->name, "api", 3); r++)
+				shown += AF_ROW_AT(struct af_api_row, t, r)->calls.value;
+		if (shown != nr && nr < 1ull << 60)
+			abort();
+		af_tables_free(&f);
+	}
+	af_tally_free(calls);
+}
+
+static void analyse(const char *dir, const struct af_query *is)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,     &af_pass_wakers,
+	                                                   &af_pass_devices,   &af_pass_calls,
+	                                                   &af_pass_memory,    &af_pass_run,
+	                                                   &af_pass_who,       &af_pass_blocked,
+	                                                   &af_pass_idle,      &af_pass_sampled,
+	                                                   &af_pass_annotated, &af_pass_tally,
+	                                                   &check_pass,        NULL};
+	struct af_tally calls = {0};
+	struct af_query query = *is;
 	struct af_results r;
 	struct af_err err = {0};
 
-	if (!af_analyse(dir, passes, query, &r, NULL, NULL, &err))
+	query.own = &calls;
+	if (!af_analyse(dir, passes, &query, &r, NULL, NULL, &err))
 		for (int v = 0; v < AF_VIEWS; v++)
 			if (r.trees[v].nr_weights)
 				check_tree(&r.trees[v]);
 	af_results_close(&r);
+	tally(&calls);
 }
 
 /* For each track the latest slice's start: they never go back. */

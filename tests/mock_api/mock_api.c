@@ -100,7 +100,7 @@ static const struct af_api_function functions[] = {
 };
 
 static const struct af_api_table mock_api = {
-    "mock",    "Mock API",  AF_API_OPENMP, MOCK_KIND, sizeof functions / sizeof *functions,
+    "mock",    "Mock API",  AF_API_LEVEL_ZERO, MOCK_KIND, sizeof functions / sizeof *functions,
     functions, &status_type};
 
 const struct af_api_table *const af_apis[] = {&mock_api, NULL};

@@ -42,8 +42,8 @@ static void cell(struct af_buf *b, const char *s)
 
 static void kind_rows(struct af_buf *b, const struct af_kind_info *info)
 {
-	static const char *const types[] = {"u8",  "u16", "u24", "u32", "u64",
-	                                    "x64", "i32", "i64", "str"};
+	static const char *const types[] = {"u8",  "u16", "u24", "u32", "u48",
+	                                    "u64", "x64", "i32", "i64", "str"};
 
 	af_buf_fmt(b, "| **%u %s** | | %s |\n", info->kind, info->name, info->meaning);
 	for (uint32_t i = 0; i < info->nr_fields; i++) {

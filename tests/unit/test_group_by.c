@@ -56,6 +56,25 @@ static const char *const by_kernel[] = {"kernel", NULL};
 static const char *const by_both[] = {"kernel", "process", "no_such_column", NULL};
 static const char *const drop[] = {"device", "process", NULL};
 
+static void the_total_is_all_rows_as_one(void **state)
+{
+	struct af_tables f = {0};
+	struct af_table *t = made(&f);
+
+	af_table_sum_up(&f, t);
+	assert_int_equal(t->nr_rows, 3);
+	assert_string_equal(t->total[KERNEL].text, "Total");
+	assert_int_equal(t->total[TIME].value, 190);
+	assert_int_equal(t->total[CALLS].value, 7);
+	assert_int_equal(t->total[MEAN].value, 27);
+	assert_int_equal(t->total[MIN].value, 10);
+	assert_int_equal(t->total[MAX].value, 100);
+	assert_int_equal(t->total[QUEUED].value, 23); /* (10 + 3 * 50) / 7 */
+	assert_true(t->total[REGISTERS].unknown);
+	assert_string_equal(t->total[DEVICE].text, "");
+	af_tables_free(&f);
+}
+
 static void rows_of_one_key_become_one(void **state)
 {
 	struct af_tables f = {0};
@@ -179,6 +198,7 @@ static void an_empty_table_stays_empty(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+	    cmocka_unit_test(the_total_is_all_rows_as_one),
 	    cmocka_unit_test(rows_of_one_key_become_one),
 	    cmocka_unit_test(a_mean_that_is_not_of_the_time_goes_by_the_calls),
 	    cmocka_unit_test(what_differs_is_not_known),

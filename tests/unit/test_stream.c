@@ -88,6 +88,7 @@ static bool drain_one(struct rig *r, bool open_too)
 		r->disk.size += size;
 		r->next_seq++;
 		atomic_store(&r->ring->state[i], AF_SLOT_FREE);
+		atomic_fetch_add(&r->ring->nr_freed, 1);
 		return true;
 	}
 	return false;
@@ -245,7 +246,7 @@ static void whatever_the_drain_does_nothing_goes_unnoticed(void **state)
 	struct af_trace_damage damage;
 
 	srand(7);
-	for (int round = 0; round < 150; round++) {
+	for (int round = 0; round < 600; round++) {
 		for (int n = rand() % 20000; n > 0; n--)
 			kept += put(r, weight++);
 		for (int n = rand() % 6; n > 0; n--)

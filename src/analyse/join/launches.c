@@ -4,6 +4,7 @@
 
 #include "analyse/coverage/coverage.h"
 #include "analyse/join/launches_table.h"
+#include "api/tables/tables.h"
 #include "base/arena.h"
 
 enum { EARLY_NONE = UINT32_MAX };
@@ -22,9 +23,14 @@ struct launches_lists {
 	uint32_t first[AF_LAUNCHES_EARLY], last[AF_LAUNCHES_EARLY];
 };
 
+/* Most events are of the process and API of the one before. */
 static struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
 {
+	struct launches_table *last = l->tables ? &l->tables[l->last_table] : NULL;
 	bool fresh;
+
+	if (last && last->process == process && last->api == api)
+		return last;
 	uint64_t *slot = af_map_at(&l->by_table, (uint64_t)process << 32 | api, &fresh);
 
 	if (fresh) {
@@ -32,7 +38,8 @@ static struct launches_table *table_of(struct af_launches *l, uint32_t process, 
 		l->tables[l->nr_tables] = (struct launches_table){.process = process, .api = api};
 		*slot = l->nr_tables++;
 	}
-	return &l->tables[*slot];
+	l->last_table = (uint32_t)*slot;
+	return &l->tables[l->last_table];
 }
 
 /* Most works are of the device of the one before. */
@@ -258,9 +265,9 @@ static void take_call(struct af_launches *l, const struct af_world *w, const str
 static void take_api_call(struct af_launches *l, const struct af_world *w,
                           const struct af_event *ev)
 {
-	uint32_t function = af_world_function(w, ev->process, ev->kind);
+	const struct af_api_table *api = af_api_of(ev->kind);
 
-	if (function && w->functions[function].api == AF_API_CUDA)
+	if (api && api->api == AF_API_CUDA)
 		take_call(l, w, ev);
 }
 

@@ -54,7 +54,7 @@ struct af_launches {
 
 	/* private */
 	struct launches_table *tables; /* of each process and API */
-	uint32_t nr_tables, cap_tables;
+	uint32_t nr_tables, cap_tables, last_table;
 	struct af_map by_table;
 	struct launches_device *devices; /* of a table: what it did there */
 	uint32_t nr_devices, cap_devices, last_device;

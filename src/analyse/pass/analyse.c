@@ -60,6 +60,7 @@ struct analysis {
 	const struct af_pass_ops *passes[PASSES_MAX + 1]; /* that run, NULL-terminated */
 	void *state[PASSES_MAX];
 	struct af_world world;
+	struct af_call call; /* at hand, for all who read it */
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_match match; /* behind it, where that is asked for */
@@ -165,11 +166,23 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	}
 }
 
+/* A call is read once for all. */
+static void analysis_call(struct analysis *a, const struct af_event *ev)
+{
+	a->world.call = NULL;
+	if (!af_call_read(&a->world, ev, &a->call))
+		return;
+	a->world.call = &a->call;
+	a->world.call_payload = ev->payload;
+}
+
 static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
 	uint64_t kind = af_kind_bit(ev->kind);
 
 	af_world_event(&a->world, ev);
+	if (kind & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG))
+		analysis_call(a, ev);
 	if (a->tells_hosts && ev->kind == AF_KIND_DEVICE)
 		analysis_device(a, ev);
 	if (kind & AF_SAMPLES_WANTS)

@@ -1,7 +1,6 @@
 /*
- * Calls of device APIs: how often, and how long they took. They are added up once, for the tables
- * of the report and for the tally. Calls that only the kernel saw have no times; OpenCL's calls
- * have no events of their own, so its enqueued work is counted.
+ * Calls of device APIs: how often, and how long they took, for the tables of the report. Calls that
+ * only the kernel saw have no times.
  */
 #include "analyse/passes/calls.h"
 
@@ -13,16 +12,15 @@
 
 static bool is_sum_of(const struct call_sum *s, const struct call_sum *key)
 {
-	return s->process == key->process && s->function == key->function && s->path == key->path &&
-	       s->source == key->source && s->op == key->op;
+	return s->process == key->process && s->function == key->function &&
+	       s->source == key->source;
 }
 
 static uint32_t sum_find(struct calls *c, const struct call_sum *key)
 {
 	bool fresh;
-	uint64_t *slot = af_keys_at(
-	    &c->by_key, AF_KEY(key->process, key->function, key->path, key->source, key->op),
-	    &fresh);
+	uint64_t *slot =
+	    af_keys_at(&c->by_key, AF_KEY(key->process, key->function, key->source), &fresh);
 
 	if (fresh) {
 		AF_GROW(c->sums, c->nr, c->cap);
@@ -54,17 +52,10 @@ static void calls_overhead(struct calls *c, const struct af_event *ev)
 	cost->time_ns += fixed.busy_ns;
 }
 
-static bool is_tally(const struct af_world *w)
+static void calls_timed(struct calls *c, const struct af_call *call)
 {
-	return w->time_range.query->answers & AF_ANSWER_TALLY;
-}
-
-static void calls_timed(struct calls *c, const struct af_world *w, const struct af_call *call)
-{
-	const struct call_sum key = {.process = call->process,
-	                             .function = call->function,
-	                             .path = is_tally(w) ? call->path : 0,
-	                             .source = CALL_TIMED};
+	const struct call_sum key = {
+	    .process = call->process, .function = call->function, .source = CALL_TIMED};
 	struct call_sum *sum = sum_of(c, &key);
 	uint64_t ns = call->end_ns - call->start_ns;
 
@@ -77,12 +68,10 @@ static void calls_timed(struct calls *c, const struct af_world *w, const struct 
 	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
 }
 
-static void calls_seen(struct calls *c, const struct af_world *w, const struct af_call *call)
+static void calls_seen(struct calls *c, const struct af_call *call)
 {
-	const struct call_sum key = {.process = call->process,
-	                             .function = call->function,
-	                             .path = is_tally(w) ? call->path : 0,
-	                             .source = CALL_SEEN};
+	const struct call_sum key = {
+	    .process = call->process, .function = call->function, .source = CALL_SEEN};
 
 	/* One with a number is a CALL, too. */
 	if (call->correlation)
@@ -99,32 +88,16 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 	if (ev->kind == AF_KIND_OVERHEAD)
 		calls_overhead(c, ev);
 	else if (af_call_seen_read(w, ev, &call))
-		calls_seen(c, w, &call);
+		calls_seen(c, &call);
 	else if (af_call_read(w, ev, &call) && af_time_range_call(&w->time_range, &call))
-		calls_timed(c, w, &call);
-}
-
-static void calls_work(void *self, const struct af_world *w, const struct af_work *work)
-{
-	const uint32_t op = work->descriptor ? w->descriptors[work->descriptor].is.op : 0;
-	const struct call_sum key = {.process = work->process, .source = CALL_ENQUEUED, .op = op};
-
-	if (!is_tally(w) || work->api != AF_API_OPENCL || !op || !work->launched ||
-	    work->out_of_range)
-		return;
-	struct call_sum *sum = sum_of(self, &key);
-	sum->count++;
-	sum->failed += work->status != 0;
+		calls_timed(c, &call);
 }
 
 static void calls_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct calls *c = self;
 
-	if (w->time_range.query->answers & AF_ANSWER_TABLES)
-		calls_tables(c, w, out);
-	if (is_tally(w))
-		calls_tally(c, w, &out->tables);
+	calls_tables(c, w, out);
 }
 
 static void calls_close(void *self)
@@ -139,12 +112,11 @@ static void calls_close(void *self)
 const struct af_pass_ops af_pass_calls = {
     .name = "calls",
     .question = "what was asked of device APIs?",
-    .answers = AF_ANSWER_TABLES | AF_ANSWER_TALLY,
+    .answers = AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN |
              1ull << AF_KIND_OVERHEAD,
     .state_size = sizeof(struct calls),
     .event = calls_event,
-    .work = calls_work,
     .finish = calls_finish,
     .close = calls_close,
 };

@@ -7,22 +7,19 @@
 #include "base/keys.h"
 #include "trace/layout.h"
 
-struct af_tables;
 struct af_results;
 struct af_world;
 
 /* Where it is known from that a call was made. */
 enum call_source {
-	CALL_TIMED,   /* recorded in the program, with its times */
-	CALL_SEEN,    /* by the kernel alone: it has no times */
-	CALL_ENQUEUED /* OpenCL: by the work that it asked for; it has no times */
+	CALL_TIMED, /* recorded in the program, with its times */
+	CALL_SEEN   /* by the kernel alone: it has no times */
 };
 
-/* All calls of one function in one process; where the tally is asked for, from one call path. */
+/* All calls of one function in one process. */
 struct call_sum {
-	uint32_t process, function, path;
+	uint32_t process, function;
 	enum call_source source;
-	uint32_t op; /* enum af_op of CALL_ENQUEUED; else 0 */
 	uint64_t count, failed, time_ns, min_ns, max_ns;
 };
 
@@ -42,8 +39,5 @@ struct calls {
 
 /* calls_tables.c: "calls", "overhead", "calls_twice", "calls_seen". */
 void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out);
-
-/* calls_tally.c: "api", a row for each sum. */
-void calls_tally(const struct calls *c, const struct af_world *w, struct af_tables *f);
 
 #endif

@@ -38,7 +38,7 @@ static void sum_add(struct call_sum *to, const struct call_sum *s)
 }
 
 /*
- * Calls of @source, one sum for all call paths: of a function in a process, or of all functions of
+ * Calls of @source: of a function in a process, or of all functions of
  * a name, as processes of one program have the same functions by other numbers. To be freed.
  */
 static struct call_sum *sums_made(const struct calls *c, const struct af_world *w,

@@ -383,7 +383,7 @@ static void devices_close(void *self)
 const struct af_pass_ops af_pass_devices = {
     .name = "devices",
     .question = "what did the devices do?",
-    .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP,
+    .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP | AF_ANSWER_TALLY,
     .attributes = AF_ANSWER_TABLES | AF_ANSWER_TOP,
     .wants = 1ull << AF_KIND_CLOCK,
     .state_size = sizeof(struct devices),

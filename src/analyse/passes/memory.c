@@ -169,7 +169,7 @@ static void memory_close(void *self)
 const struct af_pass_ops af_pass_memory = {
     .name = "memory",
     .question = "how much memory did devices hand out?",
-    .answers = AF_ANSWER_TABLES,
+    .answers = AF_ANSWER_TABLES | AF_ANSWER_TALLY,
     .wants = 1ull << AF_KIND_MEMORY,
     .state_size = sizeof(struct memory),
     .event = memory_event,

@@ -67,22 +67,6 @@ struct af_overhead_row {
 	AF_OVERHEAD_COLUMNS(AF_ROW_CELL)
 };
 
-#define AF_API_COLUMNS(C)                                                                          \
-	C(function, "Function", AF_CELL_TEXT)                                                      \
-	C(driver, "Driver", AF_CELL_TEXT, AF_SHOW_USED)                                            \
-	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
-	C(share, "Share", AF_CELL_PERCENT, AF_SHOW_USED)                                           \
-	C(calls, "Calls", AF_CELL_COUNT)                                                           \
-	C(mean_ns, "Mean", AF_CELL_NS, AF_SHOW_USED)                                               \
-	C(min_ns, "Min", AF_CELL_NS, AF_SHOW_USED)                                                 \
-	C(max_ns, "Max", AF_CELL_NS, AF_SHOW_USED)                                                 \
-	C(failed, "Failed", AF_CELL_COUNT, AF_SHOW_USED)                                           \
-	C(category, "To", AF_CELL_TEXT, AF_SHOW_USED)                                              \
-	C(process, "Process", AF_CELL_TEXT, AF_SHOW_NEVER)
-struct af_api_row {
-	AF_API_COLUMNS(AF_ROW_CELL)
-};
-
 #define AF_KERNEL_COLUMNS(C)                                                                       \
 	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
 	C(time_ns, "Time", AF_CELL_NS)                                                             \

@@ -36,7 +36,7 @@ enum {
 	AF_ANSWER_TABLES = 1 << AF_VIEWS, /* all there are */
 	AF_ANSWER_TOP = 2 << AF_VIEWS,  /* of the tables only the heaviest functions and kernels */
 	AF_ANSWER_GAPS = 4 << AF_VIEWS, /* of the tables only why devices were idle */
-	/* The table of calls by process and path too, which is for programs. */
+	/* Kernels, copies and memory, and calls by thread: into the struct af_tally of `own`. */
 	AF_ANSWER_TALLY = 8 << AF_VIEWS,
 	AF_ANSWER_STALLS = 16 << AF_VIEWS,    /* of the tables only why instructions stalled */
 	AF_ANSWER_ANNOTATE = 32 << AF_VIEWS,  /* kernels in full: af_results.annotated */
@@ -90,7 +90,7 @@ struct af_query {
 	bool locations;      /* trees keep the source location of their frames: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
-	void *own;           /* for AF_ANSWER_OWN: the pass finds it in the results */
+	void *own;           /* for AF_ANSWER_OWN and _TALLY: the pass finds it in the results */
 };
 
 /* The part of the trace that @query reads: *@near is filled, or NULL for everything. */

@@ -66,12 +66,14 @@ static enum group_rule rule_of(const struct af_column *column)
 	return is_one_of(column->key, sums) ? GROUP_SUM : GROUP_SAME;
 }
 
+#define DIFFERS UINT64_MAX /* of a cell without a value: two rows had different ones */
+
 /* A value that one row lacks is taken from the other. */
 static void cell_group(const struct af_column *column, struct af_cell *to,
                        const struct af_cell *from)
 {
 	if (from->unknown || to->unknown) {
-		if (to->unknown)
+		if (to->unknown && to->value != DIFFERS)
 			*to = *from;
 		return;
 	}
@@ -90,7 +92,7 @@ static void cell_group(const struct af_column *column, struct af_cell *to,
 		if (column->unit == AF_CELL_TEXT && strcmp(text_of(to), text_of(from)))
 			to->text = "";
 		else if (column->unit != AF_CELL_TEXT && to->value != from->value)
-			to->unknown = true;
+			*to = (struct af_cell){.value = DIFFERS, .unknown = true};
 		break;
 	case GROUP_LATER:
 		break;
@@ -98,21 +100,20 @@ static void cell_group(const struct af_column *column, struct af_cell *to,
 }
 
 /* A mean goes by the calls of both: before they are added up. */
-static void queued_group(const struct af_table *t, uint32_t to, const struct af_table *src,
-                         uint32_t from)
+static void queued_group(const struct af_table *t, struct af_cell *to, const struct af_cell *from)
 {
 	int queued = af_table_column(t, "queued_ns"), calls = af_table_column(t, "calls");
 
 	if (queued < 0 || calls < 0)
 		return;
-	struct af_cell *q = cell_of(t, to, queued);
-	double x = (double)cell_of(t, to, calls)->value;
-	double y = (double)cell_of(src, from, calls)->value;
-	double sum = (double)q->value * x + (double)cell_of(src, from, queued)->value * y;
+	struct af_cell *q = &to[queued];
+	double x = (double)to[calls].value, y = (double)from[calls].value;
+	double sum = (double)q->value * x + (double)from[queued].value * y;
 	q->value = x + y > 0 ? (uint64_t)(sum / (x + y) + 0.5) : 0;
 }
 
-static void later_columns(struct af_table *t)
+/* Computed from sums, of @nr_rows rows of @cells. */
+static void later_columns(const struct af_table *t, struct af_cell *cells, uint32_t nr_rows)
 {
 	int time = af_table_column(t, "time_ns"), calls = af_table_column(t, "calls");
 	int mean = af_table_column(t, "mean_ns"), speed = af_table_column(t, "bytes_per_s");
@@ -120,14 +121,39 @@ static void later_columns(struct af_table *t)
 
 	if (time < 0)
 		return;
-	for (uint32_t r = 0; r < t->nr_rows; r++) {
-		uint64_t ns = cell_of(t, r, time)->value;
+	for (uint32_t r = 0; r < nr_rows; r++, cells += t->nr_columns) {
+		uint64_t ns = cells[time].value;
 		if (mean >= 0 && calls >= 0)
-			cell_of(t, r, mean)->value =
-			    af_tables_ratio(ns, cell_of(t, r, calls)->value, 1);
+			cells[mean].value = af_tables_ratio(ns, cells[calls].value, 1);
 		if (speed >= 0 && bytes >= 0)
-			cell_of(t, r, speed)->value =
-			    af_tables_ratio(cell_of(t, r, bytes)->value, ns, 1e9);
+			cells[speed].value = af_tables_ratio(cells[bytes].value, ns, 1e9);
+	}
+}
+
+static void row_group(const struct af_table *t, struct af_cell *to, const struct af_cell *from)
+{
+	queued_group(t, to, from);
+	for (uint32_t c = 0; c < t->nr_columns; c++)
+		cell_group(&t->columns[c], &to[c], &from[c]);
+}
+
+void af_table_sum_up(struct af_tables *f, struct af_table *t)
+{
+	bool named = false;
+
+	if (!t->nr_rows)
+		return;
+	struct af_cell *total = af_table_total(f, t);
+	memcpy(total, t->cells, t->nr_columns * sizeof *total);
+	for (uint32_t r = 1; r < t->nr_rows; r++)
+		row_group(t, total, cell_of(t, r, 0));
+	later_columns(t, total, 1);
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		total[c].tone = AF_TONE_PLAIN;
+		if (t->columns[c].unit != AF_CELL_TEXT)
+			continue;
+		total[c].text = named ? "" : "Total";
+		named = true;
 	}
 }
 
@@ -171,12 +197,9 @@ struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t
 			       t->nr_columns * sizeof *t->cells);
 			continue;
 		}
-		queued_group(to, (uint32_t)*slot, t, r);
-		for (uint32_t c = 0; c < t->nr_columns; c++)
-			cell_group(&columns[c], cell_of(to, (uint32_t)*slot, (int)c),
-			           cell_of(t, r, (int)c));
+		row_group(to, cell_of(to, (uint32_t)*slot, 0), cell_of(t, r, 0));
 	}
-	later_columns(to);
+	later_columns(to, to->cells, to->nr_rows);
 	af_keys_free(&rows);
 	af_buf_free(&key);
 	return to;

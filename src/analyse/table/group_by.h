@@ -18,6 +18,12 @@
 struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t,
                                    const char *const *keys, const char *const *drop);
 
+/*
+ * Give @t a total, of which each column is what it would be if all rows were one. Where a column is
+ * not the same in all of them, it has none.
+ */
+void af_table_sum_up(struct af_tables *f, struct af_table *t);
+
 /* The index of the column with the key @key, or -1. */
 int af_table_column(const struct af_table *t, const char *key);
 

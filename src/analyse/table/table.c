@@ -68,6 +68,20 @@ void *af_table_row(struct af_tables *f, struct af_table *t)
 	return t->cells + (size_t)t->nr_rows++ * t->nr_columns;
 }
 
+void *af_table_total(struct af_tables *f, struct af_table *t)
+{
+	bool named = false;
+
+	t->total = af_arena_alloc(&f->arena, t->nr_columns * sizeof *t->total);
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		if (t->columns[c].unit != AF_CELL_TEXT)
+			continue;
+		t->total[c].text = named ? "" : "Total";
+		named = true;
+	}
+	return t->total;
+}
+
 struct af_table *af_pairs_table(struct af_tables *f, const char *name, const char *title)
 {
 	static const struct af_column columns[] = {AF_PAIR_COLUMNS(AF_ROW_COLUMN)};

@@ -92,6 +92,7 @@ struct af_table {
 	uint32_t left_out, left_column;
 	bool chosen; /* row by row: no other limit applies */
 	uint64_t left_weight;
+	struct af_cell *total; /* one more row: what all rows are together; NULL: there is none */
 	struct af_table *next;
 };
 
@@ -124,6 +125,9 @@ const struct af_table *af_tables_find(const struct af_tables *f, const char *nam
 
 /* A new row, zeroed: nr_columns cells for the caller to fill. Valid until the next row. */
 void *af_table_row(struct af_tables *f, struct af_table *t);
+
+/* Give @t a total: nr_columns cells, called Total, for the caller to fill. */
+void *af_table_total(struct af_tables *f, struct af_table *t);
 
 /* Row @row, of whose cells the first @size bytes are wanted; NULL where there is none. */
 const void *af_table_row_at(const struct af_table *t, uint32_t row, size_t size);

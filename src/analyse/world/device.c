@@ -92,6 +92,7 @@ void world_learn_descriptor(struct af_world *w, const struct af_event *ev)
 	uint32_t i = WORLD_ADD(w, descriptors);
 	w->descriptors[i] = (struct af_work_descriptor){.process = ev->process, .is = fixed};
 	*af_map_at(&w->by_descriptor, world_key(ev->stream, fixed.descriptor), NULL) = i;
+	world_small_set(&w->small_descriptors, ev->stream, fixed.descriptor, i);
 }
 
 void world_learn_config(struct af_world *w, const struct af_event *ev)
@@ -130,9 +131,13 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 void world_learn_api(struct af_world *w, const struct af_event *ev)
 {
 	const uint64_t key = world_key(ev->process, ev->kind);
-	const struct af_api_table *api = af_api_of(ev->kind);
+	uint64_t *seen = &w->api_seen[ev->kind & 255];
 	bool fresh;
 
+	if (*seen == key)
+		return;
+	const struct af_api_table *api = af_api_of(ev->kind);
+	*seen = key;
 	if (!api || af_map_get(&w->by_function, key))
 		return;
 	const struct af_api_function *f = af_api_function(ev->kind);
@@ -191,7 +196,9 @@ void world_learn_node(struct af_world *w, const struct af_event *ev)
 uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
                              uint32_t descriptor)
 {
-	return world_find(&w->by_descriptor, ev->stream, descriptor);
+	uint32_t small = world_small_find(&w->small_descriptors, ev->stream, descriptor);
+
+	return small ? small : world_find(&w->by_descriptor, ev->stream, descriptor);
 }
 
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)

@@ -4,6 +4,7 @@
 #ifndef AF_ANALYSE_WORLD_PRIVATE_H
 #define AF_ANALYSE_WORLD_PRIVATE_H
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/world/world.h"
@@ -31,6 +32,35 @@ static inline uint32_t world_find(const struct af_map *m, uint32_t scope, uint32
 {
 	const uint64_t *v = af_map_get(m, world_key(scope, id));
 	return v ? (uint32_t)*v : 0;
+}
+
+/* An id is small when it is not far beyond the number of those that its stream defined. */
+static inline void world_small_set(struct af_small_ids *ids, uint32_t stream, uint32_t id,
+                                   uint32_t index)
+{
+	AF_REACH(ids->streams, stream, ids->cap);
+	struct af_small_ids_stream *s = &ids->streams[stream];
+	s->nr++;
+	if (id >= s->cap && id >= 64 + 4 * (uint64_t)s->nr)
+		return;
+	AF_REACH(s->of, id, s->cap);
+	s->of[id] = index;
+}
+
+/* 0 when it is not among them. */
+static inline uint32_t world_small_find(const struct af_small_ids *ids, uint32_t stream,
+                                        uint32_t id)
+{
+	const struct af_small_ids_stream *s = stream < ids->cap ? &ids->streams[stream] : NULL;
+
+	return s && id < s->cap ? s->of[id] : 0;
+}
+
+static inline void world_small_free(struct af_small_ids *ids)
+{
+	for (uint32_t i = 0; i < ids->cap; i++)
+		free(ids->streams[i].of);
+	free(ids->streams);
 }
 
 static inline const char *world_text(struct af_world *w, const struct af_tail_view *v)

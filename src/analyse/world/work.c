@@ -128,6 +128,11 @@ static bool call_read_api(const struct af_event *ev, struct af_ev_call_long *f)
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
 	struct af_ev_call_long f;
+
+	if (w->call && w->call_payload == ev->payload) {
+		*call = *w->call;
+		return true;
+	}
 	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
 	          : ev->kind == AF_KIND_CALL_LONG ? af_event_decode(ev, &f, sizeof f, NULL)
 	          : ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL ? call_read_api(ev, &f)
@@ -170,12 +175,12 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 
 uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 {
-	const struct af_queue *queue =
-	    work->descriptor
-		? af_world_queue(w, work->process, w->descriptors[work->descriptor].is.queue)
-		: NULL;
+	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
 
-	return queue ? queue->device : 0;
+	if (!work->descriptor || d->device)
+		return work->descriptor ? d->device : 0;
+	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
+	return d->device = queue ? queue->device : 0;
 }
 
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns)

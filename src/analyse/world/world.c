@@ -34,6 +34,8 @@ void af_world_close(struct af_world *w)
 	free(w->codes);
 	free(w->stalls);
 	free(w->host_codes);
+	world_small_free(&w->small_paths);
+	world_small_free(&w->small_descriptors);
 	af_clocks_free(&w->clocks);
 	af_annotations_free(&w->annotations);
 	af_strtab_free(&w->strings);
@@ -106,6 +108,7 @@ static void learn_path(struct af_world *w, const struct af_event *ev)
 	    .py_stack = world_find(&w->by_py_stack, ev->stream, fixed.py_stack),
 	};
 	*af_map_at(&w->by_path, world_key(ev->stream, fixed.callpath), NULL) = i;
+	world_small_set(&w->small_paths, ev->stream, fixed.callpath, i);
 }
 
 static void learn_code(struct af_world *w, const struct af_event *ev)
@@ -228,7 +231,9 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 
 uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath)
 {
-	return world_find(&w->by_path, ev->stream, callpath);
+	uint32_t small = world_small_find(&w->small_paths, ev->stream, callpath);
+
+	return small ? small : world_find(&w->by_path, ev->stream, callpath);
 }
 
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack)

@@ -21,6 +21,7 @@
 #include "trace/read/clock.h"
 #include "trace/read/reader.h"
 
+struct af_call;
 struct af_err;
 struct af_near;
 
@@ -102,7 +103,8 @@ struct af_queue {
 
 struct af_work_descriptor {
 	uint32_t process;
-	struct af_ev_descriptor is;               /* ids as in the trace: of the process */
+	uint32_t device;            /* of its queue, once af_work_device() found it; else 0 */
+	struct af_ev_descriptor is; /* ids as in the trace: of the process */
 	const struct af_ev_launch_config *config; /* NULL: not known */
 };
 
@@ -162,6 +164,15 @@ struct af_node {
 	uint64_t since_ns;
 };
 
+/* Small ids of each stream, as most are, to indexes: found without a hash. */
+struct af_small_ids {
+	struct af_small_ids_stream {
+		uint32_t *of; /* by id; 0: not defined, or found by the map alone */
+		uint32_t cap, nr;
+	} * streams;
+	uint32_t cap;
+};
+
 struct af_world {
 	struct af_arena arena;
 	struct af_strtab strings;
@@ -203,6 +214,9 @@ struct af_world {
 	uint32_t nr_stalls;
 	struct af_host_code *host_codes; /* after af_world_read_host_code() */
 	uint32_t nr_host_codes;
+	/* The call at hand, if whoever reads the trace has read it already, and its payload. */
+	const struct af_call *call;
+	const uint8_t *call_payload;
 	struct af_clocks clocks; /* of the devices; a caller that needs them reads them first */
 	struct af_annotations annotations; /* annotation contexts of threads */
 	struct af_note *notes;             /* in order */
@@ -217,9 +231,11 @@ struct af_world {
 	struct af_map by_stack, by_py_stack, by_path, by_descriptor, by_string;
 	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
 	    by_gpu;
+	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
 	struct af_map by_mapping; /* process and path → its build-id, a string */
+	uint64_t api_seen[256];   /* by low bits of the kind: keys of by_function that are there */
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_descriptors, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs,
 	    cap_codes, cap_stalls, cap_host_codes;

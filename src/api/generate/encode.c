@@ -27,76 +27,20 @@ static void fixed_write(const struct gen_api *api, const struct gen_function *f,
 	        f->fixed, f->name);
 }
 
-static const struct af_model_member *member_of(const struct gen_api *api, const struct gen_param *p,
-                                               const char *name)
+static void native_pointee_write(const struct gen_api *api, const struct gen_function *f,
+                                 uint32_t i, const char *skip, FILE *out)
 {
-	const struct af_model_type *t = p->target ? af_model_type(api->model, p->target) : NULL;
+	const struct gen_param *p = &f->params[i];
+	const char *from = p->is_filled ? "filled_" : "a->a";
 
-	while (t && t->form == AF_MODEL_ALIAS && t->base)
-		t = af_model_type(api->model, t->base);
-	for (uint32_t i = 0; t && i < t->nr_members; i++)
-		if (!strcmp(t->members[i].name, name))
-			return &t->members[i];
-	gen_die("%s: %s has no member %s", api->model->name, p->name, name);
-}
-
-static bool is_signed_type(const struct gen_api *api, const char *type)
-{
-	const struct af_model_type *t = af_model_type(api->model, type);
-
-	while (t && t->base && strcmp(t->base, t->name))
-		t = af_model_type(api->model, t->base);
-	return t && t->name[0] == 'i';
-}
-
-static void factor_write(const struct gen_api *api, const struct gen_function *f,
-                         const struct af_factor *x, bool least, FILE *out)
-{
-	int i = x->param ? gen_param_named(f, x->param) : 0;
-	const struct gen_param *p = x->param ? &f->params[i] : NULL;
-	const struct af_model_member *m;
-
-	switch (x->kind) {
-	case AF_FACTOR_NUMBER:
-		fprintf(out, "%llu", (unsigned long long)x->number);
-		break;
-	case AF_FACTOR_PARAM:
-		if (is_signed_type(api, p->type))
-			fprintf(out, "af_api_count(a->a%d)", i);
-		else
-			fprintf(out, "(uint64_t)a->a%d", i);
-		break;
-	case AF_FACTOR_AT:
-		fprintf(out, "%s(c, a->a%d, %u)", least ? "af_api_limit" : "af_api_at", i,
-		        p->target_size);
-		break;
-	case AF_FACTOR_MEMBER:
-		m = member_of(api, p, x->member);
-		fprintf(out, "af_api_at(c, af_api_behind(a->a%d, %u), %u)", i, m->offset,
-		        af_model_type(api->model, m->type)->size);
-		break;
-	case AF_FACTOR_RANKS:
-		fprintf(out, "af_api_ranks(a->a%d)", i);
-		break;
-	case AF_FACTOR_SIZE:
-		fprintf(out, "af_api_datatype_size(a->a%d)", i);
-		break;
+	if (p->pointee == GEN_ONE) {
+		fprintf(out, "\taf_api_put_native(c, %s%u, AF_API_NATIVE(c, %s), %s);\n", from, i,
+		        p->target, skip);
+		return;
 	}
-}
-
-static void length_write(const struct gen_api *api, const struct gen_function *f,
-                         const struct af_length *l, FILE *out)
-{
-	for (uint32_t t = 1; t < l->nr_terms; t++)
-		fputs("af_api_least(", out);
-	for (uint32_t t = 0; t < l->nr_terms; t++) {
-		fputs(t ? ", " : "", out);
-		for (uint32_t i = 0; i < l->nr_factors[t]; i++) {
-			fputs(i ? " * " : "", out);
-			factor_write(api, f, &l->factors[t][i], l->nr_terms > 1, out);
-		}
-		fputs(t ? ")" : "", out);
-	}
+	fprintf(out, "\taf_api_put_natives(c, %s%u, ", from, i);
+	gen_length(api, f, p->length, out);
+	fprintf(out, ", AF_API_NATIVE(c, %s), %s);\n", p->target, skip);
 }
 
 static void pointee_write(const struct gen_api *api, const struct gen_function *f, uint32_t i,
@@ -108,6 +52,10 @@ static void pointee_write(const struct gen_api *api, const struct gen_function *
 	if (p->is_inout)
 		fprintf(out, "\taf_api_put_before(c, before_%u, %d, %u);\n", i,
 		        p->pointee == GEN_ONE, p->target_size);
+	if (p->is_native && p->pointee != GEN_NOTHING) {
+		native_pointee_write(api, f, i, skip, out);
+		return;
+	}
 	/* The error itself is what a failed call has stored. */
 	if ((int)i == f->error)
 		skip = "false";
@@ -122,7 +70,7 @@ static void pointee_write(const struct gen_api *api, const struct gen_function *
 		break;
 	case GEN_ARRAY:
 		fprintf(out, "\taf_api_put_array(c, a->a%u, ", i);
-		length_write(api, f, p->length, out);
+		gen_length(api, f, p->length, out);
 		fprintf(out, ", %u, %s);\n", p->target_size, skip);
 		break;
 	case GEN_ZERO:
@@ -138,12 +86,16 @@ void gen_before(const struct gen_api *api, const struct gen_function *f, uint32_
 {
 	const struct gen_param *p = &f->params[i];
 
-	fprintf(out, "\taf_api_before(c, &before_%u, a->a%u, ", i, i);
+	fprintf(out, "\taf_api_before%s(c, &before_%u, a->a%u, ", p->is_native ? "_native" : "", i,
+	        i);
 	if (p->pointee == GEN_ARRAY)
-		length_write(api, f, p->length, out);
+		gen_length(api, f, p->length, out);
 	else
 		fputs("1", out);
-	fprintf(out, ", %u);\n", p->target_size);
+	if (p->is_native)
+		fprintf(out, ", AF_API_NATIVE(c, %s));\n", p->target);
+	else
+		fprintf(out, ", %u);\n", p->target_size);
 }
 
 static void failed_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
@@ -157,6 +109,47 @@ static void failed_write(const struct gen_api *api, const struct gen_function *f
 		fprintf(out, "\tbool failed = result != %lld;\n", (long long)api->success);
 }
 
+/* Where calls are added up, the encoder only says how much this one moved. */
+static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	fprintf(
+	    out,
+	    "\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n\t\taf_api_tally(c, 0x%x, failed, ",
+	    api->model->kind + f->number);
+	if (f->bytes)
+		gen_length(api, f, f->bytes, out);
+	else if (f->bytes_size)
+		fprintf(out, "(uint64_t)a->a%u", f->bytes_param);
+	else
+		fputc('0', out);
+	fputs(");\n\t\treturn;\n\t}\n", out);
+}
+
+void gen_kept(const struct gen_function *f, FILE *out)
+{
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		if (f->params[i].is_inout)
+			fprintf(out, ", &before_%u", i);
+		if (f->params[i].is_filled)
+			fprintf(out, ", filled_%u", i);
+	}
+}
+
+static void values_write(const struct gen_function *f, FILE *out)
+{
+	if (f->has_native_result)
+		fprintf(out, "\tf->result = AF_API_STORED(%s, result);\n", f->result);
+	else if (f->result_size)
+		fputs("\tf->result = result;\n", out);
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		if (f->params[i].is_native && !f->params[i].target)
+			fprintf(out, "\tf->a%u = AF_API_STORED(%s, a->a%u);\n", i,
+			        f->params[i].type, i);
+		else
+			fprintf(out, "\tf->a%u = a->a%u;\n", i, i);
+	}
+}
+
 static void function_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
 	args_write(api, f, out);
@@ -165,22 +158,23 @@ static void function_write(const struct gen_api *api, const struct gen_function 
 	if (f->result_size)
 		fprintf(out, ", %s result", gen_ctype(api->model, f->result));
 	fprintf(out, ", const struct args_%u *a", f->number);
-	for (uint32_t i = 0; i < f->nr_params; i++)
+	for (uint32_t i = 0; i < f->nr_params; i++) {
 		if (f->params[i].is_inout)
 			fprintf(out, ", const struct af_api_before *before_%u", i);
+		if (f->params[i].is_filled)
+			fprintf(out, ", const void *filled_%u", i);
+	}
 	fputs(")\n{\n", out);
 	failed_write(api, f, out);
+	sum_write(api, f, out);
 	fprintf(out,
 	        "\tstruct fixed_%u *f = af_api_end(c, 0x%x, failed, sizeof *f, %u);\n"
 	        "\n\t(void)a;\n\tif (!f)\n\t\treturn;\n",
 	        f->number, api->model->kind + f->number, f->room);
-	if (f->result_size)
-		fputs("\tf->result = result;\n", out);
-	for (uint32_t i = 0; i < f->nr_params; i++)
-		fprintf(out, "\tf->a%u = a->a%u;\n", i, i);
+	values_write(f, out);
 	if (f->bytes) {
 		fputs("\tf->bytes = failed ? 0 : ", out);
-		length_write(api, f, f->bytes, out);
+		gen_length(api, f, f->bytes, out);
 		fputs(";\n", out);
 	}
 	for (uint32_t i = 0; i < f->nr_params; i++)

@@ -4,7 +4,9 @@
  *	resolve.c   model and rules to what is emitted: offsets, shapes, lengths
  *	tables.c    the tables that readers decode by (../tables/tables.h)
  *	encode.c    what writes the event of a call, given its arguments
+ *	length.c    how much a call moves, how long an array is
  *	wrappers.c  functions that stand before the real ones, and call the encoders
+ *	fortran.c   the same for those that Fortran calls
  *
  * It runs once and never frees.
  */
@@ -27,6 +29,10 @@ struct gen_param {
 	const char *target; /* model type of what is recorded of the pointee */
 	enum gen_pointee pointee;
 	bool is_out, is_inout;
+	bool is_c_only, is_filled; /* as in the rules */
+	/* The values, or those pointed to, are stored otherwise than in memory */
+	bool is_native;
+	bool is_text;         /* characters, whether they are recorded or not */
 	uint32_t size, align; /* bytes of the value */
 	uint32_t at;          /* offset in the payload */
 	uint32_t target_size;
@@ -40,11 +46,12 @@ struct gen_function {
 	uint32_t result_size;
 	struct gen_param *params;
 	uint32_t nr_params;
-	const char *category, *level; /* in capitals */
-	uint32_t bytes_at, bytes_size;
-	const struct af_length *bytes; /* computed, or NULL */
-	int error;                     /* parameter that the error is stored through, or -1 */
-	bool can_fail, blocks, is_safe, is_entry;
+	const char *category, *level;               /* in capitals */
+	uint32_t bytes_at, bytes_size, bytes_param; /* the parameter, where it is no sum of more */
+	const struct af_length *bytes;              /* computed, or NULL */
+	int error; /* parameter that the error is stored through, or -1 */
+	bool can_fail, blocks, is_safe, is_entry, is_variadic, is_fortran;
+	bool has_native_result;
 	uint32_t fixed; /* bytes of the payload up to the first pointee */
 	uint32_t room;  /* bytes of the pointees at most */
 };
@@ -74,6 +81,10 @@ void gen_tables(const struct gen_api *api, FILE *out);
  */
 void gen_encode(const struct gen_api *api, FILE *out);
 
+/* A length as an expression of C, of the arguments @a; @f is the function. */
+void gen_length(const struct gen_api *api, const struct gen_function *f, const struct af_length *l,
+                FILE *out);
+
 /* The line of a wrapper that keeps what an inout parameter points to before the call. */
 void gen_before(const struct gen_api *api, const struct gen_function *f, uint32_t i, FILE *out);
 
@@ -95,10 +106,20 @@ struct gen_ids {
 };
 
 /* The functions that call the encoders, and their table; for GEN_CALLBACK by @ids too. */
-void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids, FILE *out);
+void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids,
+                  FILE *out);
 
 /* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
 void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);
+
+/* The lines of a wrapper between the arguments and the call: what is kept of before. */
+void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out);
+
+/* An encoder takes these beside the arguments, of the wrapper of @f: ", name" each. */
+void gen_kept(const struct gen_function *f, FILE *out);
+
+/* Functions under the names of Fortran, after the others. */
+void gen_fortran(const struct gen_api *api, FILE *out);
 
 /* The C type of the model type @type, as a parameter. */
 const char *gen_ctype(const struct af_model *m, const char *type);

@@ -81,6 +81,9 @@ static void param_points(const struct af_model *m, const struct af_model_param *
 	const char *target = rule->as ? rule->as : is->type;
 
 	p->type = "pointer";
+	p->is_text =
+	    is_char(is->type) || (is->points == AF_MODEL_OUT && !strcmp(is->type, "pointer"));
+	p->is_filled = rule->is_filled;
 	p->is_out = is->points == AF_MODEL_OUT && !rule->is_in;
 	if (rule->as && !rule->shape)
 		shape = AF_SHAPE_ONE;
@@ -101,10 +104,18 @@ static void param_points(const struct af_model *m, const struct af_model_param *
 	p->is_inout = rule->is_inout;
 }
 
+static bool is_native(const struct af_rules *rules, const char *type)
+{
+	for (const char *w = rules->native; type && w && *w; w += strlen(w) + 1)
+		if (!strcmp(w, type))
+			return true;
+	return false;
+}
+
 static void param_resolve(const struct af_model *m, const struct af_model_param *is,
                           const struct af_param_rule *rule, struct gen_param *p)
 {
-	*p = (struct gen_param){.name = is->name};
+	*p = (struct gen_param){.name = is->name, .is_c_only = rule->is_c_only};
 	if (is->points != AF_MODEL_BY_VALUE || rule->shape > AF_SHAPE_NONE) {
 		param_points(m, is, rule, p);
 		p->size = p->align = 8;
@@ -176,6 +187,7 @@ static void function_layout(struct gen_function *f, struct af_function_rule *rul
 	}
 	if (plain >= 0) {
 		f->bytes_at = f->params[plain].at;
+		f->bytes_param = (uint32_t)plain;
 		f->bytes_size = f->params[plain].size;
 	}
 	f->fixed = at;
@@ -202,14 +214,20 @@ static void function_resolve(struct gen_api *api, const struct af_model_function
 	    .blocks = rule->blocks,
 	    .is_safe = rule->is_safe,
 	    .is_entry = rule->is_entry,
+	    .is_variadic = rule->is_variadic,
+	    .is_fortran = rule->is_fortran,
 	    .error = -1,
 	};
 	if (rules->result && !strcmp(f->result, rules->result))
 		f->result = rules->result_as;
 	const struct af_model_type *result = type_of(api->model, f->result, f->name);
 	f->result_size = is_void(f->result) ? 0 : result->size;
-	for (uint32_t i = 0; i < is->nr_params; i++)
-		param_resolve(api->model, &is->params[i], &rule->params[i], &f->params[i]);
+	f->has_native_result = f->result_size && is_native(rules, f->result);
+	for (uint32_t i = 0; i < is->nr_params; i++) {
+		struct gen_param *p = &f->params[i];
+		param_resolve(api->model, &is->params[i], &rule->params[i], p);
+		p->is_native = is_native(rules, p->target ? p->target : p->type);
+	}
 	f->error = rule->error ? gen_param_named(f, rule->error) : -1;
 	if (rule->error && f->error < 0 && f->result_size != 4)
 		gen_die("%s has no parameter %s", f->name, rule->error);

@@ -12,26 +12,53 @@ static void signature_write(const struct gen_api *api, const struct gen_function
 		if (names)
 			fprintf(out, " a%u", i);
 	}
+	if (f->is_variadic)
+		fputs(names ? ", MORE_PARAMS" : ", ...", out);
 	fputs(f->nr_params ? ")" : "void)", out);
 }
 
-static void real_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+/* @filled: with what the wrapper has put in the place of what the program does not want. */
+static void real_write(const struct gen_api *api, const struct gen_function *f, bool filled,
+                       FILE *out)
 {
 	fprintf(out, "((%s (*)", gen_ctype(api->model, f->result));
 	signature_write(api, f, false, out);
 	fprintf(out, ")next[%u])(", f->number);
 	for (uint32_t i = 0; i < f->nr_params; i++)
-		fprintf(out, "%sa%u", i ? ", " : "", i);
-	fputc(')', out);
+		fprintf(out, "%s%s%u", i ? ", " : "",
+		        filled && f->params[i].is_filled ? "filled_" : "a", i);
+	fputs(f->is_variadic ? ", MORE_ARGS)" : ")", out);
 }
 
-static void before_write(const struct gen_function *f, FILE *out)
+/* While it waits, its arguments are seen as its event will have them. */
+static void waits_write(const struct gen_function *f, FILE *out)
+{
+	fputs("\tif (c->how & AF_HOW_WAITS) {\n", out);
+	fprintf(out, "\t\tstruct args_%u seen = *a;\n", f->number);
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		if (f->params[i].is_native && !f->params[i].target)
+			fprintf(out, "\t\tseen.a%u = AF_API_STORED(%s, a->a%u);\n", i,
+			        f->params[i].type, i);
+	fputs("\t\taf_api_waits(c, &seen, sizeof seen);\n\t}\n", out);
+}
+
+void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
 	for (uint32_t i = 0; i < f->nr_params; i++) {
 		const struct gen_param *p = &f->params[i];
 		if (p->is_inout)
 			fprintf(out, "\tstruct af_api_before before_%u;\n", i);
+		if (p->is_filled)
+			fprintf(out,
+			        "\tuint64_t fill_%u[8];\n"
+			        "\tvoid *filled_%u = AF_API_FILLED(c, %s, a->a%u, fill_%u);\n",
+			        i, i, p->target, i, i);
 	}
+	for (uint32_t i = 0; i < f->nr_params; i++)
+		if (f->params[i].is_inout)
+			gen_before(api, f, i, out);
+	if (f->blocks)
+		waits_write(f, out);
 }
 
 static void wrapper_write(const struct gen_api *api, enum gen_way way, const struct gen_function *f,
@@ -47,29 +74,22 @@ static void wrapper_write(const struct gen_api *api, enum gen_way way, const str
 	signature_write(api, f, true, out);
 	fprintf(out,
 	        "\n{\n\tstruct af_api_hook call, *c = &call;\n"
-	        "\tAF_API_NEXT(%u, \"%s\");\n"
+	        "\tAF_API_NEXT(&next[%u], \"%s\");\n"
 	        "\tif (!af_api_begin(c, 0x%x))\n\t\t%s",
 	        f->number, f->name, api->model->kind + f->number,
 	        f->result_size ? "return " : "{ ");
-	real_write(api, f, out);
+	real_write(api, f, false, out);
 	fputs(f->result_size ? ";\n" : "; return; }\n", out);
 	fprintf(out, "\tAF_API_REGS(c);\n\tconst struct args_%u args = {", f->number);
 	for (uint32_t i = 0; i < f->nr_params; i++)
 		fprintf(out, "%sa%u", i ? ", " : "", i);
 	fprintf(out, "%s}, *a = &args;\n\t(void)a;\n", f->nr_params ? "" : "0");
-	before_write(f, out);
-	for (uint32_t i = 0; i < f->nr_params; i++)
-		if (f->params[i].is_inout)
-			gen_before(api, f, i, out);
-	if (f->blocks)
-		fputs("\taf_api_waits(c, a, sizeof *a);\n", out);
+	gen_keep(api, f, out);
 	fprintf(out, "\t%s", f->result_size ? result : "");
 	fputs(f->result_size ? " result = " : "", out);
-	real_write(api, f, out);
+	real_write(api, f, true, out);
 	fprintf(out, ";\n\tencode_%u(c%s, a", f->number, f->result_size ? ", result" : "");
-	for (uint32_t i = 0; i < f->nr_params; i++)
-		if (f->params[i].is_inout)
-			fprintf(out, ", &before_%u", i);
+	gen_kept(f, out);
 	fprintf(out, ");\n%s}\n\n", f->result_size ? "\treturn result;\n" : "");
 }
 
@@ -110,6 +130,9 @@ static bool enter_write(const struct gen_api *api, const struct gen_function *f,
 
 	for (uint32_t i = 0; i < f->nr_params; i++) {
 		const struct gen_param *p = &f->params[i];
+		if (p->is_filled)
+			gen_die("%s: %s of %s cannot be filled", api->model->name, p->name,
+			        f->name);
 		if (!p->is_inout)
 			continue;
 		if (p->pointee != GEN_ONE || p->target_size > 8 || nr == GEN_KEPT_MAX)
@@ -144,9 +167,7 @@ static void exit_write(const struct gen_api *api, const struct gen_function *f, 
 	if (f->result_size)
 		fprintf(out, ", *(%s const *)result", gen_ctype(api->model, f->result));
 	fputs(", args", out);
-	for (uint32_t i = 0; i < f->nr_params; i++)
-		if (f->params[i].is_inout)
-			fprintf(out, ", &before_%u", i);
+	gen_kept(f, out);
 	fputs(");\n}\n", out);
 }
 
@@ -192,4 +213,6 @@ void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_
 		wrapper_write(api, way, &api->functions[i], out);
 	if (way == GEN_LAYER)
 		layer_table_write(api, out);
+	if (way == GEN_PRELOAD)
+		gen_fortran(api, out);
 }

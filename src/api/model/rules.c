@@ -41,6 +41,10 @@ static int rules_line(struct af_rules *r, char *text, uint32_t line, struct af_e
 		r->result_as = words + strlen(words) + 1;
 		return 0;
 	}
+	if (!strncmp(text, "native ", 7)) {
+		r->native = words_split(r, rest, strlen(rest), " \t");
+		return 0;
+	}
 	if (!head || !*rest)
 		return af_fail_plain(err, -EINVAL, "%s:%u: a pattern and a word are missing",
 		                     r->path, line);
@@ -103,6 +107,12 @@ static void factor_read(struct af_rules *r, const char *text, size_t len, struct
 	} else if (len > 6 && !strncmp(text, "size(", 5)) {
 		f->kind = AF_FACTOR_SIZE;
 		f->param = text_copy(r, text + 5, len - 6);
+	} else if (len > 5 && !strncmp(text, "sum(", 4)) {
+		f->kind = AF_FACTOR_SUM;
+		f->param = text_copy(r, text + 4, len - 5);
+	} else if (len > 7 && !strncmp(text, "given(", 6)) {
+		f->kind = AF_FACTOR_GIVEN;
+		f->param = text_copy(r, text + 6, len - 7);
 	} else {
 		f->kind = AF_FACTOR_PARAM;
 		f->param = text_copy(r, text, len);
@@ -145,6 +155,15 @@ static bool param_shape(struct af_rules *r, const char *how, struct af_param_rul
 	    {"none", AF_SHAPE_NONE}, {"one", AF_SHAPE_ONE},     {"string", AF_SHAPE_STRING},
 	    {"zero", AF_SHAPE_ZERO}, {"pairs", AF_SHAPE_PAIRS},
 	};
+	const struct {
+		const char *word;
+		bool *flag;
+	} flags[] = {
+	    {"inout", &p->is_inout},
+	    {"in", &p->is_in},
+	    {"c-only", &p->is_c_only},
+	    {"filled", &p->is_filled},
+	};
 	size_t len = strlen(how);
 
 	for (unsigned i = 0; i < sizeof shapes / sizeof *shapes; i++) {
@@ -153,13 +172,11 @@ static bool param_shape(struct af_rules *r, const char *how, struct af_param_rul
 			return true;
 		}
 	}
-	if (!strcmp(how, "inout")) {
-		p->is_inout = true;
-		return true;
-	}
-	if (!strcmp(how, "in")) {
-		p->is_in = true;
-		return true;
+	for (unsigned i = 0; i < sizeof flags / sizeof *flags; i++) {
+		if (!strcmp(how, flags[i].word)) {
+			*flags[i].flag = true;
+			return true;
+		}
 	}
 	if (!strncmp(how, "as:", 3)) {
 		p->as = how + 3;
@@ -197,6 +214,12 @@ static bool function_word(struct af_rules *r, const char *word, struct af_functi
 		out->is_safe = true;
 	else if (!strcmp(word, "entry"))
 		out->is_entry = true;
+	else if (!strcmp(word, "variadic"))
+		out->is_variadic = true;
+	else if (!strcmp(word, "fortran"))
+		out->is_fortran = true;
+	else if (!strcmp(word, "no-fortran"))
+		out->is_fortran = false;
 	else
 		return false;
 	return true;
@@ -219,7 +242,7 @@ static int rule_word(struct af_rules *r, const struct af_rule_line *line, const 
 		break;
 	}
 	/* A pattern may match functions that lack the parameter. */
-	if (colon && strpbrk(line->patterns, "*?[") && strchr("[bnoszpia", colon[1]))
+	if (colon && strpbrk(line->patterns, "*?[") && strchr("[bcfnoszpia", colon[1]))
 		return 0;
 	return af_fail_plain(err, -EINVAL, "%s:%u: %s of %s makes no sense", r->path, line->line,
 	                     word, f->name);

@@ -23,6 +23,8 @@ enum af_factor_kind {
 	AF_FACTOR_MEMBER, /* a member of the struct that it points to */
 	AF_FACTOR_RANKS,  /* of a communicator */
 	AF_FACTOR_SIZE,   /* of a datatype, in bytes */
+	AF_FACTOR_SUM,    /* of the elements of an array */
+	AF_FACTOR_GIVEN,  /* 1, or 0 where a buffer's place stands for another one */
 };
 
 struct af_factor {
@@ -54,6 +56,8 @@ enum af_rule_shape {
 struct af_param_rule {
 	enum af_rule_shape shape;
 	bool is_inout, is_in;
+	bool is_c_only; /* Fortran's function lacks it */
+	bool is_filled; /* the wrapper puts one in its place where the program wants none */
 	const char *as; /* a type, or NULL */
 	struct af_length length;
 };
@@ -64,6 +68,8 @@ struct af_function_rule {
 	const char *error;            /* a parameter, or NULL */
 	const char *returns;          /* a type, or NULL */
 	bool never_fails, blocks, is_safe, is_entry;
+	bool is_variadic; /* more arguments follow, which are passed on */
+	bool is_fortran;  /* Fortran has it, too */
 	struct af_length bytes;
 	struct af_param_rule *params; /* one for each of the model's */
 };
@@ -79,6 +85,8 @@ struct af_rules {
 	const char *path;
 	int64_t success;                /* result of a call that worked */
 	const char *result, *result_as; /* results of that type are of the other; or NULL */
+	/* Types that are stored otherwise than in memory, as in words; or NULL */
+	const char *native;
 	struct af_rule_line *lines;
 	uint32_t nr_lines, cap_lines;
 };

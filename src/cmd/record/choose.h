@@ -10,6 +10,7 @@
 
 struct af_err;
 struct af_record_options;
+struct af_recording;
 struct af_session_options;
 
 /*
@@ -22,12 +23,18 @@ int af_choose_sampler(const struct af_record_options *o, struct af_session_optio
 /* Does the list @list of --api name the API @name, at whatever level? NULL names all. */
 bool af_api_is_chosen(const char *list, const char *name);
 
+/* The same where nothing but its own name counts. */
+bool af_api_is_named(const char *list, const char *name);
+
 /*
  * Fill s->how and s->metadata by the levels of --api, and s->tsc; the two last as long as the
- * program.
+ * program. MPI's calls are among them where s->mpi_library is set.
  */
 int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
                     struct af_err *err);
+
+/* For s->switch_calls: "on cuMem*" or "off clGet*". */
+bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size);
 
 /*
  * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples. A layer does no harm where

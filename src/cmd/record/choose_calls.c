@@ -1,6 +1,8 @@
 /* Which functions of which APIs are recorded with their arguments: --api NAME:LEVEL. */
 #include <errno.h>
+#include <fnmatch.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "api/tables/metadata.h"
@@ -10,6 +12,7 @@
 #include "cmd/options/nearest.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/record.h"
+#include "collect/session/control.h"
 #include "collect/session/session.h"
 
 /* The names that people use for APIs, and the tables behind each. */
@@ -23,6 +26,9 @@ static const struct {
     {"all", {0}},
     {"none", {0}},
 };
+
+/* For functions that are switched on later. */
+static const struct af_record_options *switched;
 
 enum { FAMILIES = sizeof families / sizeof *families };
 
@@ -56,21 +62,25 @@ static bool item_next(const char **rest, struct item *i)
 	return true;
 }
 
-bool af_api_is_chosen(const char *list, const char *name)
+bool af_api_is_named(const char *list, const char *name)
 {
 	struct item i;
 
-	if (!list)
-		return true;
 	while (item_next(&list, &i))
-		if (word_is(i.name, i.name_len, name) || word_is(i.name, i.name_len, "all"))
+		if (word_is(i.name, i.name_len, name))
 			return true;
 	return false;
 }
 
-static int item_level(const struct item *i, enum af_api_level *level, struct af_err *err)
+bool af_api_is_chosen(const char *list, const char *name)
 {
-	*level = AF_API_MINIMAL;
+	return !list || af_api_is_named(list, name) || af_api_is_named(list, "all");
+}
+
+static int item_level(const struct item *i, enum af_api_level usual, enum af_api_level *level,
+                      struct af_err *err)
+{
+	*level = usual;
 	if (!i->level)
 		return 0;
 	for (unsigned l = AF_API_MINIMAL; l <= AF_API_FULL; l++) {
@@ -108,22 +118,30 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 {
 	uint8_t how = AF_HOW_ON;
 
+	if (o->tally_only)
+		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
 	if (o->api_stacks || (api->api == AF_API_CUDA && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed. */
+/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool has_events(const struct af_api_table *api, enum af_api_level level,
+                       const struct af_session_options *s)
+{
+	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+}
+
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
                        const struct af_record_options *o, uint8_t *how)
 {
-	for (uint32_t i = 0; i < api->nr_functions && level > AF_API_MINIMAL; i++) {
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
 		const struct af_api_function *f = &api->functions[i];
 		bool is_on = f->name && f->level <= level;
 		how[api->kind + i - AF_KIND_API] = is_on ? function_how(api, f, o) : 0;
 	}
 	/* The number 0 stands for functions that are newer than the model. */
-	if (level > AF_API_MINIMAL)
+	if (!o->tally_only)
 		how[api->kind - AF_KIND_API] = AF_HOW_ON;
 }
 
@@ -134,34 +152,89 @@ static bool family_has(unsigned family, uint32_t api)
 	return all || families[family].apis[0] == api || families[family].apis[1] == api;
 }
 
+/* An API of which no function was recorded from the start has no wrappers. */
+static bool is_traced(const struct af_recording *r, const struct af_api_table *api)
+{
+	for (uint32_t i = 0; r->options->how && i < api->nr_functions; i++)
+		if (r->options->how[api->kind + i - AF_KIND_API])
+			return true;
+	return false;
+}
+
+bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size)
+{
+	bool on = !strncmp(words, "on ", 3);
+	const char *pattern = words + (on ? 3 : 4);
+	uint32_t nr = 0, left = 0;
+
+	if (!on && strncmp(words, "off ", 4)) {
+		snprintf(text, size, "api takes on or off, and a name or pattern: api off clGet*");
+		return false;
+	}
+	for (const struct af_api_table *const *api = af_apis; *api; api++) {
+		for (uint32_t i = 0; i < (*api)->nr_functions; i++) {
+			const struct af_api_function *f = &(*api)->functions[i];
+			if (!f->name || fnmatch(pattern, f->name, 0))
+				continue;
+			if (!is_traced(r, *api)) {
+				left++;
+				continue;
+			}
+			uint8_t how = on ? function_how(*api, f, switched) : 0;
+			af_control_put_how(r, (uint16_t)((*api)->kind + i), how);
+			nr++;
+		}
+	}
+	if (nr)
+		snprintf(text, size, "%u functions are %s", nr, on ? "on" : "off");
+	else if (left)
+		snprintf(text, size,
+		         "%u functions match, but their API is not traced: record with "
+		         "--api NAME:default or NAME:full",
+		         left);
+	else
+		snprintf(text, size, "no function is called %s: `aflame api list` has all",
+		         pattern);
+	return nr > 0;
+}
+
 int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
                     struct af_err *err)
 {
 	static uint8_t how[AF_API_KINDS];
 	static struct af_buf metadata;
-	const char *list = o->api;
+	const char *list = o->api ? o->api : o->tally_only ? "all" : NULL;
+	/* Hooks of the level minimal make events, and sums are to have all that matters. */
+	enum af_api_level usual = o->tally_only ? AF_API_DEFAULT : AF_API_MINIMAL;
 	struct item item;
+	bool traced = false;
 
+	switched = o;
+	s->switch_calls = af_switch_calls;
 	s->tsc = o->clock && !strcmp(o->clock, "tsc");
 	while (item_next(&list, &item)) {
 		enum af_api_level level;
 		unsigned family;
 		int rc = item_family(&item, &family, err);
 		if (!rc)
-			rc = item_level(&item, &level, err);
+			rc = item_level(&item, usual, &level, err);
 		if (rc)
 			return rc;
 		for (uint32_t i = 0; af_apis[i]; i++) {
-			if (!family_has(family, af_apis[i]->api))
+			if (!family_has(family, af_apis[i]->api) ||
+			    !has_events(af_apis[i], level, s))
 				continue;
 			api_choose(af_apis[i], level, o, how);
-			if (level > AF_API_MINIMAL)
-				af_api_metadata(&metadata, af_apis[i]);
+			af_api_metadata(&metadata, af_apis[i]);
+			traced = true;
 		}
 	}
-	if (metadata.len) {
-		s->how = how;
-		s->metadata = metadata.data;
+	if (!o->api && s->mpi_library && !traced) {
+		api_choose(af_api_named("mpi"), AF_API_MINIMAL, o, how);
+		af_api_metadata(&metadata, af_api_named("mpi"));
+		traced = true;
 	}
+	s->how = traced ? how : NULL;
+	s->metadata = o->tally_only ? NULL : metadata.data; /* sums need no layouts of calls */
 	return 0;
 }

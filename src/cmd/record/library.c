@@ -63,7 +63,7 @@ static int library_link(char path[PATH_MAX], struct af_err *err)
 
 	snprintf(dir, sizeof dir, "/dev/shm/aflame-lib-%u", (unsigned)geteuid());
 	af_sha256_hex(path, strlen(path), hex);
-	snprintf(name, sizeof name, "%.16s-libaflame.so", hex);
+	snprintf(name, sizeof name, "%.16s-%.64s", hex, strrchr(path, '/') + 1);
 	scope_close int fd = links_open(dir);
 	int rc = fd < 0 ? fd : 0;
 	if (!rc && symlinkat(path, fd, name))
@@ -79,6 +79,21 @@ static int library_link(char path[PATH_MAX], struct af_err *err)
 		               path, dir);
 	snprintf(path, PATH_MAX, "%s/%s", dir, name);
 	return 0;
+}
+
+int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err)
+{
+	char file[PATH_MAX], beside[PATH_MAX + 32];
+
+	if (!realpath(library, file))
+		return af_fail(err, -errno, "cannot find %s", library);
+	strrchr(file, '/')[1] = 0;
+	snprintf(beside, sizeof beside, "%slibaflame-mpi.so", file);
+	if (!realpath(beside, path))
+		return af_fail_plain(err, -ENOENT,
+		                     "libaflame-mpi.so, which records calls of MPI, is not beside "
+		                     "libaflame.so: install both");
+	return strpbrk(path, " :") ? library_link(path, err) : 0;
 }
 
 int af_library_find(char path[PATH_MAX], struct af_err *err)

@@ -22,6 +22,7 @@
 #include "cmd/record/hint.h"
 #include "cmd/record/library.h"
 #include "cmd/record/live.h"
+#include "cmd/record/mpi.h"
 #include "cmd/record/scope.h"
 #include "cmd/record/sudo_owner.h"
 #include "cmd/record/unrecorded.h"
@@ -191,6 +192,11 @@ static int bounds_check(const struct af_record_options *o, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
+	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
+		    "--gpu-samples, --autograd and --api-stacks");
 	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
 		return af_fail_plain(
 		    err, -EINVAL,
@@ -209,6 +215,21 @@ static void snapshot_tell(const char *line)
 	fprintf(stderr, "aflame: %s\n", line);
 }
 
+/* A user who did not ask for MPI gets a trace without it where our library is missing. */
+static int choose_mpi(const struct af_record_options *o, struct af_session_options *s,
+                      struct af_err *err)
+{
+	static char library[PATH_MAX];
+	struct af_err why = {0};
+	int rc = af_library_find_mpi(library, s->library, &why);
+
+	if (!rc)
+		s->mpi_library = library;
+	if (rc && af_api_is_named(o->api, "mpi"))
+		return af_fail_plain(err, rc, "%s", why.msg);
+	return 0;
+}
+
 /* Everything that is known before a trace is made. */
 static int record_choose(const struct af_record_options *o, int nr_words, char **words,
                          struct af_session_options *s, struct af_scope *scope, char *sampler,
@@ -223,6 +244,8 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
 	rc = rc < 0 ? rc : af_library_find(library, err);
 	s->library = library;
+	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
+		rc = choose_mpi(o, s, err);
 	if (!rc)
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
@@ -249,7 +272,7 @@ static void tell_that_it_goes_on(const struct af_record_options *o, const char *
 	        af_record_shown(dir), until);
 }
 
-/* Once all that was asked for is known to make sense. */
+/* Once all that was given for is known to make sense. */
 static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
                               const char *sampler)
 {
@@ -328,15 +351,23 @@ static int record_result(const struct af_record_options *o, struct af_recording 
 	return status;
 }
 
-int af_record(const struct af_record_options *o, int nr_words, char **words,
+int af_record(const struct af_record_options *given, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err)
 {
+	static struct af_record_options own;
+	const struct af_record_options *o = &own;
+
+	own = *given;
+	if (own.tally_only)
+		own.sample = "none";
 	struct af_session_options s = {
 	    .output = o->output,
 	    .job = &done->job,
 	    .force = o->force,
-	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
-	             (o->autograd ? AF_SESSION_AUTOGRAD : 0),
+	    .flags = (given->no_python ? 0 : AF_SESSION_PYTHON) |
+	             (given->verify ? AF_SESSION_VERIFY : 0) |
+	             (given->autograd ? AF_SESSION_AUTOGRAD : 0) |
+	             (given->tally_only ? AF_SESSION_SUMS : 0),
 	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
 	    .max_bytes = o->max_bytes,

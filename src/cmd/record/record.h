@@ -13,8 +13,9 @@
 struct af_record_options {
 	const char *output;
 	bool force;
-	const char *api;    /* list of APIs with levels, "none", NULL: all that work */
-	bool api_stacks;    /* a stack for every call */
+	const char *api; /* list of APIs with levels, "none", NULL: all that work */
+	bool api_stacks; /* a stack for every call */
+	bool tally_only;
 	const char *clock;  /* of calls: "system", "tsc", NULL */
 	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
@@ -55,16 +56,25 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, none (all that work); NAME:default also calls that "     \
+	     "APIs to record: cuda, opencl, mpi, none (all that work); NAME:default also calls "     \
+	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
-	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|all|none"},              \
+	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
+	     "full|all|none"},                                                                       \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \
 	     NULL,                                                                                   \
 	     "a stack with every call that --api records with arguments",                            \
 	     offsetof(type, api_stacks)},                                                            \
+	    {AF_OPT_FLAG,                                                                            \
+	     "tally-only",                                                                           \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "add calls and device work up in the program, for `aflame tally` alone: memory and "    \
+	     "disk stay as they are however long it runs",                                           \
+	     offsetof(type, tally_only)},                                                            \
 	    {AF_OPT_CHOICE,                                                                          \
 	     "call-clock",                                                                           \
 	     0,                                                                                      \

@@ -71,28 +71,40 @@ static uint32_t watch_newest(const struct af_watch *w)
 	return newest > w->last ? newest : 0;
 }
 
-int af_watch_poll(struct af_watch *w, const struct af_query *query, struct af_results *r,
-                  struct af_err *err)
+int af_watch_next(struct af_watch *w, char path[PATH_MAX])
 {
-	char path[PATH_MAX], name[32];
-	uint64_t begin_ns = af_now_ns(), spent_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	uint64_t now_ns = af_now_ns();
+	char name[32];
 
 	if (!is_recorded(w->dir)) {
 		w->ended = true;
-		int rc = af_load_quietly(w->dir, query, r, err);
-		return rc ? rc : 1;
+		snprintf(path, PATH_MAX, "%s", w->dir);
+		return 1;
 	}
-	watch_touch(w, begin_ns);
-	uint32_t newest = begin_ns < w->ready_ns ? 0 : watch_newest(w);
+	watch_touch(w, now_ns);
+	uint32_t newest = now_ns < w->ready_ns ? 0 : watch_newest(w);
 	if (!newest)
 		return 0;
 	w->last = newest;
 	snprintf(name, sizeof name, AF_LIVE_PREFIX "%u", newest);
-	snprintf(path, sizeof path, "%s/%s", w->dir, name);
+	snprintf(path, PATH_MAX, "%s/%s", w->dir, name);
+	return 1;
+}
+
+int af_watch_poll(struct af_watch *w, const struct af_query *query, struct af_results *r,
+                  struct af_err *err)
+{
+	uint64_t spent_ns = af_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
+	char path[PATH_MAX];
+
+	if (!af_watch_next(w, path))
+		return 0;
 	int rc = af_load_quietly(path, query, r, err);
 	w->ready_ns = af_now_ns() + WATCH_REST * (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) - spent_ns);
 	if (!rc)
 		return 1;
+	if (w->ended)
+		return rc;
 	/* A newer one has taken its place, or the recording ends. */
 	af_results_close(r);
 	return 0;

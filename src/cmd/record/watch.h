@@ -29,6 +29,13 @@ struct af_watch {
 int af_watch_open(struct af_watch *w, const char *dir, struct af_err *err);
 
 /*
+ * Is there a newer copy? Then its name is put into @path and 1 is returned; it may be gone by the
+ * time it is opened, when a newer one takes its place. 0: not yet; call again after some tenths of
+ * a second. When the recording has ended, the trace itself is the last copy, and @w->ended is set.
+ */
+int af_watch_next(struct af_watch *w, char path[PATH_MAX]);
+
+/*
  * Is there a newer copy? Then it is analysed into @r, which the caller closes, and 1 is returned.
  * 0: not yet; call again after some tenths of a second. When the recording has ended, the trace
  * itself is the last copy, and @w->ended is set. Takes a fifth of a CPU at most.

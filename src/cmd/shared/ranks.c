@@ -304,6 +304,29 @@ static int folder_choose(const char **dir, int fd, const struct af_ranks_query *
 	return rc;
 }
 
+int af_ranks_each(const char *dir, int (*each)(void *arg, const char *path, struct af_err *err),
+                  void *arg, struct af_err *err)
+{
+	scope_close int fd = af_trace_dir_open(dir);
+	struct ranks all = {0};
+	char path[PATH_MAX];
+	int nr = 0, rc = 0;
+
+	if (fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE))
+		return 0;
+	ranks_find(&all, fd);
+	for (uint32_t i = 0; i < all.nr && (!rc || rc == -ENODATA); i++) {
+		if ((size_t)snprintf(path, sizeof path, "%s/%s", dir, all.items[i].name) >=
+		    sizeof path)
+			rc = af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", dir);
+		else
+			rc = each(arg, path, err);
+		nr += !rc;
+	}
+	free(all.items);
+	return rc && (rc != -ENODATA || !nr) ? rc : nr;
+}
+
 int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err)
 {
 	scope_close int fd = af_trace_dir_open(*dir);

@@ -34,4 +34,12 @@ struct af_ranks_query {
  */
 int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err);
 
+/*
+ * Call @each with the path of each trace in the folder of ranks @dir, by rank, until one fails with
+ * other than -ENODATA. Returns how many did not fail; 0 as well when @dir is no folder of ranks; or
+ * the failure, of the last when all failed.
+ */
+int af_ranks_each(const char *dir, int (*each)(void *arg, const char *path, struct af_err *err),
+                  void *arg, struct af_err *err);
+
 #endif

@@ -15,6 +15,7 @@
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/scope.h"
+#include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "trace/layout.h"
 #include "trace/read/files.h"
@@ -291,6 +292,7 @@ static uint64_t ring_pump(struct af_drain *d, struct af_drain_ring *r, bool last
 		r->next_seq++;
 		r->discarded = p->discarded;
 		atomic_store_explicit(&r->ring->state[slot], AF_SLOT_FREE, memory_order_release);
+		atomic_fetch_add_explicit(&r->ring->nr_freed, 1, memory_order_release);
 	}
 	return moved;
 }
@@ -325,32 +327,50 @@ uint64_t af_drain_held(const struct af_drain *d)
 	return bytes;
 }
 
-/*
- * Events dropped after the last packet was opened are known to the ring alone: an empty packet
- * carries the count, so that it is on disk before the ring is gone.
- */
-static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
+/* Write a packet of @size bytes of events that the ring alone knows, behind the others. */
+static void ring_append(struct af_drain *d, struct af_drain_ring *r, struct af_ring_last *last,
+                        size_t size)
 {
-	uint64_t discarded = atomic_load(&r->ring->discarded);
+	uint64_t discarded = atomic_load(&r->ring->discarded), now = af_clock_ns(CLOCK_MONOTONIC);
 
-	if (discarded <= r->discarded)
-		return;
-	struct af_packet p = {
+	last->packet = (struct af_packet){
 	    .magic = AF_PACKET_MAGIC,
 	    .instance = r->ring->instance,
-	    .content_bits = sizeof p * 8,
-	    .begin_ns = r->last_ns,
-	    .end_ns = r->last_ns,
-	    .discarded = discarded,
+	    .content_bits = (sizeof last->packet + size) * 8,
+	    .begin_ns = size ? last->ns : r->last_ns,
+	    .end_ns = size ? now : r->last_ns,
+	    .discarded = discarded > r->discarded ? discarded : r->discarded,
 	    .seq = r->next_seq,
 	    .process = r->ring->process,
 	    .pid = r->ring->pid,
-	    .tid = r->ring->pid,
+	    .tid = size ? r->ring->open.tid : r->ring->pid,
 	};
-	int rc = packet_write(d, r, &p);
+	int rc = packet_write(d, r, &last->packet);
 	if (rc)
 		drain_lose(d, rc);
 	r->next_seq++;
+	r->discarded = last->packet.discarded;
+}
+
+/*
+ * Before the ring is gone: events that were dropped after the last packet was opened, calls that
+ * have not returned, and sums.
+ */
+static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
+{
+	struct af_ring_last last = {.ns = af_clock_ns(CLOCK_MONOTONIC)};
+	uint32_t sum = 0;
+	size_t size = af_open_calls_write(r->ring, &d->ticks, last.ns, last.events);
+
+	size +=
+	    af_sums_write(r->ring, &sum, last.ns, last.events + size, sizeof last.events - size);
+	if (size || atomic_load(&r->ring->discarded) > r->discarded)
+		ring_append(d, r, &last, size);
+	while (sum < AF_SUMS) {
+		size = af_sums_write(r->ring, &sum, last.ns, last.events, sizeof last.events);
+		if (size)
+			ring_append(d, r, &last, size);
+	}
 }
 
 void af_drain_finish(struct af_drain *d, uint32_t process)

@@ -10,6 +10,7 @@
 
 #include "base/err.h"
 #include "base/system/clock.h"
+#include "base/system/proc.h"
 #include "collect/session/session.h"
 #include "trace/layout.h"
 
@@ -76,4 +77,68 @@ void af_control_poll(struct af_recording *r)
 	if (!r->meddled++ && r->options->tell)
 		r->options->tell("another process wrote over what belongs to the recorder: it was "
 		                 "put back, but what was recorded meanwhile may be missing");
+}
+
+/* Two readings of CLOCK_MONOTONIC around one of the counter; of some the closest. */
+static void ticks_read(uint64_t *ticks, uint64_t *ns)
+{
+	uint64_t best = UINT64_MAX;
+
+	for (int i = 0; i < 8; i++) {
+		uint64_t before = af_clock_ns(CLOCK_MONOTONIC), at = af_clock_ticks();
+		uint64_t after = af_clock_ns(CLOCK_MONOTONIC);
+		if (after - before >= best)
+			continue;
+		best = after - before;
+		*ticks = at;
+		*ns = before + best / 2;
+	}
+}
+
+static bool ticks_are_trusted(void)
+{
+	char source[32];
+
+	af_read_text("/sys/devices/system/clocksource/clocksource0/current_clocksource", source,
+	             sizeof source);
+	return !strncmp(source, "tsc", 3);
+}
+
+enum { TICKS_LEAST_NS = 5000000 };
+
+void af_control_poll_ticks(struct af_recording *r)
+{
+	struct af_session *s = r->control;
+	uint64_t ticks = 0, ns = 0;
+
+	if (!r->options->tsc || r->no_ticks)
+		return;
+	if (!r->ticks && !ticks_are_trusted()) {
+		r->no_ticks = true;
+		af_session_note(r, "call_clock", "the system's: its clock source is not tsc");
+		return;
+	}
+	ticks_read(&ticks, &ns);
+	if (r->ticks && ns - r->ticks_ns < TICKS_LEAST_NS)
+		return;
+	if (r->ticks && ticks > r->ticks) {
+		uint64_t mult = ((ns - r->ticks_ns) << 32) / (ticks - r->ticks);
+		atomic_fetch_add_explicit(&s->tsc_seq, 1, memory_order_release);
+		atomic_thread_fence(memory_order_release);
+		atomic_store_explicit(&s->tsc_at, ticks, memory_order_relaxed);
+		atomic_store_explicit(&s->tsc_ns, ns, memory_order_relaxed);
+		atomic_store_explicit(&s->tsc_mult, mult > UINT32_MAX ? 0 : (uint32_t)mult,
+		                      memory_order_relaxed);
+		atomic_fetch_add_explicit(&s->tsc_seq, 1, memory_order_release);
+		r->drain.ticks = (struct af_ticks){ticks, ns, (uint32_t)mult};
+	}
+	r->ticks = ticks;
+	r->ticks_ns = ns;
+}
+
+void af_control_put_how(struct af_recording *r, uint16_t kind, uint8_t how)
+{
+	r->own.how[kind - AF_KIND_API] = how;
+	atomic_store_explicit(&r->control->how[kind - AF_KIND_API], how, memory_order_relaxed);
+	atomic_fetch_add_explicit(&r->control->how_changes, 1, memory_order_release);
 }

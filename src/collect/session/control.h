@@ -27,4 +27,14 @@ void af_control_put_state(struct af_recording *r, enum af_session_state state);
 /* Called now and then: compares the page with our copy and restores it. */
 void af_control_poll(struct af_recording *r);
 
+/*
+ * Called now and then, where calls are timed by the processor's counter: tells the targets how it
+ * runs, for the first time some ms after the first call. Never where the kernel itself does not
+ * trust the counter.
+ */
+void af_control_poll_ticks(struct af_recording *r);
+
+/* Record calls of @kind from now on as @how says: bits of enum af_api_how. */
+void af_control_put_how(struct af_recording *r, uint16_t kind, uint8_t how);
+
 #endif

@@ -140,9 +140,14 @@ static void ctl_do(struct af_recording *r, const char *line)
 		af_ctl_answer(&r->ctl, true, "stop");
 	} else if (!strcmp(line, "status")) {
 		answer_status(r);
+	} else if (word == 3 && !memcmp(line, "api", 3) && r->options->switch_calls) {
+		char text[256];
+		bool ok = r->options->switch_calls(r, rest, text, sizeof text);
+		af_ctl_answer(&r->ctl, ok, text);
 	} else {
 		af_ctl_answer(&r->ctl, false,
-		              "no such word: on, off, snapshot [DIR], stop and status are known");
+		              "no such word: on, off, snapshot [DIR], api on|off PATTERN, stop "
+		              "and status are known");
 	}
 }
 

@@ -58,8 +58,14 @@ struct af_session_options {
 	 */
 	const uint8_t *how;
 	const char *metadata;
-	bool tsc;                             /* calls are timed by the processor's counter */
-	const char *library;                  /* path of libaflame.so */
+	bool tsc; /* calls are timed by the processor's counter */
+	/*
+	 * Switches functions of traced APIs, "on PATTERN" or "off PATTERN": answers in @text, and
+	 * false when it makes no sense; or NULL.
+	 */
+	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
+	const char *library;     /* path of libaflame.so */
+	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };
@@ -69,8 +75,10 @@ struct af_recording {
 	char shm[64];
 	int lock_fd;
 	struct af_session *control;
-	struct af_session own; /* our copy of control */
-	uint32_t meddled;      /* how often control differed from it */
+	struct af_session own;    /* our copy of control */
+	uint32_t meddled;         /* how often control differed from it */
+	uint64_t ticks, ticks_ns; /* the processor's counter when last looked at; 0: not yet */
+	bool no_ticks;            /* there is none to be trusted */
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_clients clients;

@@ -21,6 +21,8 @@
 #include "collect/session/session.h"
 
 enum {
+	MOVED_MANY = 8,   /* packets in one round */
+	TICK_FULL_MS = 1, /* threads fill packets as fast as we drain them */
 	TICK_BUSY_MS = 10,
 	TICK_IDLE_MS = 100,
 	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
@@ -80,7 +82,10 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	char none, session[AF_SESSION_ENV_MAX];
 
 	inherited_restore(was);
-	if (!program_refuses(argv[0]))
+	bool refuses = program_refuses(argv[0]);
+	if (!refuses && r->options->mpi_library)
+		env_prepend("LD_PRELOAD", r->options->mpi_library);
+	if (!refuses)
 		env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
@@ -193,6 +198,7 @@ void af_target_poll(struct af_recording *r)
 /* Once a second. */
 static void poll_slowly(struct af_recording *r)
 {
+	af_control_poll_ticks(r);
 	/* In a ring our own stream is to grow slowly. */
 	if (!r->options->ring_bytes || r->nr_polls++ % RING_ANCHOR_POLLS == 0)
 		af_session_anchor(r);
@@ -295,6 +301,16 @@ static void signals_drop(int fd)
 		;
 }
 
+/* How long to sleep when @moved packets were drained. */
+static int tick_after(struct af_recording *r, uint64_t moved)
+{
+	if (moved >= MOVED_MANY)
+		return TICK_FULL_MS;
+	if (moved || r->options->max_bytes || af_watcher_is_busy(r))
+		return TICK_BUSY_MS;
+	return r->watching ? TICK_BPF_MS : TICK_IDLE_MS;
+}
+
 static void target_loop(struct af_recording *r, struct af_group *group, int signals)
 {
 	struct pollfd fds[] = {{.fd = signals, .events = POLLIN},
@@ -308,6 +324,8 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 	for (;;) {
 		poll(fds, 5, tick);
 		af_control_poll(r);
+		if (!r->control->tsc_mult)
+			af_control_poll_ticks(r);
 		signals_take(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
@@ -323,13 +341,10 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 
 		/* Processes may come and go far more often than rings need us. */
 		uint64_t now = af_now_ns();
-		if (now - pumped_ns >= TICK_BUSY_MS * 1000000ull) {
+		if (now - pumped_ns >= (tick < TICK_BUSY_MS ? tick : TICK_BUSY_MS) * 1000000ull) {
 			pumped_ns = now;
 			af_clients_poll_clocks(&r->clients);
-			tick = af_drain_pump(&r->drain) || r->options->max_bytes ? TICK_BUSY_MS
-			       : af_watcher_is_busy(r)                           ? TICK_BUSY_MS
-			       : r->watching                                     ? TICK_BPF_MS
-			                                                         : TICK_IDLE_MS;
+			tick = tick_after(r, af_drain_pump(&r->drain));
 		}
 		if (now - polled_ns >= SLOW_POLL_NS) {
 			polled_ns = now;

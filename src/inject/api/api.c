@@ -2,22 +2,32 @@
 
 #include <string.h>
 
+#include "base/system/clock.h"
 #include "inject/api/open.h"
-#include "inject/arch/arch.h"
+#include "inject/api/sums.h"
+#include "inject/walk/guard.h"
 
 __thread const struct af_regs *af_api_caller;
 
 static const _Atomic uint8_t none[AF_API_KINDS];
 const _Atomic uint8_t *af_api_hows = none;
 
+/* Where a call under way has its wrapper, and how that is known again. */
+struct call_frame {
+	uint64_t sp;
+	const struct af_api_hook *hook; /* on the stack below @sp; NULL: elsewhere */
+	uint64_t begin, back;           /* of the hook; where the wrapper returns to */
+};
+
 /* The thread's calls under way. */
 static __thread struct {
 	uint32_t depth;
 	uint32_t correlation;
 	bool muted;
-	uint64_t sp[AF_OPEN_CALLS];
-	struct af_open_calls *open; /* in shared memory, or NULL */
-	uint32_t open_epoch;        /* fork epoch that it belongs to */
+	struct call_frame frames[AF_OPEN_CALLS];
+	struct af_thread_context *context; /* that the next is a part of */
+	struct af_open_calls *open;        /* in shared memory, or NULL */
+	uint32_t open_epoch;               /* fork epoch that it belongs to */
 } self;
 
 void af_api_mute(void)
@@ -43,49 +53,100 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 	return false;
 }
 
-/* Reads between the recorder's writes; after some tries the system's clock is as good. */
-static bool tsc_now(const struct af_session *s, uint64_t *ns)
+/* A moment: as the processor counts, or on the trace's clock. */
+static inline uint64_t moment(bool by_ticks)
 {
-	uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
-	uint64_t at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
-	uint64_t base = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
-	uint32_t mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
-
-	atomic_thread_fence(memory_order_acquire);
-	if (!mult || seq & 1 ||
-	    __builtin_expect(atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) != seq, 0))
-		return false;
-	*ns = base + (uint64_t)(((unsigned __int128)(af_arch_ticks() - at) * mult) >> 32);
-	return true;
+	return by_ticks ? af_clock_ticks() : af_now_ns();
 }
 
-uint64_t af_api_now(void)
+/*
+ * The end of @c and its duration in ns. The recorder may be about to set the numbers anew: a few
+ * tries later it has.
+ */
+static inline uint64_t ticks_end(const struct af_session *s, const struct af_api_hook *c,
+                                 uint64_t *duration_ns)
 {
-	const struct af_session *s = af_inject_session();
-	uint64_t ns;
+	uint64_t ticks = af_clock_ticks();
 
-	if (s && tsc_now(s, &ns))
-		return ns;
+	for (int tries = 0; tries < 1000; tries++) {
+		uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
+		uint64_t at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
+		uint64_t ns = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
+		uint32_t mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
+		atomic_thread_fence(memory_order_acquire);
+		if (__builtin_expect(
+			seq & 1 || atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) != seq,
+			0))
+			continue;
+		*duration_ns = ((unsigned __int128)(ticks - c->begin) * mult) >> 32;
+		return ns + (uint64_t)(((unsigned __int128)(ticks - at) * mult) >> 32);
+	}
+	*duration_ns = 0;
 	return af_now_ns();
+}
+
+static void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
+{
+	enum { FRAME_MAX = 64 << 10 };
+
+	f->sp = sp;
+	f->hook = sp - (uint64_t)c < FRAME_MAX ? c : NULL;
+	f->begin = c->begin;
+	if (f->hook)
+		memcpy(&f->back, (const char *)sp + sizeof f->back, sizeof f->back);
+}
+
+/*
+ * A frame below which another has begun is gone; and one that has been written over. A program that
+ * left it by longjmp() may call from farther down than it was.
+ */
+static bool frame_is_gone(const struct call_frame *f, uint64_t sp)
+{
+	uint64_t begin, back;
+
+	if (f->sp <= sp)
+		return true;
+	return f->hook &&
+	       (af_guarded_read(&back, f->sp + sizeof back, sizeof back) || back != f->back ||
+	        af_guarded_read(&begin, (uint64_t)&f->hook->begin, sizeof begin) ||
+	        begin != f->begin);
 }
 
 /* Calls that were left without a return (longjmp, an exception) are over: their frames are gone. */
 static inline void depth_settle(uint64_t sp)
 {
-	while (self.depth && (self.depth > AF_OPEN_CALLS || self.sp[self.depth - 1] <= sp))
+	while (self.depth &&
+	       (self.depth > AF_OPEN_CALLS || frame_is_gone(&self.frames[self.depth - 1], sp)))
 		self.depth--;
+}
+
+/* The thread's context may be another than last time: so may its place for open calls. */
+static void open_find(struct af_thread_context *t)
+{
+	self.context = t;
+	self.open = t->stream.ring ? &t->stream.ring->open : NULL;
+	self.open_epoch = af_inject_fork_epoch();
+	if (self.open)
+		self.open->tid = atomic_load_explicit(&t->owner, memory_order_relaxed);
 }
 
 static void open_set(const struct af_api_hook *c, uint16_t kind)
 {
+	if (__builtin_expect(!self.open || self.open_epoch != af_inject_fork_epoch(), 0)) {
+		struct af_thread_context *t = af_thread_enter();
+		if (!t)
+			return;
+		open_find(t);
+		af_thread_leave(t);
+	}
 	struct af_open_calls *open = self.open;
-
-	if (!open || self.open_epoch != af_inject_fork_epoch() || c->depth >= AF_OPEN_CALLS)
+	if (!open || c->depth >= AF_OPEN_CALLS)
 		return;
 	struct af_open_call *o = &open->calls[c->depth];
 	o->kind = kind;
 	o->nr_args = 0;
-	o->begin_ns = c->begin_ns;
+	o->by_ticks = c->by_ticks;
+	o->begin = c->begin;
 	atomic_store_explicit(&open->depth, c->depth + 1u, memory_order_release);
 }
 
@@ -98,20 +159,23 @@ static void open_end(const struct af_api_hook *c)
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
 {
 	af_inject_check_fork();
-	if (!af_inject_recording())
+	const struct af_session *session = af_inject_recording();
+	if (!session)
 		return false;
 	depth_settle(sp);
 	if (self.muted || self.depth >= UINT8_MAX)
 		return false;
 	c->how = how;
 	c->flags = 0;
+	c->variant = 0;
 	c->depth = (uint8_t)self.depth;
-	if (self.depth < AF_OPEN_CALLS)
-		self.sp[self.depth] = sp;
 	self.depth++;
 	if (!c->depth)
 		self.correlation = 0;
-	c->begin_ns = af_api_now();
+	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
+	c->begin = moment(c->by_ticks);
+	if (c->depth < AF_OPEN_CALLS)
+		frame_note(&self.frames[c->depth], c, sp);
 	open_set(c, kind);
 	return true;
 }
@@ -142,27 +206,36 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
-/* The thread's context may be another than last time: so may its place for open calls. */
-static void open_find(struct af_thread_context *t)
+/* The call is over: its end, and how long it took. */
+static inline uint64_t call_end(struct af_api_hook *c, uint64_t *duration_ns)
 {
-	self.open = t->stream.ring ? &t->stream.ring->open : NULL;
-	self.open_epoch = af_inject_fork_epoch();
+	const struct af_session *session = af_inject_session();
+	uint64_t end_ns;
+
+	if (c->by_ticks && session) {
+		end_ns = ticks_end(session, c, duration_ns);
+	} else {
+		end_ns = af_now_ns();
+		*duration_ns = end_ns - c->begin;
+	}
+	self.depth = c->depth;
+	af_api_caller = NULL;
+	open_end(c);
+	return end_ns;
 }
 
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
 {
-	uint64_t end_ns = af_api_now();
-
-	self.depth = c->depth;
-	af_api_caller = NULL;
-	open_end(c);
+	uint64_t duration_ns, end_ns = call_end(c, &duration_ns);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return NULL;
-	open_find(t);
+	if (__builtin_expect(self.context != t, 0))
+		open_find(t);
 	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
 	/* Definitions of a new stack are later than the end. */
 	uint64_t time_ns = end_ns < t->stream.last_ns ? t->stream.last_ns : end_ns;
+	duration_ns += time_ns - end_ns;
 	struct af_api_head *h =
 	    af_stream_begin(&t->stream, (enum af_kind)kind, time_ns, fixed + room);
 	if (!h) {
@@ -171,7 +244,7 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	}
 	h->callpath = callpath;
 	h->correlation = self.correlation;
-	h->duration_ns = af_u48_make(time_ns - c->begin_ns);
+	h->duration_ns = af_u48_make(duration_ns);
 	h->depth = c->depth;
 	h->flags = failed ? AF_API_CALL_FAILED : 0;
 	c->thread = t;
@@ -179,6 +252,20 @@ void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed
 	c->failed = failed;
 	c->at = (char *)h + fixed;
 	return h;
+}
+
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
+{
+	uint64_t duration_ns;
+
+	call_end(c, &duration_ns);
+	struct af_thread_context *t = af_thread_enter();
+	if (!t)
+		return;
+	if (__builtin_expect(self.context != t, 0))
+		open_find(t);
+	af_sums_add(t, kind, failed, duration_ns, bytes);
+	af_thread_leave(t);
 }
 
 void af_api_done(struct af_api_hook *c)
@@ -199,4 +286,30 @@ void af_api_drop(struct af_api_hook *c)
 	self.depth = c->depth;
 	af_api_caller = NULL;
 	open_end(c);
+}
+
+void af_api_thread_ends(struct af_thread_context *t)
+{
+	struct af_open_calls *open = self.open;
+
+	af_sums_end(t);
+	if (!open || self.context != t || self.open_epoch != af_inject_fork_epoch())
+		return;
+	for (uint32_t i = 0; i < self.depth && i < AF_OPEN_CALLS; i++) {
+		const struct af_open_call *c = &open->calls[i];
+		const struct af_ev_call_open ev = {
+		    .tid = open->tid,
+		    .function = c->kind,
+		    .begin_ns = c->by_ticks ? 0 : c->begin,
+		    .depth = (uint8_t)i,
+		};
+		const struct af_tail args = {c->args, c->nr_args * (uint32_t)sizeof *c->args,
+		                             sizeof *c->args};
+		af_stream_put_tail(&t->stream, AF_KIND_CALL_OPEN, af_now_ns(), &ev, sizeof ev,
+		                   &args, 1);
+	}
+	atomic_store_explicit(&open->depth, 0, memory_order_release);
+	self.depth = 0;
+	self.context = NULL;
+	self.open = NULL;
 }

@@ -26,16 +26,26 @@ enum { AF_API_KEPT = 2 };
 
 /* One call, from its beginning to its event; on the stack of the wrapper. */
 struct af_api_hook {
-	uint64_t begin_ns;
+	uint64_t begin; /* ns of the trace's clock, or ticks of the processor's counter */
 	struct af_thread_context *thread; /* from af_api_end() to af_api_done() */
 	char *at;                         /* where the next pointee goes */
 	struct af_api_head *head;
 	struct af_regs regs;        /* of the caller, with AF_HOW_STACK */
 	uint64_t kept[AF_API_KEPT]; /* by af_api_keep() */
 	uint8_t how;                /* enum af_api_how */
-	uint8_t depth, outer_depth, flags;
-	bool failed;
+	uint8_t depth, flags;
+	uint8_t variant; /* of the native values: the layer's */
+	bool failed, by_ticks;
 };
+
+/* A type that is stored otherwise than it lies in memory. */
+struct af_api_native {
+	uint32_t size;   /* of one in memory */
+	uint32_t stored; /* of one in an event, 8 or a multiple */
+	void (*store)(void *to, const void *from);
+};
+
+enum { AF_API_NATIVE_MAX = 64 }; /* bytes of the two sizes at most */
 
 /* The elements that an inout parameter pointed to before the call. */
 enum { AF_API_BEFORE_MAX = 1024 };
@@ -49,10 +59,9 @@ struct af_api_before {
 bool af_api_is_traced(uint16_t first, uint16_t last);
 
 /* How calls of @kind are recorded now: bits of enum af_api_how, 0 for not at all. */
+extern const _Atomic uint8_t *af_api_hows;
 static inline uint8_t af_api_how(uint16_t kind)
 {
-	extern const _Atomic uint8_t *af_api_hows;
-
 	return atomic_load_explicit(&af_api_hows[kind - AF_KIND_API], memory_order_relaxed);
 }
 
@@ -93,6 +102,10 @@ void af_api_waits(struct af_api_hook *c, const void *args, size_t size);
 void af_api_before(struct af_api_hook *c, struct af_api_before *b, const void *from, uint64_t nr,
                    uint32_t size);
 
+/* The same of a type that is stored otherwise: kept as it is stored. */
+void af_api_before_native(struct af_api_hook *c, struct af_api_before *b, const void *from,
+                          uint64_t nr, const struct af_api_native *n);
+
 /*
  * The same of one number of @size bytes, at most 8, where the entry and the exit of a call are two
  * functions: the @i-th of the call is kept in @c, and made the @b of af_api_put_before().
@@ -112,6 +125,9 @@ void af_api_correlate(uint32_t correlation);
  */
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room);
 
+/* In place of the event, with AF_HOW_SUM: the call is added up. */
+void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes);
+
 /* Publish the event. _trimmed: one with room that was not all used. */
 void af_api_done(struct af_api_hook *c);
 void af_api_done_trimmed(struct af_api_hook *c);
@@ -130,6 +146,22 @@ void af_api_put_zero(struct af_api_hook *c, const void *from, uint32_t size, uin
 void af_api_put_string(struct af_api_hook *c, const void *from, bool skip);
 void af_api_put_before(struct af_api_hook *c, const struct af_api_before *b, bool one,
                        uint32_t size);
+
+/* A pointee of a type that is stored otherwise; one, or several with a count before them. */
+void af_api_put_native(struct af_api_hook *c, const void *from, const struct af_api_native *n,
+                       bool skip);
+void af_api_put_natives(struct af_api_hook *c, const void *from, uint64_t nr,
+                        const struct af_api_native *n, bool skip);
+
+/*
+ * A number of @size bytes at @offset of the one at @from as it is stored; the greatest, which is no
+ * limit, where there is none.
+ */
+uint64_t af_api_native_at(struct af_api_hook *c, const struct af_api_native *n, const void *from,
+                          uint32_t offset, uint32_t size);
+
+/* The sum of @nr counts of @size bytes at @from; of those that are negative, none. */
+uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);
@@ -172,8 +204,5 @@ struct af_api_entry {
 	void *wrapper;
 	int32_t slot;
 };
-
-/* Now, on the trace's clock: by the time stamp counter where the recorder says how. */
-uint64_t af_api_now(void);
 
 #endif

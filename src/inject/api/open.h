@@ -8,4 +8,11 @@
 /* Attach to the session, once recording has begun. */
 void af_api_start(void);
 
+/*
+ * The calling thread ends, with its context @t entered: calls that it is still inside of will not
+ * return.
+ */
+struct af_thread_context;
+void af_api_thread_ends(struct af_thread_context *t);
+
 #endif

@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "inject/api/api.h"
+#include "inject/api/read.h"
 #include "inject/walk/guard.h"
 
 /* Arrays and strings are recorded up to this; src/api/generate leaves room for it. */
@@ -11,7 +12,7 @@ enum { ARRAY_MAX = 1024, STRING_MAX = 1024, PIECE = 64 };
  * A call that succeeded has been where its pointers lead; one that failed perhaps because of them
  * must not end the thread, which may block SIGSEGV.
  */
-static bool api_read(struct af_api_hook *c, void *to, const void *from, size_t size)
+bool af_api_read(struct af_api_hook *c, void *to, const void *from, size_t size)
 {
 	uint64_t at = (uint64_t)from;
 
@@ -25,20 +26,20 @@ uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size)
 {
 	uint64_t v = 0;
 
-	if (!from || size > sizeof v || !api_read(c, &v, from, size))
+	if (!from || size > sizeof v || !af_api_read(c, &v, from, size))
 		return 0;
 	return v;
 }
 
 void af_api_put_one(struct af_api_hook *c, const void *from, uint32_t size, bool skip)
 {
-	if (skip || !from || !api_read(c, c->at, from, size))
+	if (skip || !from || !af_api_read(c, c->at, from, size))
 		memset(c->at, 0, size);
 	c->at += size;
 }
 
 /* The count that goes before the elements: those that are recorded. */
-static uint16_t array_begin(struct af_api_hook *c, uint64_t nr, uint32_t size)
+uint16_t af_api_array_begin(struct af_api_hook *c, uint64_t nr, uint32_t size)
 {
 	uint64_t most = (size > ARRAY_MAX ? size : ARRAY_MAX) / size;
 
@@ -51,7 +52,7 @@ static uint16_t array_begin(struct af_api_hook *c, uint64_t nr, uint32_t size)
 
 static void array_put(struct af_api_hook *c, const void *from, uint16_t nr, uint32_t size)
 {
-	if (nr && !api_read(c, c->at + 2, from, (size_t)nr * size))
+	if (nr && !af_api_read(c, c->at + 2, from, (size_t)nr * size))
 		nr = 0;
 	memcpy(c->at, &nr, 2);
 	c->at += 2 + (size_t)nr * size;
@@ -60,7 +61,9 @@ static void array_put(struct af_api_hook *c, const void *from, uint16_t nr, uint
 void af_api_put_array(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size,
                       bool skip)
 {
-	array_put(c, from, skip || !from ? 0 : array_begin(c, nr, size), size);
+	array_put(c, from,
+	          skip || (uint64_t)from < AF_API_SOMEWHERE ? 0 : af_api_array_begin(c, nr, size),
+	          size);
 }
 
 void af_api_put_zero(struct af_api_hook *c, const void *from, uint32_t size, uint32_t step)
@@ -70,7 +73,7 @@ void af_api_put_zero(struct af_api_hook *c, const void *from, uint32_t size, uin
 
 	while (p && nr < ARRAY_MAX / size && af_api_at(c, p + nr * size, size))
 		nr += step;
-	array_put(c, from, array_begin(c, nr, size), size);
+	array_put(c, from, af_api_array_begin(c, nr, size), size);
 }
 
 void af_api_put_string(struct af_api_hook *c, const void *from, bool skip)
@@ -83,7 +86,7 @@ void af_api_put_string(struct af_api_hook *c, const void *from, bool skip)
 		size_t piece = PIECE - ((uint64_t)(p + len) & (PIECE - 1));
 		if (piece > STRING_MAX - len)
 			piece = STRING_MAX - len;
-		if (!api_read(c, c->at + len, p + len, piece))
+		if (!af_api_read(c, c->at + len, p + len, piece))
 			break;
 		const char *nul = memchr(c->at + len, 0, piece);
 		if (nul) {
@@ -107,7 +110,7 @@ void af_api_before(struct af_api_hook *c, struct af_api_before *b, const void *f
 	c->failed = true;
 	b->nr = (uint16_t)(nr < most ? nr : most);
 	b->whole = nr <= most;
-	if (!from || !b->nr || !api_read(c, b->bytes, from, (size_t)b->nr * size))
+	if (!from || !b->nr || !af_api_read(c, b->bytes, from, (size_t)b->nr * size))
 		b->nr = 0;
 }
 

@@ -12,7 +12,6 @@
  *	                        reads that fail instead of crashing
  *	af_arch_context()       registers out of a ucontext
  *	af_arch_call_on()       a call on another stack
- *	af_arch_ticks()         a counter that runs at one rate on all processors
  */
 #ifndef AF_INJECT_ARCH_ARCH_H
 #define AF_INJECT_ARCH_ARCH_H

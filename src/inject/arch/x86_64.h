@@ -116,10 +116,4 @@ fault:
 	return -EFAULT;
 }
 
-/* The time stamp counter. Not ordered with the instructions around it: a few ns off, and cheap. */
-static inline uint64_t af_arch_ticks(void)
-{
-	return __builtin_ia32_rdtsc();
-}
-
 #endif

@@ -27,49 +27,21 @@
 #include "trace/write/rank.h"
 
 static struct {
-	struct af_session *session;
 	struct af_session *forbidden; /* what it was, when nothing but memory may be touched */
 	bool filters_known;           /* there are filters of system calls, and they allow ours */
 	char dir[AF_SESSION_DIR_MAX];
 	bool gone;                     /* the recording was over before we began */
 	struct af_session_place place; /* which directory that was when we began */
 	_Atomic uint32_t process;
-	_Atomic uint32_t epoch;
-	/*
-	 * A page that the kernel empties in every forked child (MADV_WIPEONFORK), whatever kind of
-	 * fork it was: 0 means that all we know is the parent's.
-	 */
-	volatile uint32_t *alive;
 	uint32_t parent; /* process ordinal we were forked from */
 	pid_t pid;       /* of the process that the page above is alive in */
 } inject;
 
-struct af_session *af_inject_session(void)
-{
-	struct af_session *s = inject.session;
-
-	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) == AF_SESSION_OVER)
-		return NULL;
-	return s;
-}
-
-struct af_session *af_inject_recording(void)
-{
-	struct af_session *s = inject.session;
-
-	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) != AF_SESSION_ON)
-		return NULL;
-	return s;
-}
+struct af_inject_now af_inject_now;
 
 uint32_t af_inject_process(void)
 {
 	return atomic_load_explicit(&inject.process, memory_order_relaxed);
-}
-
-uint32_t af_inject_fork_epoch(void)
-{
-	return atomic_load_explicit(&inject.epoch, memory_order_relaxed);
 }
 
 int af_inject_dir_open(void)
@@ -210,9 +182,10 @@ static void write_rank(void)
 /* Become a process of the trace: at the start and in every forked child. */
 static void begin_process(void)
 {
-	atomic_store(&inject.process, atomic_fetch_add(&inject.session->nr_processes, 1) + 1);
+	atomic_store(&inject.process,
+	             atomic_fetch_add(&af_inject_now.session->nr_processes, 1) + 1);
 	inject.pid = getpid();
-	*inject.alive = 1;
+	*af_inject_now.alive = 1;
 	AF_MOMENT(process_begins, (void)0, !inject.parent);
 	write_process();
 	write_rank();
@@ -221,7 +194,7 @@ static void begin_process(void)
 
 static void after_fork(void)
 {
-	atomic_fetch_add(&inject.epoch, 1);
+	atomic_fetch_add(&af_inject_now.epoch, 1);
 	inject.parent = af_inject_process();
 	af_thread_after_fork();
 	AF_MOMENT(forked, (void)0);
@@ -230,18 +203,16 @@ static void after_fork(void)
 	begin_process();
 }
 
-void af_inject_check_fork(void)
+void af_inject_forked(void)
 {
-	if (__builtin_expect(inject.alive && !*inject.alive, 0)) {
-		inject.pid = getpid();
-		*inject.alive = 1;
-		after_fork();
-	}
+	inject.pid = getpid();
+	*af_inject_now.alive = 1;
+	after_fork();
 }
 
 bool af_inject_in_vfork_child(void)
 {
-	return inject.alive && *inject.alive && inject.pid != getpid();
+	return af_inject_now.alive && *af_inject_now.alive && inject.pid != getpid();
 }
 
 void af_inject_note(const char *key, const char *value)
@@ -266,20 +237,20 @@ void af_inject_lost(enum af_lost reason, uint64_t count)
 
 static void silence(void)
 {
-	struct af_session *session = inject.session;
+	struct af_session *session = af_inject_now.session;
 	uint32_t own = af_inject_process();
 
 	if (!session)
 		return;
 	atomic_store(&session->forbidden[own % AF_FILTERED_SLOTS], own);
 	inject.forbidden = session;
-	inject.session = NULL;
+	af_inject_now.session = NULL;
 }
 
 void af_inject_forbidden(void)
 {
 	af_inject_note("silent", "a program forbade itself (seccomp) what recording needs");
-	if (inject.session)
+	if (af_inject_now.session)
 		af_inject_ask(AF_ASK_FORBIDDEN);
 	AF_MOMENT(forbidden, (void)0);
 	silence();
@@ -293,7 +264,7 @@ void af_inject_filtered(void)
 /* prctl(2): 0 without filters. Before that, what the recorder has seen: it may be what kills. */
 bool af_inject_may_call(void)
 {
-	struct af_session *session = inject.session;
+	struct af_session *session = af_inject_now.session;
 	uint32_t own = af_inject_process();
 
 	if (!session)
@@ -380,7 +351,7 @@ static struct af_session *session_map(const char *named)
 
 bool af_inject_is_over(void)
 {
-	return inject.gone || (inject.session && !af_inject_session());
+	return inject.gone || (af_inject_now.session && !af_inject_session());
 }
 
 static void maps_looked(bool put_off)
@@ -410,8 +381,8 @@ bool af_inject_start(void)
 	void *alive = af_pages(4096, 0);
 	if (!alive || madvise(alive, 4096, MADV_WIPEONFORK))
 		return false;
-	inject.alive = alive;
-	atomic_store(&inject.epoch, 1);
+	af_inject_now.alive = alive;
+	atomic_store(&af_inject_now.epoch, 1);
 	if (af_thread_init())
 		return false;
 	af_modules_watch(af_python_meet);
@@ -420,7 +391,7 @@ bool af_inject_start(void)
 	pthread_atfork(NULL, NULL, fork_child);
 	AF_MOMENT(starts, (void)0);
 	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
-	inject.session = s;
+	af_inject_now.session = s;
 	begin_process();
 	return true;
 }

@@ -9,7 +9,9 @@
 #ifndef AF_INJECT_CORE_INJECT_H
 #define AF_INJECT_CORE_INJECT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "trace/layout.h"
@@ -18,14 +20,39 @@
 /* Attach this process to the session in the environment; idempotent. False: not recording. */
 bool af_inject_start(void);
 
+/* The state that hooks look at with each event; only inject.c changes it. */
+extern struct af_inject_now {
+	struct af_session *session;
+	/*
+	 * A page that the kernel empties in every forked child (MADV_WIPEONFORK), whatever kind of
+	 * fork it was: 0 means that all we know is the parent's.
+	 */
+	volatile uint32_t *alive;
+	_Atomic uint32_t epoch;
+} af_inject_now;
+
 /*
  * The session, NULL when not recording (or no longer). Also while recording is paused, for
  * definitions. Fit for hot paths and handlers.
  */
-struct af_session *af_inject_session(void);
+static inline struct af_session *af_inject_session(void)
+{
+	struct af_session *s = af_inject_now.session;
+
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) == AF_SESSION_OVER)
+		return NULL;
+	return s;
+}
 
 /* The same, but NULL while recording is paused: for samples and launches. */
-struct af_session *af_inject_recording(void);
+static inline struct af_session *af_inject_recording(void)
+{
+	struct af_session *s = af_inject_now.session;
+
+	if (!s || atomic_load_explicit(&s->state, memory_order_relaxed) != AF_SESSION_ON)
+		return NULL;
+	return s;
+}
 
 /* Is the recording over? Then programs that this process starts must not see its environment. */
 bool af_inject_is_over(void);
@@ -55,11 +82,20 @@ void af_inject_ask(enum af_ask ask);
 /* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 
+/* Slow path of af_inject_check_fork(). */
+void af_inject_forked(void);
+
 /*
  * Check for a fork, of every kind, also one that ran no atfork handler. When it returns, everything
  * that belongs to the parent has been dropped. Called by af_thread_enter().
  */
-void af_inject_check_fork(void);
+static inline void af_inject_check_fork(void)
+{
+	volatile uint32_t *alive = af_inject_now.alive;
+
+	if (__builtin_expect(alive && !*alive, 0))
+		af_inject_forked();
+}
 
 /*
  * Is this a child of vfork() (or the like) that runs in its parent's memory? It must not change any
@@ -105,6 +141,9 @@ void af_inject_note(const char *key, const char *value);
 void af_inject_lost(enum af_lost reason, uint64_t count);
 
 /* The fork epoch: incremented in every forked child. Data made in another epoch is the parent's. */
-uint32_t af_inject_fork_epoch(void);
+static inline uint32_t af_inject_fork_epoch(void)
+{
+	return atomic_load_explicit(&af_inject_now.epoch, memory_order_relaxed);
+}
 
 #endif

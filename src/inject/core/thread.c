@@ -32,12 +32,8 @@ static pthread_key_t exit_key;
 static bool exit_key_usable;
 static char no_context; /* the key's value of a thread that has none */
 
-static __thread struct {
-	struct af_thread_context *context;
-	uint32_t epoch; /* of the process that @context belongs to */
-	volatile uint32_t inside;
-	bool exiting; /* the key's destructor has run */
-} self;
+__thread struct af_thread_now af_thread_now;
+#define self af_thread_now
 
 static uint32_t thread_id(void)
 {
@@ -328,7 +324,7 @@ static void thread_see_epoch(struct af_thread_context *t, const struct af_sessio
 	af_unwind_forget_stacks(t->unwinder);
 }
 
-struct af_thread_context *af_thread_enter(void)
+struct af_thread_context *af_thread_enter_slowly(void)
 {
 	struct af_session *session = af_inject_session();
 
@@ -348,7 +344,7 @@ struct af_thread_context *af_thread_enter(void)
 	return t;
 }
 
-void af_thread_leave(struct af_thread_context *t)
+void af_thread_leave_slowly(struct af_thread_context *t)
 {
 	do {
 		self.inside = 1;

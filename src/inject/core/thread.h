@@ -20,6 +20,7 @@
 
 #include "inject/core/callpath.h"
 #include "inject/core/descriptors.h"
+#include "inject/core/inject.h"
 #include "inject/walk/unwind.h"
 #include "trace/write/stream.h"
 
@@ -68,12 +69,57 @@ bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
 /* Forget the parent's contexts; in a forked child. */
 void af_thread_after_fork(void);
 
+/* The calling thread's part in recording; only thread.c changes more of it than @inside. */
+struct af_thread_now {
+	struct af_thread_context *context;
+	uint32_t epoch; /* of the process that @context belongs to */
+	volatile uint32_t inside;
+	bool exiting; /* the key's destructor has run */
+};
+extern __thread struct af_thread_now af_thread_now;
+
+/* Slow paths of the next two. */
+struct af_thread_context *af_thread_enter_slowly(void);
+void af_thread_leave_slowly(struct af_thread_context *t);
+
 /*
  * Enter the calling thread's context, made or taken from the pool at its first event. NULL when
  * there is no recording, when the thread is already inside, or when no stream can be had (counted).
  */
-struct af_thread_context *af_thread_enter(void);
-void af_thread_leave(struct af_thread_context *t);
+static inline struct af_thread_context *af_thread_enter(void)
+{
+	const struct af_session *session = af_inject_session();
+	struct af_thread_now *now = &af_thread_now;
+	struct af_thread_context *t = now->context;
+
+	if (__builtin_expect(!session || !t, 0))
+		return af_thread_enter_slowly();
+	af_inject_check_fork();
+	if (__builtin_expect(now->inside || now->epoch != af_inject_fork_epoch() ||
+	                         t->epoch !=
+	                             atomic_load_explicit(&session->epoch, memory_order_relaxed),
+	                     0))
+		return af_thread_enter_slowly();
+	now->inside = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	return t;
+}
+
+/* Leave it again. A sample that came meanwhile is written. */
+static inline void af_thread_leave(struct af_thread_context *t)
+{
+	struct af_thread_now *now = &af_thread_now;
+
+	if (__builtin_expect(!now->exiting && !t->has_pending, 1)) {
+		atomic_signal_fence(memory_order_seq_cst);
+		now->inside = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+		/* A sample may have come between the check and the exit. */
+		if (__builtin_expect(!t->has_pending, 1))
+			return;
+	}
+	af_thread_leave_slowly(t);
+}
 
 /* Does the calling thread have a context already? */
 bool af_thread_has_context(void);

@@ -5,6 +5,7 @@
 
 #include "base/map.h"
 #include "base/pages.h"
+#include "inject/api/sums.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/kernels.h"
@@ -125,6 +126,11 @@ static void piece_write(struct af_thread_context *t, const struct piece *p, uint
 		atomic_fetch_add_explicit(&nr_nodes_timed, 1, memory_order_relaxed);
 	uint64_t busy = p->end - p->start;
 
+	if (__builtin_expect(af_sums_only(), 0)) {
+		bool failed = !p->start || p->end < p->start;
+		af_sums_add(t, AF_SUM_WORK | descriptor, failed, busy, 0);
+		return;
+	}
 	if (__builtin_expect(p->start && p->end >= p->start && busy <= UINT32_MAX, 1)) {
 		af_stream_put(&t->stream, gpu_work, now, .descriptor = descriptor,
 		              .correlation = p->correlation, .start_ns = p->start,

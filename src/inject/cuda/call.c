@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/models/cuda_functions.h"
+#include "inject/api/sums.h"
 #include "inject/api/usdt.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
@@ -217,9 +218,9 @@ static void call_write(const struct af_cupti_call *call, uint32_t function, uint
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
-	if (!traced)
+	if (!traced && !af_sums_only())
 		call_put(t, call, function, begin_ns, end_ns, regs);
-	if (memories[function].form && !status)
+	if (memories[function].form && !status && !af_sums_only())
 		memory_write(t, end_ns, function, call);
 	af_thread_leave(t);
 }

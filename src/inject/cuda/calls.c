@@ -57,6 +57,9 @@ static void trace_enter(uint32_t domain, uint32_t id, const struct af_cupti_call
 	uint16_t kind = kind_of(domain, id);
 	uint8_t how = af_api_how(kind);
 
+	/* Those that an exception left, without an exit. */
+	while (nr_calls && calls[nr_calls - 1].hook.regs.sp <= regs->sp)
+		nr_calls--;
 	if (!how || nr_calls == CALLS_MAX)
 		return;
 	struct af_api_hook *c = &calls[nr_calls].hook;

@@ -23,6 +23,8 @@ static struct {
 	_Atomic uint32_t nr_programs;
 	bool updates_reported;
 	_Atomic bool wants[AF_CLIENT_DOMAINS][AF_CLIENT_IDS];
+	bool always[AF_CLIENT_IDS]; /* of the driver's API: a plain recording needs these */
+	uint32_t how_changes;       /* of the session, when the callbacks were last enabled by it */
 } cuda;
 
 bool af_cuda_updates_reported(void)
@@ -160,11 +162,27 @@ static uint32_t callback_enable(bool on, uint32_t domain, uint32_t id)
 /* Ids that this CUPTI does not have are refused, which does no harm. */
 static void traced_enable(bool on)
 {
-	for (uint32_t domain = AF_CUPTI_DRIVER_API; domain <= AF_CUPTI_RUNTIME_API; domain++)
-		for (uint32_t id = 1; id < AF_CLIENT_IDS; id++)
-			if (on ? af_cuda_trace_wants(domain, id) && !cuda.wants[domain][id]
-			       : cuda.wants[domain][id])
-				callback_enable(on, domain, id);
+	const struct af_session *session = af_inject_session();
+
+	if (session)
+		cuda.how_changes =
+		    atomic_load_explicit(&session->how_changes, memory_order_acquire);
+	for (uint32_t domain = AF_CUPTI_DRIVER_API; domain <= AF_CUPTI_RUNTIME_API; domain++) {
+		for (uint32_t id = 1; id < AF_CLIENT_IDS; id++) {
+			bool always = domain == AF_CUPTI_DRIVER_API && cuda.always[id];
+			bool wants = on && (always || af_cuda_trace_wants(domain, id));
+			if (wants != cuda.wants[domain][id])
+				callback_enable(wants, domain, id);
+		}
+	}
+}
+
+void af_cuda_trace_poll(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session && session->how_changes != cuda.how_changes)
+		traced_enable(true);
 }
 
 /* The last two are for sampling. */
@@ -178,7 +196,7 @@ static void callbacks_enable(bool on, bool samples)
 
 	/* One that this CUPTI does not know yet is left out. */
 	cuda.updates_reported = !callback_enable(on, AF_CUPTI_RESOURCE, AF_CUPTI_GRAPHNODE_UPDATED);
-#define AF_F(id, name, category) callback_enable(on, AF_CUPTI_DRIVER_API, id);
+#define AF_F(id, name, category) cuda.always[id] = true;
 	AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 	traced_enable(on);

@@ -78,6 +78,9 @@ void af_cuda_call_gate(uint32_t id, uint32_t site);
 void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af_regs *regs,
                   bool traced);
 
+/* Called now and then: enables what is traced now, where --ctl has changed that. */
+void af_cuda_trace_poll(void);
+
 /* Was this call made while recording was off? */
 bool af_cuda_skipped(uint32_t correlation);
 

@@ -143,6 +143,7 @@ static void *flusher_run(void *arg)
 		futex_wake(&flusher.answered);
 		af_cuda_graphs_poll(af_now_ns());
 		af_autograd_poll();
+		af_cuda_trace_poll();
 	}
 	af_autograd_end();
 	af_cuda_pc_last();

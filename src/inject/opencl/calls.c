@@ -3,7 +3,6 @@
 
 #include <string.h>
 
-
 enum { KIND_FIRST = 0x1c00, KIND_LAST = 0x1fff };
 
 static bool opencl_traced;

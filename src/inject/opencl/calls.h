@@ -9,7 +9,7 @@
 
 /* The place of a function in the loader's table. */
 /* The real functions are all known when the wrappers are. */
-#define AF_API_NEXT(number, name)
+#define AF_API_NEXT(slot, name)
 
 #define AF_API_SLOT(name) offsetof(struct _cl_icd_dispatch, name)
 

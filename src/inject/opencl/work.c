@@ -6,6 +6,7 @@
 
 #include "base/pages.h"
 #include "inject/api/api.h"
+#include "inject/api/sums.h"
 #include "inject/core/inject.h"
 
 enum {
@@ -119,6 +120,11 @@ static void work_write(struct af_thread_context *t, uint64_t now, uint64_t corre
 	uint64_t start = s->start - s->submit;
 	uint64_t busy = s->end - s->start;
 
+	if (af_sums_only()) {
+		bool failed = s->missing || s->status < 0 || s->end < s->start;
+		af_sums_add(t, AF_SUM_WORK | id, failed, busy, 0);
+		return;
+	}
 	/* A difference that is negative wraps and does not fit either. */
 	if (!s->missing && s->status >= 0 && (submit | start | busy) <= UINT32_MAX) {
 		af_stream_put(&t->stream, work, now, .descriptor = id, .correlation = correlation,
@@ -178,14 +184,15 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	if (!t)
 		return;
 
-	uint32_t callpath = af_thread_callpath(t, &regs);
+	uint32_t callpath = af_sums_only() ? 0 : af_thread_callpath(t, &regs);
 	call->queue = q;
 	call->correlation = atomic_fetch_add(&last_correlation, 1) + 1;
 	af_api_correlate((uint32_t)call->correlation);
 	call->descriptor.queue = q->id;
 	call->begin_ns = af_now_ns();
-	af_stream_put(&t->stream, launch, call->begin_ns, .callpath = callpath,
-	              .correlation = call->correlation);
+	if (!af_sums_only())
+		af_stream_put(&t->stream, launch, call->begin_ns, .callpath = callpath,
+		              .correlation = call->correlation);
 	af_thread_leave(t);
 	af_opencl_bracket_begin(call);
 }

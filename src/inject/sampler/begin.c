@@ -31,6 +31,7 @@ static void process_begun(void)
 
 static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
 {
+	af_api_thread_ends(t);
 	af_usage_thread_ends(t);
 	af_rest_write(t, regs);
 }

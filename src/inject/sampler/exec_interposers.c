@@ -120,9 +120,13 @@ static size_t preload_size(char *const envp[])
 
 static bool is_us(const char *name, size_t len)
 {
-	static const char us[] = "libaflame.so";
+	static const char *const us[] = {"libaflame.so", "libaflame-mpi.so"};
 
-	return len >= strlen(us) && !memcmp(name + len - strlen(us), us, strlen(us));
+	for (unsigned i = 0; i < sizeof us / sizeof *us; i++)
+		if (len >= strlen(us[i]) &&
+		    !memcmp(name + len - strlen(us[i]), us[i], strlen(us[i])))
+			return true;
+	return false;
 }
 
 /*

@@ -122,8 +122,15 @@ struct table_shown {
 	bool header;
 };
 
+/* Row @r of the first @nr_rows; behind them stands the total, if there is one, else NULL. */
+static const struct af_cell *shown_row(const struct af_table *t, uint32_t nr_rows, uint32_t r)
+{
+	return r < nr_rows ? &t->cells[(size_t)r * t->nr_columns] : r == nr_rows ? t->total : NULL;
+}
+
 static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table_shown *shown)
 {
+	const struct af_cell *row;
 	struct af_buf cell = {0};
 
 	*shown = (struct table_shown){0};
@@ -136,11 +143,10 @@ static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table
 	for (uint32_t i = 0; i < shown->nr; i++) {
 		uint32_t c = shown->columns[i];
 		shown->widths[i] = af_columns_of(t->columns[c].title);
-		for (uint32_t r = 0; r < nr_rows; r++) {
+		for (uint32_t r = 0; (row = shown_row(t, nr_rows, r)); r++) {
 			cell.len = 0;
 			af_buf_str(&cell, "");
-			cell_format(&cell, &t->columns[c], &t->cells[(size_t)r * t->nr_columns + c],
-			            shown->header);
+			cell_format(&cell, &t->columns[c], &row[c], shown->header);
 			size_t n = af_columns_of(cell.data);
 			if (n > shown->widths[i])
 				shown->widths[i] = n;
@@ -150,7 +156,7 @@ static void table_shown(const struct af_table *t, uint32_t nr_rows, struct table
 }
 
 /* All cells of a row have the tone of its first. */
-static const char *row_colour(const struct af_table *t, uint32_t r)
+static const char *row_colour(const struct af_cell *row)
 {
 	static const char *const colours[] = {
 	    [AF_TONE_PLAIN] = "",
@@ -159,14 +165,14 @@ static const char *row_colour(const struct af_table *t, uint32_t r)
 	    [AF_TONE_FAINT] = "\033[2m",
 	};
 
-	return r == t->nr_rows ? "" : colours[t->cells[(size_t)r * t->nr_columns].tone];
+	return row ? colours[row->tone] : "";
 }
 
-/* Row @r, or the titles when @r is nr_rows. */
+/* The row @row, or the titles when it is NULL. */
 static void table_line(struct af_buf *b, const struct af_table *t, const struct table_shown *shown,
-                       uint32_t r, bool colour)
+                       const struct af_cell *row, bool colour)
 {
-	const char *tone = colour ? row_colour(t, r) : "";
+	const char *tone = colour ? row_colour(row) : "";
 	struct af_buf cell = {0};
 
 	af_buf_fmt(b, "  %s", tone);
@@ -174,11 +180,10 @@ static void table_line(struct af_buf *b, const struct af_table *t, const struct 
 		uint32_t c = shown->columns[i];
 		cell.len = 0;
 		af_buf_str(&cell, "");
-		if (r == t->nr_rows)
-			af_buf_str(&cell, t->columns[c].title);
+		if (row)
+			cell_format(&cell, &t->columns[c], &row[c], shown->header);
 		else
-			cell_format(&cell, &t->columns[c], &t->cells[(size_t)r * t->nr_columns + c],
-			            shown->header);
+			af_buf_str(&cell, t->columns[c].title);
 		put_aligned(b, cell.data, shown->widths[i], t->columns[c].unit == AF_CELL_TEXT,
 		            i + 1 == shown->nr);
 	}
@@ -246,10 +251,12 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 		af_buf_char(b, '\n');
 	}
 	if (shown.header && nr_rows)
-		table_line(b, t, &shown, t->nr_rows, colour);
+		table_line(b, t, &shown, NULL, colour);
 	for (uint32_t r = 0; r < nr_rows; r++)
-		table_line(b, t, &shown, r, colour);
+		table_line(b, t, &shown, shown_row(t, nr_rows, r), colour);
 	table_rest(b, t, nr_rows, all);
+	if (t->total)
+		table_line(b, t, &shown, t->total, colour);
 	if (t->note) {
 		af_buf_str(b, t->nr_rows ? "  * " : "  ");
 		af_buf_terminal(b, t->note, strlen(t->note), "");
@@ -305,16 +312,22 @@ static void json_rest(struct af_buf *b, const struct af_table *t, uint32_t nr_ro
 	af_buf_char(b, '}');
 }
 
+static void json_row(struct af_buf *b, const struct af_table *t, const struct af_cell *row)
+{
+	for (uint32_t c = 0; c < t->nr_columns; c++) {
+		af_buf_fmt(b, c ? ",\"%s\":" : "{\"%s\":", t->columns[c].key);
+		json_cell(b, t->columns[c].unit, &row[c]);
+	}
+	af_buf_char(b, '}');
+}
+
 void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_rows)
 {
 	af_buf_char(b, '[');
 	for (uint32_t r = 0; r < nr_rows; r++) {
-		af_buf_str(b, r ? ",{" : "{");
-		for (uint32_t c = 0; c < t->nr_columns; c++) {
-			af_buf_fmt(b, c ? ",\"%s\":" : "\"%s\":", t->columns[c].key);
-			json_cell(b, t->columns[c].unit, &t->cells[(size_t)r * t->nr_columns + c]);
-		}
-		af_buf_char(b, '}');
+		if (r)
+			af_buf_char(b, ',');
+		json_row(b, t, &t->cells[(size_t)r * t->nr_columns]);
 	}
 	af_buf_char(b, ']');
 }
@@ -343,6 +356,10 @@ void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 	af_buf_fmt(b, "],\"nr_rows\":%u,\"rows\":", t->nr_rows);
 	af_table_json_rows(b, t, nr_rows);
 	json_rest(b, t, nr_rows);
+	if (t->total) {
+		af_buf_str(b, ",\"total\":");
+		json_row(b, t, t->total);
+	}
 	af_buf_char(b, '}');
 }
 

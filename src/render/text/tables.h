@@ -26,9 +26,15 @@ void af_cell_text(struct af_buf *b, enum af_cell_unit unit, uint64_t value);
  * report.html carries, too. Columns that are there for programs only, or have nothing in any row,
  * are `"hidden":true`. Where rows are left out there is
  * "truncated":{"shown","rows","column","weight"}: how many are here and how many there are, and
- * what the others have in the column of that key (both are missing where no column adds up).
+ * what the others have in the column of that key (both are missing where no column adds up). A
+ * total is one more row, "total":{…}.
  */
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit);
+
+/*
+ * One table as CSV (RFC 4180): a line of the columns' keys, then the rows, of numbers as in JSON.
+ */
+void af_table_csv(struct af_buf *b, const struct af_table *t);
 
 /* Only the list of the first @nr_rows rows. */
 void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_rows);

@@ -56,6 +56,13 @@ bool af_event_decode(const struct af_event *ev, void *fixed, size_t fixed_size,
 {
 	const struct af_kind_info *info = af_kind_info(ev->kind);
 
-	return info && info->fixed_size == fixed_size &&
-	       af_payload_split(info, ev->payload, ev->payload_size, fixed, tails);
+	if (!info || info->fixed_size != fixed_size)
+		return false;
+	if (info->nr_tails || !fixed)
+		return af_payload_split(info, ev->payload, ev->payload_size, fixed, tails);
+	/* Most events, of those that there are many of. */
+	if (ev->payload_size != fixed_size)
+		return false;
+	memcpy(fixed, ev->payload, fixed_size);
+	return true;
 }

@@ -238,6 +238,11 @@ uint32_t af_trace_nr_streams(const struct af_trace *t)
 	return t->nr_streams;
 }
 
+uint64_t af_trace_instance(const struct af_trace *t, uint32_t stream)
+{
+	return stream < t->nr_streams ? t->cursors[stream].packet.instance : 0;
+}
+
 uint64_t af_trace_start_ns(const struct af_trace *t)
 {
 	return t->start_ns;

@@ -26,6 +26,12 @@ struct af_file;
 int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t wanted,
                      struct af_err *err);
 
+/*
+ * The number of the stream @stream of events, which is the same in each copy of a recording, as
+ * their places are not.
+ */
+uint64_t af_trace_instance(const struct af_trace *t, uint32_t stream);
+
 /* Map the object @name of the trace's objects/: af_object_map(). */
 int af_trace_object(const struct af_trace *t, const char *name, struct af_file *f,
                     struct af_err *err);

@@ -59,6 +59,7 @@ enum af_session_flag {
 	AF_SESSION_AUTOGRAD = 128,    /* PyTorch is asked to tell of autograd's operations */
 	AF_SESSION_GPU_SAMPLES = 256, /* instructions that GPUs execute are sampled */
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
+	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 };
 
 enum {
@@ -125,6 +126,7 @@ struct af_session {
 	_Atomic uint32_t tsc_seq;
 	_Atomic uint32_t tsc_mult;
 	_Atomic uint64_t tsc_at, tsc_ns;
+	_Atomic uint32_t how_changes; /* grows with each change of the next */
 	/* By kind less AF_KIND_API: bits of enum af_api_how, which the recorder may change. */
 	_Atomic uint8_t how[AF_API_KINDS];
 

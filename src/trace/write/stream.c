@@ -135,7 +135,11 @@ static int ring_take(struct af_stream *s)
 	struct af_ring *ring = s->ring;
 	uint32_t nr = atomic_load_explicit(&ring->nr_slots, memory_order_relaxed);
 
-	for (uint32_t k = 1; k <= nr; k++) {
+	/* A full ring is not searched again before the drain has freed something. */
+	uint32_t freed = atomic_load_explicit(&ring->nr_freed, memory_order_acquire);
+	bool searched = s->full && s->nr_freed == freed;
+	s->nr_freed = freed;
+	for (uint32_t k = 1; k <= nr && !searched; k++) {
 		uint32_t slot = (s->slot + k) % nr;
 		if (atomic_load_explicit(&ring->state[slot], memory_order_acquire) == AF_SLOT_FREE)
 			return (int)slot;
@@ -188,6 +192,7 @@ bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns)
 	}
 
 	int slot = ring_take(s);
+	s->full = slot < 0;
 	if (slot < 0)
 		return false;
 	s->slot = (uint32_t)slot;

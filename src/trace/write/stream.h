@@ -28,6 +28,8 @@ struct af_stream {
 	uint32_t reserved;        /* bytes the event being written will end at */
 	uint32_t capacity;        /* bytes of the packet */
 	uint32_t slot;            /* number of its slot in the ring */
+	uint32_t nr_freed;        /* of the ring, when it was last searched for a slot */
+	bool full;                /* there was no slot for the last event */
 	uint64_t last_ns;         /* time of the last event: times never go back in a stream */
 	uint64_t discarded;
 	uint64_t seq;

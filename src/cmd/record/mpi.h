@@ -1,0 +1,15 @@
+/* Programs that may use MPI: only those get the library that records its calls. */
+#ifndef AF_CMD_RECORD_MPI_H
+#define AF_CMD_RECORD_MPI_H
+
+#include <stdbool.h>
+
+/*
+ * Are MPI's calls to be recorded in the program @words (NULL where no program is started) and in
+ * those that it starts, by the list of --api (or NULL)? They are where the list names mpi; where it
+ * leaves the choice to us, if a launcher of MPI has started this process, if the program is one, or
+ * if it is linked with an MPI.
+ */
+bool af_mpi_is_wanted(const char *list, char **words);
+
+#endif
