@@ -9,6 +9,7 @@ import subprocess
 import time
 
 from api_work import calls_of
+from cuda_work import cuda_run
 from machine import AFLAME, need, program
 from recording import FAILED, Trace, must, new_path, record, refused
 from tap import case, equal, expect, note, run_cases
@@ -86,6 +87,15 @@ def _():
     equal((outer.depth, inner.depth), (0, 1), "depths")
     expect(outer.begin <= inner.begin and inner.end <= outer.end, "%s %s" % (outer, inner))
     equal(outer.args["options"], "-DX=1", "options")
+    check_last(run)
+
+
+@case("calls of an event's callback are of the thread that runs it")
+def _():
+    run = bad("event")
+    call = only(run, "clGetEventInfo")[-1]
+    equal((call.depth, call.args["param_name"]), (0, "CL_EVENT_COMMAND_EXECUTION_STATUS"), "the call")
+    expect(call.tid != call.pid, "it is the main thread's")
     check_last(run)
 
 
@@ -174,6 +184,21 @@ def _():
     run = record("true", options=OPENCL)
     equal(calls_of(run), [], "calls")
     note(refused(FAILED, "no calls of a traced API", "tally", run.path).stderr.strip())
+
+
+@case("a function that is newer than aflame has its name, its result and no arguments")
+def _():
+    run = cuda_run("cuda_newer", options=["--api", "cuda:full"], knobs={"MOCK_CUPTI_NEWER_IDS": 10})
+    lines = must("print", "--calls", run.path).splitlines()
+    calls = [line.split()[2:5] for line in lines if "cuOfTomorrow" in line]
+    equal(calls, [["cuOfTomorrow(…)", "=", "0"], ["cuOfTomorrow(…)", "=", "0x7"]], "its calls")
+
+
+@case("a struct of arguments that is longer than aflame knows")
+def _():
+    run = cuda_run("cuda_newer", options=["--api", "cuda:full"])
+    call = [c for c in calls_of(run, "cu") if c.name == "cuMemAlloc_v2"][-1]
+    equal((call.args["dptr"], call.args["bytesize"]), (0x1234, 4096), "arguments")
 
 
 run_cases()

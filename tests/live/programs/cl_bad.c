@@ -7,6 +7,7 @@
  *	           look at them
  *	long       a string of 1 MB
  *	nested     the callback of clBuildProgram calls OpenCL
+ *	event      the callback of an event, on a thread of the driver's, calls OpenCL
  *	longjmp    the callback leaves clBuildProgram by longjmp()
  *	fork       the callback forks, and the child calls OpenCL
  *	exits      the callback ends the process
@@ -25,6 +26,7 @@
 #include <pthread.h>
 #include <setjmp.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -170,6 +172,29 @@ static void *cancelled_waits(void *arg)
 	return wait_for_ever(arg);
 }
 
+static void CL_CALLBACK completed(cl_event event, cl_int status, void *done)
+{
+	cl_int state;
+	(void)status;
+
+	CL_CHECK(
+	    clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof state, &state, NULL));
+	atomic_store((atomic_int *)done, 1);
+}
+
+static void event_callback(cl_command_queue queue, cl_mem mem)
+{
+	static atomic_int done;
+	const int zero = 0;
+	cl_event event;
+
+	CL_CHECK(clEnqueueFillBuffer(queue, mem, &zero, sizeof zero, 0, 64, 0, NULL, &event));
+	CL_CHECK(clSetEventCallback(event, CL_COMPLETE, completed, &done));
+	CL_CHECK(clFinish(queue));
+	while (!atomic_load(&done))
+		usleep(1000);
+}
+
 static void waits(void)
 {
 	cl_event event = clCreateUserEvent(cl.context, NULL);
@@ -221,6 +246,8 @@ int main(int argc, char **argv)
 		long_string();
 	else if (is_way("copies"))
 		copies();
+	else if (is_way("event"))
+		event_callback(queue, mem);
 	else if (is_way("cancelled") || is_way("blocks") || is_way("dies"))
 		waits();
 	else {
