@@ -125,16 +125,12 @@ static void sum_write(const struct gen_api *api, const struct gen_function *f, F
 	fputs(");\n\t\treturn;\n\t}\n", out);
 }
 
-void gen_kept(const struct gen_function *f, bool nothing, FILE *out)
+void gen_kept(const struct gen_function *f, FILE *out)
 {
 	for (uint32_t i = 0; i < f->nr_params; i++) {
-		if (f->params[i].is_inout && nothing)
-			fputs(", NULL", out);
-		else if (f->params[i].is_inout)
+		if (f->params[i].is_inout)
 			fprintf(out, ", &before_%u", i);
-		if (f->params[i].is_filled && nothing)
-			fputs(", NULL", out);
-		else if (f->params[i].is_filled)
+		if (f->params[i].is_filled)
 			fprintf(out, ", filled_%u", i);
 	}
 }

@@ -67,7 +67,7 @@ struct gen_api {
 };
 
 /* Bytes of a pointee that are recorded at most. A string's NUL comes on top. */
-enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16 };
+enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16, GEN_KEPT_MAX = 2 };
 
 /* Exits with a message when model and rules do not fit. */
 void gen_resolve(struct gen_api *api, const struct af_model *m, struct af_rules *rules);
@@ -129,7 +129,7 @@ void gen_minimal(const struct af_model *m, const struct gen_ids *ids, struct af_
 void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out);
 
 /* An encoder takes these beside the arguments, of the wrapper of @f: ", name" each. */
-void gen_kept(const struct gen_function *f, bool nothing, FILE *out);
+void gen_kept(const struct gen_function *f, FILE *out);
 
 /* Functions under the names of Fortran, after the others. */
 void gen_fortran(const struct gen_api *api, FILE *out);

@@ -95,6 +95,9 @@ static void param_points(const struct af_model *m, const struct af_model_param *
 	const struct af_model_type *t = type_of(m, target, is->name);
 	if (!t->size)
 		gen_die("%s: what %s points to has no size", m->name, is->name);
+	if (rule->as && shape != AF_SHAPE_BYTES && !is_void(is->type) &&
+	    type_of(m, is->type, is->name)->size != t->size)
+		gen_die("%s: %s is no %s: they have different sizes", m->name, is->name, target);
 	p->target = target;
 	p->target_size = t->size;
 	p->length = &rule->length;

@@ -123,6 +123,19 @@ void af_api_before(struct af_api_hook *c, struct af_api_before *b, const void *f
 		b->nr = 0;
 }
 
+void af_api_keep(struct af_api_hook *c, unsigned i, const void *from, uint32_t size)
+{
+	c->failed = true; /* as in af_api_before() */
+	c->kept[i] = af_api_at(c, from, size);
+}
+
+void af_api_kept(const struct af_api_hook *c, unsigned i, struct af_api_before *b)
+{
+	b->nr = 1;
+	b->whole = true;
+	memcpy(b->bytes, &c->kept[i], sizeof c->kept[i]);
+}
+
 void af_api_put_before(struct af_api_hook *c, const struct af_api_before *b, bool one,
                        uint32_t size)
 {
