@@ -2,6 +2,7 @@
 everything that is built and recorded, removed at the end."""
 
 import concurrent.futures
+import fnmatch
 import glob
 import itertools
 import json
@@ -36,6 +37,29 @@ BUILDS = {
     "stalls": ("stalls.cu", ["-lineinfo"]),
     "kernels.fatbin": ("kernels.cu", ["-fatbin"]),
 }
+
+
+MODELS = os.path.join(SOURCE, "src/api/models")
+
+
+def cuda_functions():
+    """{name: (CUPTI's number, class)} of the driver's functions that a plain recording has."""
+    rules, found = [], {}
+    with open(os.path.join(MODELS, "cuda.rules")) as file:
+        for line in file:
+            words = line.split("#")[0].split()
+            if len(words) > 1:
+                rules.append((words[0].split(","), words[1:]))
+    with open(os.path.join(MODELS, "cuda.ids")) as file:
+        ids = [line.split() for line in file if line[0] != "#"]
+    for number, name in ids:
+        set_by = {"level": "default", "class": "other"}
+        for patterns, words in rules:
+            if any(fnmatch.fnmatchcase(name, p) for p in patterns):
+                set_by.update(w.split(":", 1) for w in words if w.split(":")[0] in set_by)
+        if set_by["level"] == "minimal":
+            found[name] = (int(number), set_by["class"])
+    return found
 
 
 class Missing(Exception):
@@ -152,7 +176,10 @@ class Machine:
             jobs["layouts"] = [*cc, *self._includes(), "-o", "layouts", layouts]
             bare = os.path.join(HERE, "bare/bare.c")
             library = self.libcupti()
-            jobs["bare.so"] = [*cc, *self._includes(), "-fPIC", "-shared", "-o", "bare.so", bare]
+            with open(os.path.join(self.work, "cuda_functions.h"), "w") as header:
+                rows = ["F(%d, %s, %s)" % (n, f, c) for f, (n, c) in cuda_functions().items()]
+                header.write("#define AF_CUDA_FUNCTIONS(F) " + " ".join(rows) + "\n")
+            jobs["bare.so"] = [*cc, *self._includes(), "-I.", "-fPIC", "-shared", "-o", "bare.so", bare]
             jobs["bare.so"] += [library, "-Wl,-rpath," + os.path.dirname(library)]
         except Missing as reason:
             self.errors["CUPTI"] = str(reason)

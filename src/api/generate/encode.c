@@ -3,7 +3,7 @@
 
 #include "api/generate/generate.h"
 
-static void args_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+void gen_args(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
 	fprintf(out, "struct args_%u {\n", f->number);
 	for (uint32_t i = 0; i < f->nr_params; i++)
@@ -156,7 +156,7 @@ static void values_write(const struct gen_function *f, FILE *out)
 
 static void function_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
-	args_write(api, f, out);
+	gen_args(api, f, out);
 	fixed_write(api, f, out);
 	fprintf(out, "static void encode_%u(struct af_api_hook *c", f->number);
 	if (f->result_size)

@@ -1,9 +1,10 @@
 /*
  * The second baseline: what CUPTI itself costs. Loaded as CUDA_INJECTION64_PATH, it subscribes to
- * the driver functions that aflame subscribes to (src/trace/cuda_functions.h), with a callback
- * that does nothing, takes kernel records and throws the buffers away. No stacks, no trace.
+ * the driver functions that aflame subscribes to (at the level minimal: src/api/models/cuda.rules),
+ * with a callback that does nothing, takes kernel records and throws the buffers away. No stacks,
+ * no trace.
  */
-#include "trace/cuda_functions.h"
+#include "cuda_functions.h"
 
 #include <cupti.h>
 #include <stdio.h>
