@@ -16,11 +16,11 @@ from python_facts import has_module
 PROGRAMS = [
     ("static cudart", ["paths"], None),
     ("shared cudart", ["paths_shared"], None),
-    ("the driver alone, -lcuda", ["driver"], None),
+    ("the driver alone, -lcuda", ["driver", "kernels.fatbin"], None),
     ("graphs", ["graphs"], None),
     ("copies", ["copies"], None),
     ("PyTorch", [sys.executable, os.path.join(PYTHON, "train.py"), "20"], "torch"),
-    ("Triton", [sys.executable, os.path.join(PYTHON, "triton_kernel.py")], "triton"),
+    ("Triton, torch.compile", [sys.executable, os.path.join(PYTHON, "torch_all.py")], "triton"),
     ("JAX", [sys.executable, os.path.join(PYTHON, "jax_steps.py")], "jax"),
     ("CuPy", [sys.executable, os.path.join(PYTHON, "cupy_steps.py")], "cupy"),
 ]
@@ -37,9 +37,9 @@ def calls_of(machine, trace):
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as printing:
         for line in printing.stdout:
             yield json.loads(line)
-        said = printing.stderr.read().decode("utf-8", "replace").strip()
+        reported = printing.stderr.read().decode("utf-8", "replace").strip()
     if printing.returncode:
-        raise RuntimeError("aflame print: status %d: %s" % (printing.returncode, said))
+        raise RuntimeError("aflame print: status %d: %s" % (printing.returncode, reported))
 
 
 class Calls:
@@ -88,7 +88,7 @@ def check_grids(table, name, machine, trace, calls):
 
 
 def run_one(table, machine, name, command):
-    program = command if len(command) > 1 else [machine.program(command[0])]
+    program = command if command[0] == sys.executable else [machine.program(p) for p in command]
     trace, done = machine.record(program, ["--api", "cuda:full"], 240)
     table.fact(name + ": ends well", not done.returncode, 0, (done.returncode, done.stderr[-400:]))
     counts = json.loads(machine.output("print", "--count", "--json", trace))

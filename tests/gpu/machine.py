@@ -53,12 +53,12 @@ def cuda_functions():
     with open(os.path.join(MODELS, "cuda.ids")) as file:
         ids = [line.split() for line in file if line[0] != "#"]
     for number, name in ids:
-        said = {"level": "default", "class": "other"}
+        set_by = {"level": "default", "class": "other"}
         for patterns, words in rules:
             if any(fnmatch.fnmatchcase(name, p) for p in patterns):
-                said.update(w.split(":", 1) for w in words if w.split(":")[0] in said)
-        if said["level"] == "minimal":
-            found[name] = (int(number), said["class"])
+                set_by.update(w.split(":", 1) for w in words if w.split(":")[0] in set_by)
+        if set_by["level"] == "minimal":
+            found[name] = (int(number), set_by["class"])
     return found
 
 

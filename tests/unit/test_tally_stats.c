@@ -111,6 +111,16 @@ static void what_failed_alone_has_no_times(void **state)
 	assert_int_equal(percentile(&failed, 50), 0);
 }
 
+/* As where the target counted by powers of two: a bucket may lie beside what is known exactly. */
+static void percentiles_are_never_beyond_the_ends(void **state)
+{
+	struct af_histogram h = {0};
+
+	af_histogram_put(&h, af_histogram_bucket(64), 1);
+	assert_int_equal(af_histogram_percentile(&h, 50, 100, 100), 100);
+	assert_int_equal(af_histogram_percentile(&h, 50, 3, 5), 5);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -120,6 +130,7 @@ int main(void)
 	    cmocka_unit_test(a_call_of_no_time_is_the_shortest),
 	    cmocka_unit_test(merged_is_as_if_counted_together),
 	    cmocka_unit_test(what_failed_alone_has_no_times),
+	    cmocka_unit_test(percentiles_are_never_beyond_the_ends),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "analyse/join/launches.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/coverage/coverage.h"
 #include "analyse/join/launches_table.h"
@@ -266,8 +267,14 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
                           const struct af_event *ev)
 {
 	const struct af_api_table *api = af_api_of(ev->kind);
+	struct af_api_head head;
 
-	if (api && api->api == AF_API_CUDA)
+	if (!api || api->api != AF_API_CUDA || ev->payload_size < sizeof head)
+		return;
+	memcpy(&head, ev->payload, sizeof head);
+	/* No work has the number of a call without one, nor that of a call that only waits. */
+	const struct af_api_function *f = &api->functions[ev->kind - api->kind];
+	if (head.correlation && f->category != AF_CATEGORY_SYNC)
 		take_call(l, w, ev);
 }
 

@@ -80,6 +80,35 @@ static void calls_seen(struct calls *c, const struct af_call *call)
 		sum_of(c, &key)->count++;
 }
 
+/* Is the function one of an API that calls others? These are what the table is about. */
+static bool is_upper(const struct af_world *w, uint32_t function)
+{
+	uint32_t api = function ? w->functions[function].api : 0;
+
+	return api == AF_API_CUDART || api == AF_API_OPENMP || api == AF_API_MPI;
+}
+
+/* Calls that the target added up itself. */
+static void calls_summed(struct calls *c, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_ev_call_sum fixed;
+
+	if (w->time_range.to_ns || !af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	const struct call_sum key = {.process = ev->process,
+	                             .function = af_world_function(w, ev->process, fixed.function),
+	                             .source = CALL_TIMED};
+	if (is_upper(w, key.function))
+		return;
+	struct call_sum *sum = sum_of(c, &key);
+	sum->time_ns += fixed.time_ns;
+	sum->count += fixed.count;
+	sum->failed += fixed.failed;
+	sum->min_ns = fixed.min_ns < sum->min_ns ? fixed.min_ns : sum->min_ns;
+	sum->max_ns = fixed.max_ns > sum->max_ns ? fixed.max_ns : sum->max_ns;
+}
+
 static void calls_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct calls *c = self;
@@ -87,9 +116,12 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 
 	if (ev->kind == AF_KIND_OVERHEAD)
 		calls_overhead(c, ev);
+	else if (ev->kind == AF_KIND_CALL_SUM)
+		calls_summed(c, w, ev);
 	else if (af_call_seen_read(w, ev, &call))
 		calls_seen(c, &call);
-	else if (af_call_read(w, ev, &call) && af_time_range_call(&w->time_range, &call))
+	else if (af_call_read(w, ev, &call) && !is_upper(w, call.function) &&
+	         af_time_range_call(&w->time_range, &call))
 		calls_timed(c, &call);
 }
 
@@ -114,7 +146,8 @@ const struct af_pass_ops af_pass_calls = {
     .question = "what was asked of device APIs?",
     .answers = AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN |
-             1ull << AF_KIND_OVERHEAD,
+             1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_API_CALL | 1ull << AF_KIND_CALL_SUM |
+             1ull << AF_KIND_API_BIT,
     .state_size = sizeof(struct calls),
     .event = calls_event,
     .finish = calls_finish,

@@ -173,6 +173,35 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 	row_wait(row, w, &work);
 }
 
+/* Work that the target added up itself: it has no stamps, so it says nothing of busy time. */
+static void devices_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct devices *d = self;
+	struct af_ev_work_sum sum;
+
+	if (ev->kind != AF_KIND_WORK_SUM || w->time_range.to_ns ||
+	    !af_event_decode(ev, &sum, sizeof sum, tails) || !sum.count)
+		return;
+	const struct af_work work = {.process = ev->process,
+	                             .descriptor = af_world_descriptor(w, ev, sum.descriptor)};
+	if (!work.descriptor)
+		return;
+	const struct af_work_descriptor *s = &w->descriptors[work.descriptor];
+	uint32_t i = devices_row(d, w, s, af_work_device(w, &work));
+	struct device_row *row = &d->rows[i];
+	row->time_ns += sum.time_ns;
+	row->count += sum.count;
+	row->bytes += s->is.bytes * sum.count;
+	if (sum.min_ns < row->min_ns)
+		row->min_ns = sum.min_ns;
+	if (sum.max_ns > row->max_ns || !row->descriptor) {
+		row->max_ns = sum.max_ns;
+		row->descriptor = work.descriptor;
+		row->config = s->config;
+	}
+}
+
 static int row_order(const void *a, const void *b)
 {
 	const struct device_row *x = a, *y = b;
@@ -385,8 +414,9 @@ const struct af_pass_ops af_pass_devices = {
     .question = "what did the devices do?",
     .answers = AF_ANSWER_TABLES | AF_ANSWER_TOP | AF_ANSWER_TALLY,
     .attributes = AF_ANSWER_TABLES | AF_ANSWER_TOP,
-    .wants = 1ull << AF_KIND_CLOCK,
+    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_WORK_SUM,
     .state_size = sizeof(struct devices),
+    .event = devices_event,
     .work = devices_work,
     .finish = devices_finish,
     .close = devices_close,

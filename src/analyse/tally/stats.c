@@ -112,7 +112,7 @@ uint64_t af_histogram_percentile(const struct af_histogram *h, unsigned percent,
 		from = from < min ? min : from;
 		to = to > max ? max : to;
 		if (to <= from)
-			return to;
+			return to < min ? min : to;
 		double part = (double)(wanted - before) / (double)here;
 		return from + (uint64_t)((double)(to - from) * part);
 	}

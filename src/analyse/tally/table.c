@@ -233,31 +233,50 @@ static void cells_bytes(struct af_traffic_row *c, const struct af_call_stats *s,
 	c->p99_bytes.value = af_histogram_percentile(&s->sizes, 99, s->min_bytes, s->max_bytes);
 }
 
-static void table_traffic(const struct grouped *g, struct af_tables *f)
+static bool has_traffic(const struct af_tally_row *r, int level)
 {
+	return r->level == (uint32_t)level && r->moves && r->stats.sized;
+}
+
+static void row_traffic(const struct af_tally_row *r, uint64_t all, struct af_tables *f,
+                        struct af_table *t)
+{
+	struct af_traffic_row *c = af_table_row(f, t);
+
+	c->function.text = copy(f, r->function);
+	c->api.text = copy(f, r->api);
+	c->host.text = copy(f, r->host);
+	c->rank.text = copy(f, r->rank);
+	c->process.text = copy(f, r->process);
+	c->thread.text = copy(f, r->thread);
+	cells_bytes(c, &r->stats, all);
+}
+
+/* By level as the calls: what a runtime copies, its driver copies for it. */
+static void table_traffic(const struct grouped *g, int level, struct af_tables *f)
+{
+	static const struct {
+		const char *table, *title;
+	} levels[AF_TALLY_LEVELS] = {
+	    [AF_TALLY_DEVICE] = {"traffic", "Explicit memory traffic: bytes of calls"},
+	    [AF_TALLY_RUNTIME] = {"traffic_runtime",
+	                          "Explicit memory traffic: bytes of calls of runtimes"},
+	    [AF_TALLY_MPI] = {"messages", "Messages: bytes of calls of MPI"},
+	};
 	struct af_column columns[] = {AF_TRAFFIC_COLUMNS(AF_ROW_COLUMN)};
 	struct af_call_stats all = {0};
 	struct af_table *t = NULL;
 
 	columns_show(g, columns, sizeof columns / sizeof *columns);
 	for (uint32_t i = 0; i < g->nr; i++)
-		if (g->rows[i].moves && g->rows[i].stats.sized)
+		if (has_traffic(&g->rows[i], level))
 			af_stats_merge(&all, &g->rows[i].stats);
 	for (uint32_t i = 0; i < g->nr; i++) {
-		const struct af_tally_row *r = &g->rows[i];
-		if (!r->moves || !r->stats.sized)
+		if (!has_traffic(&g->rows[i], level))
 			continue;
 		if (!t)
-			t = AF_TABLE(f, "traffic", "Explicit memory traffic: bytes of calls",
-			             columns);
-		struct af_traffic_row *c = af_table_row(f, t);
-		c->function.text = copy(f, r->function);
-		c->api.text = copy(f, r->api);
-		c->host.text = copy(f, r->host);
-		c->rank.text = copy(f, r->rank);
-		c->process.text = copy(f, r->process);
-		c->thread.text = copy(f, r->thread);
-		cells_bytes(c, &r->stats, all.bytes);
+			t = AF_TABLE(f, levels[level].table, levels[level].title, columns);
+		row_traffic(&g->rows[i], all.bytes, f, t);
 	}
 	if (t)
 		cells_bytes((struct af_traffic_row *)af_table_total(f, t), &all, all.bytes);
@@ -322,6 +341,7 @@ void af_tally_tables(const struct af_tally *t, enum af_tally_group group, bool p
 	for (int level = AF_TALLY_LEVELS; level-- > 0;)
 		if (has[level])
 			table_api(&g, level, f);
-	table_traffic(&g, f);
+	for (int level = AF_TALLY_LEVELS; level-- > 0;)
+		table_traffic(&g, level, f);
 	grouped_free(&g);
 }

@@ -78,7 +78,8 @@ void af_tally_free(struct af_tally *t);
 
 /*
  * Add to @f the tables "tally" (one row: how many hosts, processes, …), a table of calls for each
- * level that has any ("api_mpi", "api_runtime", "api"), each with a total, and "traffic" (bytes).
+ * level that has any ("api_mpi", "api_runtime", "api") and one of its bytes ("messages",
+ * "traffic_runtime", "traffic"), each with a total.
  * Calls with one function and the same of what @group asks for are one row. @percentiles: columns
  * of these are for people, too.
  */

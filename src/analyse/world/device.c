@@ -128,28 +128,45 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 }
 
 /* The first call of a function of the tables defines it. */
-void world_learn_api(struct af_world *w, const struct af_event *ev)
+static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 {
-	const uint64_t key = world_key(ev->process, ev->kind);
-	uint64_t *seen = &w->api_seen[ev->kind & 255];
+	const uint64_t key = world_key(process, kind);
+	uint64_t *seen = &w->api_seen[kind & 255];
 	bool fresh;
 
 	if (*seen == key)
 		return;
-	const struct af_api_table *api = af_api_of(ev->kind);
+	const struct af_api_table *api = af_api_of(kind);
 	*seen = key;
-	if (!api || af_map_get(&w->by_function, key))
+	w->api_function[kind & 255] = world_find(&w->by_function, process, kind);
+	if (!api || w->api_function[kind & 255])
 		return;
-	const struct af_api_function *f = af_api_function(ev->kind);
+	const struct af_api_function *f = af_api_function(kind);
 	uint32_t i = WORLD_ADD(w, functions);
 	w->functions[i] = (struct af_function){
-	    .process = ev->process,
-	    .id = ev->kind,
+	    .process = process,
+	    .id = kind,
 	    .api = api->api,
 	    .category = f ? f->category : AF_CATEGORY_OTHER,
 	    .name = f ? f->name : "a function that this version does not know",
 	};
 	*af_map_at(&w->by_function, key, &fresh) = i;
+	w->api_function[kind & 255] = i;
+}
+
+void world_learn_api(struct af_world *w, const struct af_event *ev)
+{
+	learn_kind(w, ev->process, ev->kind);
+}
+
+void world_learn_call_sum(struct af_world *w, const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_ev_call_sum fixed;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails) && fixed.function >= AF_KIND_API &&
+	    fixed.function <= UINT16_MAX)
+		learn_kind(w, ev->process, (uint16_t)fixed.function);
 }
 
 enum {
@@ -232,6 +249,8 @@ const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process
 
 uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
 {
+	if (id >= AF_KIND_API && w->api_seen[id & 255] == world_key(process, id))
+		return w->api_function[id & 255];
 	return world_find(&w->by_function, process, id);
 }
 

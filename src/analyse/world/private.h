@@ -92,6 +92,7 @@ void world_learn_descriptor(struct af_world *w, const struct af_event *ev);
 void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNCH_CONFIG */
 void world_learn_function(struct af_world *w, const struct af_event *ev);
 void world_learn_api(struct af_world *w, const struct af_event *ev);
+void world_learn_call_sum(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
 
 /* @name demangled, or unchanged; a string that lives as long as the world. */

@@ -201,6 +201,7 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 	    [AF_KIND_QUEUE] = world_learn_queue,
 	    [AF_KIND_DEVICE_NOTE] = world_learn_device_note,
 	    [AF_KIND_KERNEL] = world_learn_kernel,
+	    [AF_KIND_CALL_SUM] = world_learn_call_sum,
 	    [AF_KIND_DESCRIPTOR] = world_learn_descriptor,
 	    [AF_KIND_STRING] = learn_string,
 	    [AF_KIND_SYMBOL] = learn_symbol,

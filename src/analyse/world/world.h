@@ -235,7 +235,9 @@ struct af_world {
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
 	struct af_map by_mapping; /* process and path → its build-id, a string */
-	uint64_t api_seen[256];   /* by low bits of the kind: keys of by_function that are there */
+	/* By low bits of an API's kind: a key of by_function that is there, and its function. */
+	uint64_t api_seen[256];
+	uint32_t api_function[256];
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_descriptors, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs,
 	    cap_codes, cap_stalls, cap_host_codes;

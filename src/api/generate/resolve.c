@@ -185,6 +185,10 @@ static void function_layout(struct gen_function *f, struct af_function_rule *rul
 		if (p->length)
 			lengths_check(f, p->length);
 	}
+	if (rule->moves.nr_terms || rule->bytes.nr_terms)
+		f->moves = rule->moves.nr_terms ? &rule->moves : &rule->bytes;
+	if (f->moves)
+		lengths_check(f, f->moves);
 	if (plain >= 0) {
 		f->bytes_at = f->params[plain].at;
 		f->bytes_param = (uint32_t)plain;
@@ -214,6 +218,7 @@ static void function_resolve(struct gen_api *api, const struct af_model_function
 	    .blocks = rule->blocks,
 	    .is_safe = rule->is_safe,
 	    .is_entry = rule->is_entry,
+	    .op = rule->op ? capitals(rule->op) : NULL,
 	    .is_variadic = rule->is_variadic,
 	    .is_fortran = rule->is_fortran,
 	    .error = -1,

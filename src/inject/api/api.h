@@ -166,6 +166,9 @@ uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);
 
+/* The product of the three extents (size_t) at @from; 0 when they cannot be read. */
+uint64_t af_api_volume(struct af_api_hook *c, const void *from);
+
 /* The same as one bound of several: none where there is nothing to read. */
 static inline uint64_t af_api_limit(struct af_api_hook *c, const void *from, uint32_t size)
 {

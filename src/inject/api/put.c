@@ -31,6 +31,15 @@ uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size)
 	return v;
 }
 
+uint64_t af_api_volume(struct af_api_hook *c, const void *from)
+{
+	uint64_t extents[3];
+
+	if (!from || !af_api_read(c, extents, from, sizeof extents))
+		return 0;
+	return extents[0] * extents[1] * extents[2];
+}
+
 void af_api_put_one(struct af_api_hook *c, const void *from, uint32_t size, bool skip)
 {
 	if (skip || !from || !af_api_read(c, c->at, from, size))

@@ -1,7 +1,8 @@
 /*
  * The second baseline: what CUPTI itself costs. Loaded as CUDA_INJECTION64_PATH, it subscribes to
- * the driver functions that aflame subscribes to (at the level minimal: src/api/models/cuda.rules), with a callback
- * that does nothing, takes kernel records and throws the buffers away. No stacks, no trace.
+ * the driver functions that aflame subscribes to (at the level minimal: src/api/models/cuda.rules),
+ * with a callback that does nothing, takes kernel records and throws the buffers away. No stacks,
+ * no trace.
  */
 #include "cuda_functions.h"
 
