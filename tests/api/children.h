@@ -1,6 +1,7 @@
 /*
  * One child process a call: `PROGRAM all OUT` runs `PROGRAM FUNCTION WAY OUT` for every function
- * that the generated source has, in each of CHILDREN_WAYS, and notes how each child ended.
+ * that the generated source has, in each of CHILDREN_WAYS or only in NOTE_WAY (in the environment),
+ * and notes how each child ended.
  */
 #ifndef AF_TESTS_API_CHILDREN_H
 #define AF_TESTS_API_CHILDREN_H
@@ -41,10 +42,13 @@ static void child_run(const char *self, const char *name, unsigned way, const ch
 /* The program's main(). */
 static int children_main(int argc, char **argv)
 {
+	const char *only = getenv("NOTE_WAY");
+
 	if (argc == 3 && !strcmp(argv[1], "all")) {
 		for (const struct callee *c = callees; c->name; c++)
 			for (unsigned way = 0; way < CHILDREN_WAYS; way++)
-				child_run("/proc/self/exe", c->name, way, argv[2]);
+				if (!only || !strcmp(only, note_ways[way]))
+					child_run("/proc/self/exe", c->name, way, argv[2]);
 		return 0;
 	}
 	for (const struct callee *c = callees; argc == 4 && c->name; c++) {

@@ -209,6 +209,12 @@ def failed(f, note):
     return bool(compare.number(note["result"][:8])) and not NEVER_FAIL.match(f.name)
 
 
+def adjust(_function, note, _recorded):
+    """Values are stored as they are passed."""
+    for arg in note["args"]:
+        arg["native"] = False
+
+
 # Those beside a count that are not counted, and those whose count has another name.
 SINGLE = re.compile(r"p?(node|copy|memset|Node|Copy|Memset)Params$|(pMipmappedArrayD|d)esc$|input$")
 TENSOR = dict.fromkeys(("globalDim", "boxDim", "elementStrides"), "tensorRank")

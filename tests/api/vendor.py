@@ -57,6 +57,7 @@ class Headers:
                 tag = tag or deeper.get("decl") or {}
             if tag.get("id") in ids:
                 self._add_record(node["name"], ids[tag["id"]])
+                self._add_record(node["type"]["qualType"], ids[tag["id"]])  # as clang calls it
 
     def canon(self, text):
         """The type without typedefs: of pointers to functions, that they are some."""
@@ -81,6 +82,8 @@ class Headers:
         return inner + stars
 
     def param(self, name, text):
+        if re.search(r"\(\*\)\[\d+\]$", text):  # to arrays
+            return Param(name, text, text, "array", False)
         text = re.sub(r"\[\d*\]$", "*", text)
         canon = self.canon(text)
         return Param(name, text, canon, *self._pointee(canon))

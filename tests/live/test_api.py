@@ -195,6 +195,22 @@ def _():
     equal(calls, [["cuOfTomorrow(…)", "=", "0"], ["cuOfTomorrow(…)", "=", "0x7"]], "its calls")
 
 
+@case("an older CUPTI: the calls that it reports have their arguments")
+def _():
+    run = cuda_run("cuda_launches", parts=("driver", "cupti12"), options=["--api", "cuda:full"])
+    launches = [c for c in calls_of(run, "cu") if c.name == "cuLaunchKernel"]
+    expect(launches, "no launch")
+    expect(all(c.args["blockDimX"] > 0 for c in launches), launches[0])
+
+
+@case("no CUPTI: no calls, and a note that says why")
+def _():
+    run = cuda_run("cuda_launches", parts=("driver",), options=["--api", "cuda:full"])
+    equal(calls_of(run, "cu"), [], "calls")
+    notes = {n["key"]: n["value"] for n in run.fields("note")}
+    expect(notes["cuda"].startswith("not recorded: "), notes["cuda"])
+
+
 @case("a struct of arguments that is longer than aflame knows")
 def _():
     run = cuda_run("cuda_newer", options=["--api", "cuda:full"])
