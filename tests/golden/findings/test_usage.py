@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Findings from calls of APIs: each use that costs, planted so often and for so long, is found with just that,
-with the calls' arguments and, where it can be told without them, from plain recordings.
+with the calls' arguments and, where they need none, from plain recordings.
 
     test_usage.py MKTRACE AFLAME [WORDS]"""
 
