@@ -128,6 +128,13 @@ static const struct {
                                           "that goes on while the program computes"},
 };
 
+static const char *helps_of(const struct use *u, int kind)
+{
+	if (kind == AF_USAGE_LOADING && !strncmp(u->function, "cl", 2))
+		return "building programs before what is measured, or from binaries that are kept";
+	return uses[kind].helps;
+}
+
 static int kind_of(const struct af_usage_row *row)
 {
 	int kind = 0;
@@ -163,7 +170,7 @@ static void find_use(struct findings *s, const struct af_usage_row *row, int kin
 	                    .ns = row->time_ns.value,
 	                    .of_ns = row->span_ns.value,
 	                    .of = threads == 1 ? "the thread's time" : "the threads' time",
-	                    .helps = uses[kind].helps,
+	                    .helps = helps_of(&u, kind),
 	                    .check = "aflame report usage",
 	                    .view = "facts",
 	                    .hash = "#tab=facts",

@@ -86,21 +86,43 @@ static uint32_t caller_node(const struct af_tree *t, uint32_t node)
 	return best;
 }
 
+static bool is_runtime_name(const char *text, size_t len)
+{
+	return len > 4 && !memcmp(text, "cuda", 4) && isupper((unsigned char)text[4]);
+}
+
+/*
+ * The function of the CUDA runtime that a path ends in, a node, or 0: the last one, or the one that
+ * called the last ones, where they are in the runtime's library.
+ */
+static uint32_t runtime_node(const struct af_tree *t, uint32_t node)
+{
+	for (; node; node = t->nodes[node].parent) {
+		const char *module = af_tree_module(t, t->nodes[node].name);
+		size_t len;
+		const char *text = af_tree_text(t, t->nodes[node].name, &len);
+		if (is_runtime_name(text, len))
+			return node;
+		if (!module || !strstr(module, "libcudart"))
+			break;
+	}
+	return 0;
+}
+
 static void made_names(struct maker *m, struct made *r, const struct usage_sum *s)
 {
 	struct af_tree *t = &m->scratch;
-	uint32_t node = s->path ? af_frames_call(t, m->w, 0, s->path) : 0, caller;
-	const char *driver = m->w->functions[s->function].name;
-	const char *last = node ? keep(m, t, node) : "";
+	uint32_t node = s->path ? af_frames_call(t, m->w, 0, s->path) : 0;
+	uint32_t runtime = runtime_node(t, node);
 
-	r->function = af_tables_text(&m->texts, "%s", driver);
+	r->function = af_tables_text(&m->texts, "%s", m->w->functions[s->function].name);
 	r->driver = r->caller = "";
-	if (!strncmp(last, "cuda", 4) && isupper((unsigned char)last[4])) {
+	if (runtime) {
 		r->driver = r->function;
-		r->function = last;
-		node = t->nodes[node].parent;
+		r->function = keep(m, t, runtime);
+		node = t->nodes[runtime].parent;
 	}
-	caller = caller_node(t, node);
+	uint32_t caller = caller_node(t, node);
 	if (!caller)
 		return;
 	r->caller = keep(m, t, caller);
@@ -199,6 +221,13 @@ static int made_order(const void *a, const void *b)
 	return order ? order : strcmp(x->caller, y->caller);
 }
 
+/* 0 is a value of other uses, or one that is not known. */
+static void cell_set(struct af_cell *cell, uint64_t value)
+{
+	cell->value = value;
+	cell->unknown = !value;
+}
+
 static void row_fill(const struct maker *m, struct af_tables *f, struct af_usage_row *row,
                      const struct made *r)
 {
@@ -216,12 +245,12 @@ static void row_fill(const struct maker *m, struct af_tables *f, struct af_usage
 	row->caller_kind.text = *r->caller ? af_frame_name(r->caller_frame) : "";
 	row->time_ns.value = r->time_ns;
 	row->calls.value = r->calls;
-	row->of_calls.value = r->of_calls;
-	row->bytes.value = r->bytes;
-	row->loops.value = r->loops;
-	row->lasted_ns.value = r->lasted_ns;
-	row->steps.value = steady ? m->steps : 0;
-	row->peers.value = r->peers;
+	cell_set(&row->of_calls, r->of_calls);
+	cell_set(&row->bytes, r->bytes);
+	cell_set(&row->loops, r->loops);
+	cell_set(&row->lasted_ns, r->lasted_ns);
+	cell_set(&row->steps, steady ? m->steps : 0);
+	cell_set(&row->peers, r->peers);
 	row->threads.value = r->threads;
 	row->span_ns.value = (steady ? m->to_ns - m->from_ns : m->run_ns) * r->threads;
 }

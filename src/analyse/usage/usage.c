@@ -148,6 +148,8 @@ static void call_copy(const struct usage_call *c)
 	bool has_host = usage_has(c->ev, c->f->host),
 	     waits = c->f->blocking.bytes ? usage_value(c->ev, c->f->blocking) : !c->f->is_async;
 
+	if (waits)
+		c->u->threads[c->thread].works = 0;
 	if (has_host && p->has_memory) {
 		if (!usage_is_pinned(p, usage_value(c->ev, c->f->host)))
 			call_add(c, AF_USAGE_PAGEABLE, 0);
@@ -314,12 +316,26 @@ static void usage_event(void *self, const struct af_world *w, const struct af_ev
 	}
 }
 
+/* Where a part of the run is missing, memory may have been pinned in it. */
+static void copies_doubt(struct usage *u)
+{
+	for (uint32_t i = 0; i < u->nr_sums; i++) {
+		struct usage_sum *s = &u->sums[i];
+		if (s->kind != AF_USAGE_PAGEABLE)
+			continue;
+		s->kind = AF_USAGE_HOST_COPY;
+		s->calls = u->functions[s->function].is_async ? 0 : s->calls;
+	}
+}
+
 static void usage_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct usage *u = self;
 
 	for (uint32_t i = 0; i < u->nr_threads; i++)
 		loops_end(u, i);
+	if (w->lost[AF_LOST_PAUSED] || out->query.near_run_ns)
+		copies_doubt(u);
 	usage_table(u, w, out);
 }
 
