@@ -113,6 +113,7 @@ extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 extern const struct af_pass_ops af_pass_phases;
 extern const struct af_pass_ops af_pass_sampled;
+extern const struct af_pass_ops af_pass_usage;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query

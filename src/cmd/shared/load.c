@@ -143,6 +143,7 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	                                                   &af_pass_python_files,
 	                                                   &af_pass_tally,
 	                                                   &af_pass_mpi,
+	                                                   &af_pass_usage,
 	                                                   NULL};
 	bool top = query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_query all = *query;
