@@ -104,6 +104,7 @@ extern const struct af_pass_ops af_pass_annotated;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_memory;
+extern const struct af_pass_ops af_pass_mpi;
 extern const struct af_pass_ops af_pass_tally;
 extern const struct af_pass_ops af_pass_python_files;
 extern const struct af_pass_ops af_pass_idle;

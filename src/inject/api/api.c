@@ -5,18 +5,26 @@
 #include "base/system/clock.h"
 #include "inject/api/open.h"
 #include "inject/api/sums.h"
+#include "inject/walk/guard.h"
 
 __thread const struct af_regs *af_api_caller;
 
 static const _Atomic uint8_t none[AF_API_KINDS];
 const _Atomic uint8_t *af_api_hows = none;
 
+/* Where a call under way has its wrapper, and how that is known again. */
+struct call_frame {
+	uint64_t sp;
+	const struct af_api_hook *hook; /* on the stack below @sp; NULL: elsewhere */
+	uint64_t begin, back;           /* of the hook; where the wrapper returns to */
+};
+
 /* The thread's calls under way. */
 static __thread struct {
 	uint32_t depth;
 	uint32_t correlation;
 	bool muted;
-	uint64_t sp[AF_OPEN_CALLS];
+	struct call_frame frames[AF_OPEN_CALLS];
 	struct af_thread_context *context; /* that the next is a part of */
 	struct af_open_calls *open;        /* in shared memory, or NULL */
 	uint32_t open_epoch;               /* fork epoch that it belongs to */
@@ -77,10 +85,38 @@ static inline uint64_t ticks_end(const struct af_session *s, const struct af_api
 	return af_now_ns();
 }
 
+static void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
+{
+	enum { FRAME_MAX = 64 << 10 };
+
+	f->sp = sp;
+	f->hook = sp - (uint64_t)c < FRAME_MAX ? c : NULL;
+	f->begin = c->begin;
+	if (f->hook)
+		memcpy(&f->back, (const char *)sp + sizeof f->back, sizeof f->back);
+}
+
+/*
+ * A frame below which another has begun is gone; and one that has been written over. A program that
+ * left it by longjmp() may call from farther down than it was.
+ */
+static bool frame_is_gone(const struct call_frame *f, uint64_t sp)
+{
+	uint64_t begin, back;
+
+	if (f->sp <= sp)
+		return true;
+	return f->hook &&
+	       (af_guarded_read(&back, f->sp + sizeof back, sizeof back) || back != f->back ||
+	        af_guarded_read(&begin, (uint64_t)&f->hook->begin, sizeof begin) ||
+	        begin != f->begin);
+}
+
 /* Calls that were left without a return (longjmp, an exception) are over: their frames are gone. */
 static inline void depth_settle(uint64_t sp)
 {
-	while (self.depth && (self.depth > AF_OPEN_CALLS || self.sp[self.depth - 1] <= sp))
+	while (self.depth &&
+	       (self.depth > AF_OPEN_CALLS || frame_is_gone(&self.frames[self.depth - 1], sp)))
 		self.depth--;
 }
 
@@ -133,13 +169,13 @@ bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp
 	c->flags = 0;
 	c->variant = 0;
 	c->depth = (uint8_t)self.depth;
-	if (self.depth < AF_OPEN_CALLS)
-		self.sp[self.depth] = sp;
 	self.depth++;
 	if (!c->depth)
 		self.correlation = 0;
 	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
 	c->begin = moment(c->by_ticks);
+	if (c->depth < AF_OPEN_CALLS)
+		frame_note(&self.frames[c->depth], c, sp);
 	open_set(c, kind);
 	return true;
 }
