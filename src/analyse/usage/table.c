@@ -68,7 +68,8 @@ static bool is_dull(const struct af_tree *t, uint32_t node)
 	const char *text = af_tree_text(t, t->nodes[node].name, &len);
 
 	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
-	       af_glue_is(text, len, frame, module) || (module && strstr(module, "/libc.so"));
+	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
+	       (module && strstr(module, "/libc.so"));
 }
 
 /* The nearest Python function; without one the nearest function of machine code. */

@@ -1,4 +1,5 @@
 /* aflame run: records a program, then prints the summary and writes report.html. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -127,24 +127,13 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
-	                                                   &af_pass_wakers,
-	                                                   &af_pass_devices,
-	                                                   &af_pass_calls,
-	                                                   &af_pass_memory,
-	                                                   &af_pass_idle,
-	                                                   &af_pass_run,
-	                                                   &af_pass_phases,
-	                                                   &af_pass_coverage,
-	                                                   &af_pass_who,
-	                                                   &af_pass_blocked,
-	                                                   &af_pass_sampled,
-	                                                   &af_pass_annotated,
-	                                                   &af_pass_python_files,
-	                                                   &af_pass_tally,
-	                                                   &af_pass_mpi,
-	                                                   &af_pass_usage,
-	                                                   NULL};
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
+	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
+	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
+	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
+	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
+	    &af_pass_mpi,       &af_pass_usage,        NULL};
 	bool top = query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_query all = *query;
 

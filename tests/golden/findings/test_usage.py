@@ -195,6 +195,20 @@ def _():
         equal(figures(part, "calls", "time_ns", "steps"), [2 * steps, steps * 80 * US, None], "the same as a part of the run")
 
 
+@case("of very many allocations those in the steady part are known to a few calls")
+def _():
+    program = Program()
+    for step in range(41):
+        program.launch()
+        for _ in range(300):
+            program.call("cuMemAlloc_v2", 2 * US)
+    made = program.trace("many")
+    (steady,) = [row for row in report(made)["phases"] if row["phase"] == "steady"]
+    row = uses(made)["steady-allocations"]
+    expect(abs(row["calls"] - 300 * steady["steps"]) <= 8, "%s in %d steps" % (row, steady["steps"]))
+    equal(row["time_ns"], row["calls"] * 2 * US, "their time")
+
+
 @case("waits are needless if nothing was put on the stream, or recorded as the event, since the last one")
 def _():
     program = Program()
