@@ -180,6 +180,39 @@ def _():
     equal(len([c for c in only(run, "clGetPlatformIDs") if c.args["num_entries"] == 7]), 3000)
 
 
+def ask(fifo, line):
+    """The answer to a line of --ctl."""
+    with open(fifo, "w") as send:
+        send.write(line + "\n")
+    with open(fifo + ".ack") as answers:
+        return answers.readline().strip()
+
+
+@case("--ctl switches functions off and on while the program runs")
+def _():
+    need("opencl")
+    trace, fifo = Trace(new_path()), new_path("fifo")
+    command = [AFLAME, "record", "-q", *OPENCL, "--ctl", fifo, "-o", trace.path, "--", program("cl_bad"), "copies"]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+    def pass_through(line):
+        process.stdin.write(line)
+        process.stdin.flush()
+        equal(process.stdout.readline(), line, "what came back")
+
+    pass_through(b"a" * 9 + b"\n")
+    equal(ask(fifo, "api off clGetPlatform*"), "ok 2 functions are off", "off")
+    pass_through(b"b" * 99 + b"\n")
+    equal(ask(fifo, "api on clGetPlatformIDs"), "ok 1 functions are on", "on")
+    pass_through(b"c" * 19 + b"\n")
+    expect("error no function is called" in ask(fifo, "api off nothing*"), "an unknown name")
+    expect("their API is not traced" in ask(fifo, "api on cuMem*"), "an API without wrappers")
+    process.stdin.close()
+    equal(process.wait(60), STATUS, "status")
+    calls = [c for c in calls_of(trace) if c.name == "clGetPlatformIDs" and c.args["num_entries"] == 7]
+    equal(len(calls), 10 + 20, "calls")
+
+
 @case("a program without calls has none, and tally says so")
 def _():
     run = record("true", options=OPENCL)

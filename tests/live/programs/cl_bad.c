@@ -223,6 +223,8 @@ static void copies(void)
 	while ((c = getchar()) != EOF) {
 		CL_CHECK(clGetPlatformIDs(LAST_ENTRIES, ids, NULL));
 		putchar(c);
+		if (c == '\n')
+			fflush(stdout);
 	}
 	fflush(stdout);
 }
