@@ -25,9 +25,6 @@ static __thread struct {
 	uint32_t correlation;
 	bool muted;
 	struct call_frame frames[AF_OPEN_CALLS];
-	struct af_thread_context *context; /* that the next is a part of */
-	struct af_open_calls *open;        /* in shared memory, or NULL */
-	uint32_t open_epoch;               /* fork epoch that it belongs to */
 } self;
 
 void af_api_mute(void)
@@ -53,39 +50,43 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 	return false;
 }
 
-/* A moment: as the processor counts, or on the trace's clock. */
-static inline uint64_t moment(bool by_ticks)
+/* The counter's relation to the trace's clock, as the recorder has set it last. */
+struct ticks {
+	uint64_t at, ns;
+	uint32_t mult;
+};
+
+/* False: the recorder is setting it anew right now. */
+static inline bool ticks_read(const struct af_session *s, struct ticks *t)
 {
-	return by_ticks ? af_clock_ticks() : af_now_ns();
+	uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
+
+	t->at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
+	t->ns = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
+	t->mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
+	atomic_thread_fence(memory_order_acquire);
+	return !(seq & 1) && atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) == seq;
 }
 
-/*
- * The end of @c and its duration in ns. The recorder may be about to set the numbers anew: a few
- * tries later it has.
- */
-static inline uint64_t ticks_end(const struct af_session *s, const struct af_api_hook *c,
-                                 uint64_t *duration_ns)
+/* Ticks in ns. Also fewer than none: the relation may be newer than a reading of the counter. */
+static inline uint64_t ticks_ns(int64_t ticks, uint32_t mult)
 {
-	uint64_t ticks = af_clock_ticks();
-
-	for (int tries = 0; tries < 1000; tries++) {
-		uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
-		uint64_t at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
-		uint64_t ns = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
-		uint32_t mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
-		atomic_thread_fence(memory_order_acquire);
-		if (__builtin_expect(
-			seq & 1 || atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) != seq,
-			0))
-			continue;
-		*duration_ns = ((unsigned __int128)(ticks - c->begin) * mult) >> 32;
-		return ns + (uint64_t)(((unsigned __int128)(ticks - at) * mult) >> 32);
-	}
-	*duration_ns = 0;
-	return af_now_ns();
+	return (uint64_t)(((__int128)ticks * mult) >> 32);
 }
 
-static void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
+/* A moment that was read from the clock that the call is timed by, in ns of the trace's. */
+static inline uint64_t moment_ns(const struct ticks *t, uint64_t ticks)
+{
+	return t->ns + ticks_ns((int64_t)(ticks - t->at), t->mult);
+}
+
+/* The counters of two processors may differ by some ticks. */
+static inline uint64_t took_ns(const struct ticks *t, uint64_t begin, uint64_t end)
+{
+	return end > begin ? ticks_ns((int64_t)(end - begin), t->mult) : 0;
+}
+
+static inline void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
 {
 	enum { FRAME_MAX = 64 << 10 };
 
@@ -113,36 +114,30 @@ static bool frame_is_gone(const struct call_frame *f, uint64_t sp)
 }
 
 /* Calls that were left without a return (longjmp, an exception) are over: their frames are gone. */
-static inline void depth_settle(uint64_t sp)
+static void depth_settle(uint64_t sp)
 {
 	while (self.depth &&
 	       (self.depth > AF_OPEN_CALLS || frame_is_gone(&self.frames[self.depth - 1], sp)))
 		self.depth--;
 }
 
-/* The thread's context may be another than last time: so may its place for open calls. */
-static void open_find(struct af_thread_context *t)
+/* The thread's place for open calls, NULL where it has none in this process yet. */
+static inline struct af_open_calls *open_calls(void)
 {
-	self.context = t;
-	self.open = t->stream.ring ? &t->stream.ring->open : NULL;
-	self.open_epoch = af_inject_fork_epoch();
-	if (self.open)
-		self.open->tid = atomic_load_explicit(&t->owner, memory_order_relaxed);
+	const struct af_thread_now *now = &af_thread_now;
+
+	if (__builtin_expect(!now->context || now->epoch != af_inject_fork_epoch(), 0))
+		return NULL;
+	return &now->context->stream.ring->open;
 }
 
-static void open_set(const struct af_api_hook *c, uint16_t kind)
+static inline void open_write(struct af_open_calls *open, const struct af_api_hook *c,
+                              uint16_t kind)
 {
-	if (__builtin_expect(!self.open || self.open_epoch != af_inject_fork_epoch(), 0)) {
-		struct af_thread_context *t = af_thread_enter();
-		if (!t)
-			return;
-		open_find(t);
-		af_thread_leave(t);
-	}
-	struct af_open_calls *open = self.open;
-	if (!open || c->depth >= AF_OPEN_CALLS)
-		return;
 	struct af_open_call *o = &open->calls[c->depth];
+
+	if (__builtin_expect(c->depth >= AF_OPEN_CALLS, 0))
+		return;
 	o->kind = kind;
 	o->nr_args = 0;
 	o->by_ticks = c->by_ticks;
@@ -150,41 +145,78 @@ static void open_set(const struct af_api_hook *c, uint16_t kind)
 	atomic_store_explicit(&open->depth, c->depth + 1u, memory_order_release);
 }
 
-static void open_end(const struct af_api_hook *c)
+/* The first call of a thread, or of a forked child: always true. */
+static __attribute__((noinline, cold)) bool open_begin(const struct af_api_hook *c, uint16_t kind)
 {
-	if (self.open && self.open_epoch == af_inject_fork_epoch())
-		atomic_store_explicit(&self.open->depth, c->depth, memory_order_release);
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return true;
+	open_write(&t->stream.ring->open, c, kind);
+	af_thread_leave(t);
+	return true;
+}
+
+static inline __attribute__((always_inline)) bool enter_at(struct af_api_hook *c, uint16_t kind,
+                                                           uint64_t begin)
+{
+	struct af_open_calls *open = open_calls();
+
+	c->begin = begin;
+	if (__builtin_expect(!open, 0))
+		return open_begin(c, kind);
+	open_write(open, c, kind);
+	return true;
+}
+
+/* Apart from the way by ticks, which so needs no register that a function must keep. */
+static __attribute__((noinline)) bool enter_by_clock(struct af_api_hook *c, uint16_t kind)
+{
+	return enter_at(c, kind, af_now_ns());
+}
+
+static inline __attribute__((always_inline)) bool enter(struct af_api_hook *c, uint16_t kind,
+                                                        uint8_t how, uint64_t sp, uint32_t depth)
+{
+	const struct af_session *session = af_inject_recording();
+
+	if (__builtin_expect(!session || self.muted || depth >= UINT8_MAX, 0))
+		return false;
+	c->how = how;
+	c->depth = (uint8_t)depth;
+	c->flags = 0;
+	c->variant = 0;
+	self.depth = depth + 1;
+	if (!depth)
+		self.correlation = 0;
+	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
+	bool entered = c->by_ticks ? enter_at(c, kind, af_clock_ticks()) : enter_by_clock(c, kind);
+	if (depth < AF_OPEN_CALLS)
+		frame_note(&self.frames[depth], c, sp);
+	return entered;
+}
+
+/* A call within another one, or in a forked child that does not know yet that it is one. */
+static __attribute__((noinline)) bool enter_slowly(struct af_api_hook *c, uint16_t kind,
+                                                   uint8_t how, uint64_t sp)
+{
+	af_inject_check_fork();
+	depth_settle(sp);
+	return enter(c, kind, how, sp, self.depth);
 }
 
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
 {
-	af_inject_check_fork();
-	const struct af_session *session = af_inject_recording();
-	if (!session)
-		return false;
-	depth_settle(sp);
-	if (self.muted || self.depth >= UINT8_MAX)
-		return false;
-	c->how = how;
-	c->flags = 0;
-	c->variant = 0;
-	c->depth = (uint8_t)self.depth;
-	self.depth++;
-	if (!c->depth)
-		self.correlation = 0;
-	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
-	c->begin = moment(c->by_ticks);
-	if (c->depth < AF_OPEN_CALLS)
-		frame_note(&self.frames[c->depth], c, sp);
-	open_set(c, kind);
-	return true;
+	if (__builtin_expect(self.depth || af_inject_is_forked(), 0))
+		return enter_slowly(c, kind, how, sp);
+	return enter(c, kind, how, sp, 0);
 }
 
 void af_api_waits(struct af_api_hook *c, const void *args, size_t size)
 {
-	struct af_open_calls *open = self.open;
+	struct af_open_calls *open = open_calls();
 
-	if (!open || self.open_epoch != af_inject_fork_epoch() || c->depth >= AF_OPEN_CALLS)
+	if (!open || c->depth >= AF_OPEN_CALLS)
 		return;
 	struct af_open_call *o = &open->calls[c->depth];
 	size_t most = size < sizeof o->args ? size : sizeof o->args;
@@ -206,64 +238,124 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
-/* The call is over: its end, and how long it took. */
-static inline uint64_t call_end(struct af_api_hook *c, uint64_t *duration_ns)
+/* The call is over, and the next one of its depth may begin. */
+static inline void call_over(const struct af_api_hook *c)
+{
+	struct af_open_calls *open = open_calls();
+
+	self.depth = c->depth;
+	af_api_caller = NULL;
+	if (open)
+		atomic_store_explicit(&open->depth, c->depth, memory_order_release);
+}
+
+/* @end, as the call is timed, in ns, and how long the call took. */
+static uint64_t end_ns(const struct af_api_hook *c, uint64_t end, uint64_t *duration_ns)
 {
 	const struct af_session *session = af_inject_session();
-	uint64_t end_ns;
+	struct ticks t;
 
-	if (c->by_ticks && session) {
-		end_ns = ticks_end(session, c, duration_ns);
-	} else {
-		end_ns = af_now_ns();
-		*duration_ns = end_ns - c->begin;
+	*duration_ns = c->by_ticks ? 0 : end - c->begin;
+	if (!c->by_ticks)
+		return end;
+	/* A few tries later the recorder has set it. */
+	for (int tries = 0; session && tries < 1000; tries++) {
+		if (!ticks_read(session, &t))
+			continue;
+		*duration_ns = took_ns(&t, c->begin, end);
+		return moment_ns(&t, end);
+	}
+	return af_now_ns();
+}
+
+static inline void *event_begin(struct af_api_hook *c, uint16_t kind, struct af_thread_context *t,
+                                uint64_t ns, uint64_t duration_ns, uint32_t callpath, size_t fixed,
+                                size_t room)
+{
+	/* Definitions of a new stack are later than the end. */
+	uint64_t time_ns = ns < t->stream.last_ns ? t->stream.last_ns : ns;
+	struct af_api_head *h =
+	    af_stream_begin(&t->stream, (enum af_kind)kind, time_ns, fixed + room);
+
+	if (__builtin_expect(!h, 0))
+		return NULL;
+	h->callpath = callpath;
+	h->correlation = self.correlation;
+	h->duration_ns = af_u48_make(duration_ns + (time_ns - ns));
+	h->depth = c->depth;
+	h->flags = c->failed ? AF_API_CALL_FAILED : 0;
+	c->thread = t;
+	c->head = h;
+	c->at = (char *)h + fixed;
+	return h;
+}
+
+/* In whatever state the thread, its stream and the clock are; @t is NULL or entered. */
+static __attribute__((noinline)) void *end_slowly(struct af_api_hook *c, uint16_t kind,
+                                                  uint64_t end, size_t fixed, size_t room,
+                                                  struct af_thread_context *t)
+{
+	uint64_t duration_ns, ns = end_ns(c, end, &duration_ns);
+
+	call_over(c);
+	if (!t)
+		t = af_thread_enter();
+	if (!t)
+		return NULL;
+	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
+	void *event = event_begin(c, kind, t, ns, duration_ns, callpath, fixed, room);
+	if (!event)
+		af_thread_leave(t);
+	return event;
+}
+
+/* The usual case calls nothing: then there are no registers to save. */
+static inline __attribute__((always_inline)) void *end_at(struct af_api_hook *c, uint16_t kind,
+                                                          uint64_t end, size_t fixed, size_t room)
+{
+	struct af_thread_context *t = af_thread_try_enter();
+	const struct af_session *session = af_inject_now.session;
+	uint64_t ns = end, duration_ns = end - c->begin;
+	struct ticks ticks;
+
+	if (__builtin_expect(!t || !session || c->how & AF_HOW_STACK, 0))
+		return end_slowly(c, kind, end, fixed, room, t);
+	if (c->by_ticks) {
+		if (__builtin_expect(!ticks_read(session, &ticks), 0))
+			return end_slowly(c, kind, end, fixed, room, t);
+		ns = moment_ns(&ticks, end);
+		duration_ns = took_ns(&ticks, c->begin, end);
 	}
 	self.depth = c->depth;
 	af_api_caller = NULL;
-	open_end(c);
-	return end_ns;
+	atomic_store_explicit(&t->stream.ring->open.depth, c->depth, memory_order_release);
+	if (__builtin_expect(!af_stream_has_room(&t->stream, fixed + room), 0))
+		return end_slowly(c, kind, end, fixed, room, t);
+	return event_begin(c, kind, t, ns, duration_ns, 0, fixed, room);
+}
+
+static __attribute__((noinline)) void *end_by_clock(struct af_api_hook *c, uint16_t kind,
+                                                    size_t fixed, size_t room)
+{
+	return end_at(c, kind, af_now_ns(), fixed, room);
 }
 
 void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
 {
-	uint64_t duration_ns, end_ns = call_end(c, &duration_ns);
-	struct af_thread_context *t = af_thread_enter();
-	if (!t)
-		return NULL;
-	if (__builtin_expect(self.context != t, 0))
-		open_find(t);
-	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
-	/* Definitions of a new stack are later than the end. */
-	uint64_t time_ns = end_ns < t->stream.last_ns ? t->stream.last_ns : end_ns;
-	duration_ns += time_ns - end_ns;
-	struct af_api_head *h =
-	    af_stream_begin(&t->stream, (enum af_kind)kind, time_ns, fixed + room);
-	if (!h) {
-		af_thread_leave(t);
-		return NULL;
-	}
-	h->callpath = callpath;
-	h->correlation = self.correlation;
-	h->duration_ns = af_u48_make(duration_ns);
-	h->depth = c->depth;
-	h->flags = failed ? AF_API_CALL_FAILED : 0;
-	c->thread = t;
-	c->head = h;
 	c->failed = failed;
-	c->at = (char *)h + fixed;
-	return h;
+	return c->by_ticks ? end_at(c, kind, af_clock_ticks(), fixed, room)
+	                   : end_by_clock(c, kind, fixed, room);
 }
 
 void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
 {
 	uint64_t duration_ns;
 
-	call_end(c, &duration_ns);
+	end_ns(c, c->by_ticks ? af_clock_ticks() : af_now_ns(), &duration_ns);
+	call_over(c);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
-	if (__builtin_expect(self.context != t, 0))
-		open_find(t);
 	af_sums_add(t, kind, failed, duration_ns, bytes);
 	af_thread_leave(t);
 }
@@ -283,24 +375,26 @@ void af_api_done_trimmed(struct af_api_hook *c)
 
 void af_api_drop(struct af_api_hook *c)
 {
-	self.depth = c->depth;
-	af_api_caller = NULL;
-	open_end(c);
+	call_over(c);
 }
 
 void af_api_thread_ends(struct af_thread_context *t)
 {
-	struct af_open_calls *open = self.open;
+	struct af_open_calls *open = &t->stream.ring->open;
+	const struct af_session *session = af_inject_session();
+	struct ticks ticks;
 
 	af_sums_end(t);
-	if (!open || self.context != t || self.open_epoch != af_inject_fork_epoch())
-		return;
-	for (uint32_t i = 0; i < self.depth && i < AF_OPEN_CALLS; i++) {
+	bool has_ticks = session && ticks_read(session, &ticks);
+	uint32_t depth = atomic_load_explicit(&open->depth, memory_order_relaxed);
+	for (uint32_t i = 0; i < depth && i < self.depth && i < AF_OPEN_CALLS; i++) {
 		const struct af_open_call *c = &open->calls[i];
 		const struct af_ev_call_open ev = {
 		    .tid = open->tid,
 		    .function = c->kind,
-		    .begin_ns = c->by_ticks ? 0 : c->begin,
+		    .begin_ns = !c->by_ticks ? c->begin
+		                : has_ticks  ? moment_ns(&ticks, c->begin)
+		                             : 0,
 		    .depth = (uint8_t)i,
 		};
 		const struct af_tail args = {c->args, c->nr_args * (uint32_t)sizeof *c->args,
@@ -310,6 +404,4 @@ void af_api_thread_ends(struct af_thread_context *t)
 	}
 	atomic_store_explicit(&open->depth, 0, memory_order_release);
 	self.depth = 0;
-	self.context = NULL;
-	self.open = NULL;
 }

@@ -85,15 +85,21 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 /* Slow path of af_inject_check_fork(). */
 void af_inject_forked(void);
 
-/*
- * Check for a fork, of every kind, also one that ran no atfork handler. When it returns, everything
- * that belongs to the parent has been dropped. Called by af_thread_enter().
- */
-static inline void af_inject_check_fork(void)
+/* Is all that we know the parent's? Of every kind of fork, also of one without atfork handlers. */
+static inline bool af_inject_is_forked(void)
 {
 	volatile uint32_t *alive = af_inject_now.alive;
 
-	if (__builtin_expect(alive && !*alive, 0))
+	return alive && !*alive;
+}
+
+/*
+ * Check for a fork. When it returns, everything that belongs to the parent has been dropped. Called
+ * by af_thread_enter().
+ */
+static inline void af_inject_check_fork(void)
+{
+	if (__builtin_expect(af_inject_is_forked(), 0))
 		af_inject_forked();
 }
 

@@ -290,6 +290,9 @@ static struct af_thread_context *thread_acquire(void)
 		return NULL;
 
 	af_stream_owner(&t->stream, tid);
+	/* A thread that ended without notice may have left calls open. */
+	t->stream.ring->open.tid = tid;
+	atomic_store_explicit(&t->stream.ring->open.depth, 0, memory_order_release);
 	af_unwinder_init(t->unwinder);
 	self.context = t;
 	self.epoch = af_inject_fork_epoch();

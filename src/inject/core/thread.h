@@ -82,27 +82,34 @@ extern __thread struct af_thread_now af_thread_now;
 struct af_thread_context *af_thread_enter_slowly(void);
 void af_thread_leave_slowly(struct af_thread_context *t);
 
+/* The usual case of af_thread_enter(), which calls nothing. NULL: it is another case. */
+static inline struct af_thread_context *af_thread_try_enter(void)
+{
+	const struct af_session *session = af_inject_session();
+	struct af_thread_now *now = &af_thread_now;
+	struct af_thread_context *t = now->context;
+
+	if (__builtin_expect(!session || !t || af_inject_is_forked(), 0))
+		return NULL;
+	if (__builtin_expect(now->inside || now->epoch != af_inject_fork_epoch() ||
+	                         t->epoch !=
+	                             atomic_load_explicit(&session->epoch, memory_order_relaxed),
+	                     0))
+		return NULL;
+	now->inside = 1;
+	atomic_signal_fence(memory_order_seq_cst);
+	return t;
+}
+
 /*
  * Enter the calling thread's context, made or taken from the pool at its first event. NULL when
  * there is no recording, when the thread is already inside, or when no stream can be had (counted).
  */
 static inline struct af_thread_context *af_thread_enter(void)
 {
-	const struct af_session *session = af_inject_session();
-	struct af_thread_now *now = &af_thread_now;
-	struct af_thread_context *t = now->context;
+	struct af_thread_context *t = af_thread_try_enter();
 
-	if (__builtin_expect(!session || !t, 0))
-		return af_thread_enter_slowly();
-	af_inject_check_fork();
-	if (__builtin_expect(now->inside || now->epoch != af_inject_fork_epoch() ||
-	                         t->epoch !=
-	                             atomic_load_explicit(&session->epoch, memory_order_relaxed),
-	                     0))
-		return af_thread_enter_slowly();
-	now->inside = 1;
-	atomic_signal_fence(memory_order_seq_cst);
-	return t;
+	return __builtin_expect(t != NULL, 1) ? t : af_thread_enter_slowly();
 }
 
 /* Leave it again. A sample that came meanwhile is written. */

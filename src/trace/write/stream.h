@@ -26,7 +26,7 @@ struct af_stream {
 	struct af_packet *packet; /* the one being filled, NULL when none could be had */
 	uint32_t used;            /* bytes of it up to the last whole event */
 	uint32_t reserved;        /* bytes the event being written will end at */
-	uint32_t capacity;        /* bytes of the packet */
+	uint32_t capacity;        /* bytes of the packet, 0 when there is none */
 	uint32_t slot;            /* number of its slot in the ring */
 	uint32_t nr_freed;        /* of the ring, when it was last searched for a slot */
 	bool full;                /* there was no slot for the last event */
@@ -80,6 +80,12 @@ bool af_stream_next_packet(struct af_stream *s, uint32_t size, uint64_t time_ns)
 /* Count @n events that could not be written. */
 void af_stream_discard(struct af_stream *s, uint64_t n);
 
+/* Does an event of @payload bytes go into the current packet? Without one, none does. */
+static inline bool af_stream_has_room(const struct af_stream *s, size_t payload)
+{
+	return s->capacity - s->used >= sizeof(struct af_event_header) + payload;
+}
+
 /*
  * Start an event of @kind with @payload bytes after the header. Returns where the payload goes,
  * or NULL when there is no room (counted as discarded; then do not call end). A time older than
@@ -90,7 +96,7 @@ static inline void *af_stream_begin(struct af_stream *s, enum af_kind kind, uint
 {
 	size_t size = sizeof(struct af_event_header) + payload;
 
-	if (__builtin_expect(!s->packet || s->capacity - s->used < size, 0)) {
+	if (__builtin_expect(!af_stream_has_room(s, payload), 0)) {
 		if (size > AF_SLOT_BYTES - sizeof(struct af_packet) ||
 		    !af_stream_next_packet(s, (uint32_t)size, time_ns)) {
 			af_stream_discard(s, 1);
