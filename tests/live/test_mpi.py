@@ -251,6 +251,15 @@ def tables(folder, rank):
     return {t["name"]: t["rows"] for t in json.loads(done.stdout)["tables"]}
 
 
+def reported(folder, rank, report):
+    """{name of a table: its rows} of a report on one rank."""
+    done = subprocess.run(
+        [AFLAME, "report", report, "-n", "0", "--json", os.path.join(folder, "rank-%04d" % rank)],
+        stdout=subprocess.PIPE, check=True,
+    )  # fmt: skip
+    return {table["name"]: table["rows"] for table in json.loads(done.stdout)["tables"]}
+
+
 def waits_for_the_other(mpi):
     """Rank 0 works for 0.2 s before each of three messages: rank 1 waits, and its receives are open."""
     folder = run(mpi, compiled(mpi, "mpi_waits.c"), status=0)
@@ -274,6 +283,36 @@ for _mpi in MPIS:
     @case("%s: a rank that waits for another is MPI-bound, and its requests are tied to their ends" % _mpi, tries=2)
     def _(mpi=_mpi):
         waits_for_the_other(mpi)
+
+
+def misused(mpi):
+    """Tiny messages, a wait and a loop of queries: rows of the table of uses."""
+    truth = new_path("truth")
+    folder = run(mpi, compiled(mpi, "mpi_misuses.c"), "--api", "mpi:full", "--api-stacks",
+                 status=0, env={"MPI_TRUTH": truth})  # fmt: skip
+    with open(truth, encoding="utf-8") as file:
+        asked = int(file.read())
+    sender, receiver = (
+        {(r["kind"], r["function"], r["caller"]): r for r in reported(folder, rank, "usage")["usage"]}
+        for rank in (0, 1)
+    )
+    tiny = sender["tiny-messages", "MPI_Send", "send_tiny"]
+    equal((tiny["calls"], tiny["of_calls"], tiny["bytes"], tiny["peers"]), (1000, 1011, 8000, 1), "messages")
+    wait = receiver["mpi-waits", "MPI_Barrier", "wait_for_other"]
+    equal(wait["calls"], 1, "barriers")
+    near(wait["time_ns"] / 1e9, 0.3, 0.05, "seconds at the barrier")
+    polls = receiver["polling", "MPI_Test", "poll"]
+    equal((polls["calls"], polls["loops"]), (asked, 1), "queries")
+    near(polls["lasted_ns"] / 1e9, 0.2, 0.05, "seconds of them")
+    kinds = {r["kind"] for r in reported(folder, 1, "findings")["findings"]}
+    expect({"mpi-waits", "polling"} <= kinds, "findings: %s" % kinds)
+
+
+for _mpi in MPIS:
+
+    @case("%s: tiny messages, waits and queries in a loop are found as often as they were" % _mpi, tries=2)
+    def _(mpi=_mpi):
+        misused(mpi)
 
 
 @case("programs that have nothing to do with MPI are not touched")
