@@ -191,6 +191,21 @@ static const char *errors_of(const struct gen_api *api)
 	return NULL;
 }
 
+/* "a.h, b.h 13000": headers of one version have it once. */
+static void headers_write(const struct af_model *m, FILE *out)
+{
+	fputc('"', out);
+	for (uint32_t i = 0; i < m->nr_sources; i++) {
+		const struct af_model_source *s = &m->sources[i], *next = s + 1;
+		bool is_last = i + 1 == m->nr_sources;
+		fputs(s->header, out);
+		if (s->version && (is_last || !next->version || strcmp(s->version, next->version)))
+			fprintf(out, " %s", s->version);
+		fputs(is_last ? "" : ", ", out);
+	}
+	fputc('"', out);
+}
+
 void gen_tables(const struct gen_api *api, FILE *out)
 {
 	const struct af_model *m = api->model;
@@ -216,7 +231,9 @@ void gen_tables(const struct gen_api *api, FILE *out)
 		fputc(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p, out);
 	fprintf(out, ", %u, %u, functions, ", m->kind, last + 1);
 	if (errors)
-		fprintf(out, "&t%d};\n", name_find(&done, errors));
+		fprintf(out, "&t%d, ", name_find(&done, errors));
 	else
-		fputs("NULL};\n", out);
+		fputs("NULL, ", out);
+	headers_write(m, out);
+	fputs("};\n", out);
 }

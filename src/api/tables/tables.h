@@ -100,6 +100,7 @@ struct af_api_table {
 	uint16_t nr_functions; /* numbers: 0 to nr_functions - 1 */
 	const struct af_api_function *functions;
 	const struct af_api_type *errors; /* names of error codes, or NULL */
+	const char *headers;              /* that it is from, with their versions; or NULL */
 };
 
 extern const struct af_api_table *const af_apis[]; /* NULL-terminated, by kind */

@@ -185,7 +185,10 @@ static int api_run(void *state, int nr_words, char **words, struct af_err *err)
 	if (nr_words >= 2 && !strcmp(words[0], "diff"))
 		return af_api_diff(o, &af_command_api, words[1], (uint32_t)nr_words - 2, words + 2,
 		                   err);
-	return af_fail_plain(err, -EINVAL, "expected read NAME FILE..., or diff NAME [FILE...]");
+	if (nr_words >= 1 && !strcmp(words[0], "list"))
+		return af_api_list(o, (uint32_t)nr_words - 1, words + 1, err);
+	return af_fail_plain(err, -EINVAL,
+	                     "expected list [NAME...], read NAME FILE..., or diff NAME [FILE...]");
 }
 
 #define AT(field) offsetof(struct af_api_options, field)
@@ -212,18 +215,25 @@ static const struct af_option api_options_table[] = {
      "another one whose numbers hold for functions of the same name", AT(numbers)},
     {AF_OPT_U64, "kind", 0, "N", "the first event kind of its block (that of --onto)", AT(kind)},
     {AF_OPT_STRING, "title", 0, "TEXT", "its title (that of --onto)", AT(title)},
-    {AF_OPT_GROUP, NULL, 0, NULL, "diff", 0},
-    {AF_OPT_STRING, "model", 0, "FILE", "compare with this model (the one inside aflame)",
+    {AF_OPT_GROUP, NULL, 0, NULL, "diff and list", 0},
+    {AF_OPT_STRING, "model", 0, "FILE", "diff: compare with this model (the one inside aflame)",
      AT(model)},
-    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the changes as JSON", AT(json)},
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: the changes, or the list, as JSON", AT(json)},
     {AF_OPT_END},
 };
 
 const struct af_command af_command_api = {
     .name = "api",
-    .usage = "[OPTIONS] read|diff NAME [FILE...]",
-    .summary = "Read the APIs that aflame traces from C headers",
+    .usage = "[OPTIONS] list|read|diff [NAME] [FILE...]",
+    .summary = "List the APIs that aflame traces, or read them from C headers",
     .details =
+	"list shows the APIs: how many functions each level of `record --api` records, and the\n"
+	"headers that they are from. With names (of APIs or functions) and patterns it shows\n"
+	"functions: the lowest level that records them, what their calls are for, and their\n"
+	"parameters as they are recorded. T[] is an array, and an arrow stands before what the\n"
+	"call writes. The words behind a function: \"bytes\", tally adds up what its calls move\n"
+	"or allocate; \"waits\", a call can be seen with its arguments before it returns.\n"
+	"\n"
 	"read makes the model of an API from its headers: functions, parameters, types, names of\n"
 	"values. aflame is built from such models. diff shows what headers add to, drop from or\n"
 	"change in the model inside aflame, so it answers whether aflame knows all of a newer\n"
@@ -234,11 +244,14 @@ const struct af_command af_command_api = {
 	"by which the model was made, and without a FILE also its headers; -I says where they "
 	"are.\n"
 	"\n"
-	"Both need libclang, which is opened at run time, and an aflame that was built with its\n"
+	"read and diff need libclang, which is opened at run time, and an aflame that was built "
+	"with its\n"
 	"header.\n"
 	"\n"
 	"Exit status of diff: 0 where nothing differs, 1 where something does, 2 on failure.",
     .examples =
+	"aflame api list\twhich APIs are traced\n"
+	"aflame api list 'cuMemcpy*'\thow copies of the CUDA driver are recorded\n"
 	"aflame api diff cuda -I /usr/local/cuda/include\tis a function of these headers missing?\n"
 	"aflame api read cuda cuda.h -I /usr/local/cuda/include --onto cuda.api -o "
 	"cuda.api\ttake them into the model\n",

@@ -33,4 +33,10 @@ extern const struct af_api_model af_api_models[];
 int af_api_diff(const struct af_api_options *o, const struct af_command *cmd, const char *name,
                 uint32_t nr, char **files, struct af_err *err);
 
+/*
+ * `aflame api list [NAME|PATTERN…]`: the APIs that are traced, or functions of them, on standard
+ * output.
+ */
+int af_api_list(const struct af_api_options *o, uint32_t nr, char **patterns, struct af_err *err);
+
 #endif
