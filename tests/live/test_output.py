@@ -631,7 +631,9 @@ def _():
     done = aflame("run", "-F", "499", "--", program("shares"), "0.2", cwd=folder)
     equal(done.returncode, 0, "status")
     equal(sorted(os.listdir(folder)), ["aflame.data", "report.html"], "files")
-    expect("Findings: " in done.stderr and "ended with status 0" in done.stderr and "report.html" in done.stderr, done.stderr)
+    # On a busy machine the program may seem to repeat itself: then the findings are of that part.
+    for words in ("Findings", "what stands out", "ended with status 0", "report.html"):
+        expect(words in done.stderr, done.stderr)
     expect(
         done.stdout.startswith("truth share.a"),
         "standard output is the program's alone: %s" % done.stdout[:200],

@@ -69,7 +69,11 @@ static uint32_t callback_nr_ids(uint32_t domain)
 	    [CUPTI_STATE] = {4, 4},
 	};
 
-	return domain < CUPTI_DOMAINS ? nr[domain][cupti_is_13()] : 0;
+	/* A version that is newer than all that we know has more functions. */
+	uint32_t more =
+	    domain == CUPTI_DRIVER ? (uint32_t)mock_setting("MOCK_CUPTI_NEWER_IDS", 0) : 0;
+
+	return domain < CUPTI_DOMAINS ? nr[domain][cupti_is_13()] + more : 0;
 }
 
 static bool callback_wants(uint32_t domain, uint32_t id)
@@ -178,6 +182,32 @@ void cupti_attach(void)
 	pthread_once(&callback_once, callback_attach);
 	if (callback_set_tool)
 		callback_set_tool(&callback_tool);
+}
+
+/*
+ * For tests/api: a call with any arguments, as CUPTI reports it; @callee runs between its entry and
+ * its exit. Returns its correlation, 0 when nobody wants it.
+ */
+CUDA_API uint32_t mock_cupti_report(uint32_t domain, uint32_t id, const char *name,
+                                    const void *params, const void *result, void (*callee)(void *),
+                                    void *arg)
+{
+	uint64_t kept = 0;
+	struct callback_call data = {
+	    .function = name,
+	    .params = params,
+	    .data = &kept,
+	    .correlation = atomic_fetch_add(&callback_last, 1) + 1,
+	};
+
+	if (!callback_wants(domain, id))
+		return 0;
+	callback_function(callback_arg, domain, id, &data);
+	callee(arg);
+	data.site = 1;
+	data.result = result;
+	callback_function(callback_arg, domain, id, &data);
+	return data.correlation;
 }
 
 CUDA_API uint32_t cuptiGetVersion(uint32_t *version)

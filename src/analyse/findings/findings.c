@@ -180,6 +180,7 @@ void af_findings(struct af_results *r)
 		s.all[i].by_samples = true;
 	findings_threads(&s);
 	findings_withhold_cpu(&s, from);
+	findings_usage(&s);
 	findings_recording(&s);
 	findings_names(&s);
 	findings_gain(&s);

@@ -292,6 +292,7 @@ static bool tells(const struct af_tree *t, uint32_t node)
 	case AF_FRAME_NATIVE:
 	case AF_FRAME_INLINED:
 	case AF_FRAME_JIT:
+	case AF_FRAME_MPI:
 		return tells_native(text, len);
 	default:
 		return false;

@@ -57,6 +57,28 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	                    *module || kind == AF_FRAME_KERNEL ? kind : AF_FRAME_MARK, &location);
 }
 
+/* The libraries of Open MPI and MPICH, Open MPI's plug-ins, and our own wrappers. */
+static bool is_mpi_library(const char *module)
+{
+	static const char *const begins[] = {"libmpi",      "libpmpi", "libopen-rte",
+	                                     "libopen-pal", "mca_",    "libaflame-mpi"};
+	const char *slash = strrchr(module, '/'), *name = slash ? slash + 1 : module;
+
+	for (unsigned i = 0; i < sizeof begins / sizeof *begins; i++)
+		if (!strncmp(name, begins[i], strlen(begins[i])))
+			return true;
+	return false;
+}
+
+static enum af_frame kind_of(const struct af_world *w, const struct af_symbol *s, bool inlined)
+{
+	if (is_mpi_library(af_strtab_get(&w->strings, s->module)))
+		return AF_FRAME_MPI;
+	if (inlined)
+		return AF_FRAME_INLINED;
+	return s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT : AF_FRAME_NATIVE;
+}
+
 /* A function; the ones that PoCL makes of OpenCL kernels go by the kernel's name. */
 static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_t process,
                             uint32_t parent, const struct af_symbol *s, uint32_t i)
@@ -75,11 +97,7 @@ static uint32_t frame_named(struct af_tree *t, const struct af_world *w, uint32_
 		enum af_frame kind = af_frame_by_looks(name, &len);
 		return af_tree_child(t, parent, af_tree_name_at(t, name, len, kind, &location));
 	}
-	return af_frames_at(t, parent, name,
-	                    location.inlined             ? AF_FRAME_INLINED
-	                    : s->source == AF_SYMBOL_JIT ? AF_FRAME_JIT
-	                                                 : AF_FRAME_NATIVE,
-	                    &location);
+	return af_frames_at(t, parent, name, kind_of(w, s, location.inlined), &location);
 }
 
 /*

@@ -243,7 +243,9 @@ static bool is_waiting(const struct af_world *w, const struct idle_thread *t, ui
 {
 	const struct af_span *call = af_spans_has(t->calls, t->nr_calls, from_ns);
 
-	return call && call->what && w->functions[call->what].category == AF_CATEGORY_SYNC;
+	/* MPI's waits are for other processes. */
+	return call && call->what && w->functions[call->what].category == AF_CATEGORY_SYNC &&
+	       w->functions[call->what].api != AF_API_MPI;
 }
 
 static void explained_known(struct explained *e, const struct idle_story *s, uint64_t from_ns,

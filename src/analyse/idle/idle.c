@@ -380,7 +380,8 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 
 	if (af_wait_read(w, ev, &wait))
 		idle_wait(self, &wait, ev->time_ns);
-	else if (af_call_read(w, ev, &call) && af_time_range_call(&w->time_range, &call))
+	else if (af_call_read(w, ev, &call) && !af_call_of_runtime(w, call.function) &&
+	         af_time_range_call(&w->time_range, &call))
 		idle_call(self, &call);
 	idle_settle(self, w);
 }

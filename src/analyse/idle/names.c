@@ -92,6 +92,15 @@ static enum idle_reason named_start(const struct named *names, size_t nr, const 
 	return IDLE_REASONS;
 }
 
+/* MPI_Send, or PMPI_Send. */
+static bool is_mpi(const char *name, size_t len)
+{
+	size_t at = len && name[0] == 'P' ? 1 : 0;
+
+	return len > at + 4 && !memcmp(name + at, "MPI_", 4) &&
+	       isupper((unsigned char)name[at + 4]);
+}
+
 /* OpenCL's calls are in no event of their own, CUDA's are not where they were not recorded. */
 static enum idle_reason reason_of_function(const char *name, size_t len)
 {
@@ -118,6 +127,8 @@ static enum idle_reason reason_of_function(const char *name, size_t len)
 	    {"LinkComplete", IDLE_LOAD}};
 	enum idle_reason reason;
 
+	if (is_mpi(name, len))
+		return IDLE_MPI;
 	if (len > 2 && !memcmp(name, "cl", 2) && isupper((unsigned char)name[2])) {
 		reason = named_start(opencl, sizeof opencl / sizeof *opencl, name + 2, len - 2);
 		return reason == IDLE_REASONS ? IDLE_CALL : reason;
@@ -201,6 +212,9 @@ static enum idle_reason reason_of_call(const struct af_world *w, uint32_t functi
 	    [AF_CATEGORY_OTHER] = IDLE_CALL,
 	};
 	uint32_t category = function ? w->functions[function].category : 0;
+
+	if (function && w->functions[function].api == AF_API_MPI)
+		return IDLE_MPI;
 
 	return category < AF_CATEGORY_END ? reasons[category] : IDLE_CALL;
 }

@@ -26,6 +26,7 @@ enum idle_phase {
 	R(ALLOC, "[allocating]")                                                                   \
 	R(LOAD, "[loading code]")                                                                  \
 	R(CALL, "[other calls]")                                                                   \
+	R(MPI, "[inside MPI]")                                                                     \
 	R(INPUT, "[loading data]")                                                                 \
 	R(RUN, "[on a CPU]")                                                                       \
 	R(STARVED, "[waiting for a CPU]")                                                          \

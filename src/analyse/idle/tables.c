@@ -52,6 +52,8 @@ static enum idle_share share_of(enum idle_reason reason, const struct idle_story
 		return IDLE_SHARE_COPY;
 	case IDLE_SYNC:
 		return IDLE_SHARE_SYNC;
+	case IDLE_MPI:
+		return IDLE_SHARE_MPI;
 	case IDLE_INPUT:
 		return IDLE_SHARE_INPUT;
 	case IDLE_OFF:

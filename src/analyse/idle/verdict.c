@@ -24,6 +24,7 @@ enum idle_verdict idle_verdict(const uint64_t shares_ns[IDLE_SHARES])
 	    [IDLE_VERDICT_LAUNCH] = shares_ns[IDLE_SHARE_LAUNCHES] + shares_ns[IDLE_SHARE_HOST],
 	    [IDLE_VERDICT_COPY] = shares_ns[IDLE_SHARE_COPIES] + shares_ns[IDLE_SHARE_COPY],
 	    [IDLE_VERDICT_SYNC] = shares_ns[IDLE_SHARE_SYNC],
+	    [IDLE_VERDICT_MPI] = shares_ns[IDLE_SHARE_MPI],
 	    [IDLE_VERDICT_INPUT] = shares_ns[IDLE_SHARE_INPUT] + shares_ns[IDLE_SHARE_OFF],
 	    [IDLE_VERDICT_UNSEEN] = shares_ns[IDLE_SHARE_UNSEEN],
 	};
@@ -47,7 +48,7 @@ const char *idle_verdict_text(enum idle_verdict v, bool is_gpu)
 	    [IDLE_VERDICT_COPY] = "copy-bound",   [IDLE_VERDICT_SYNC] = "sync-bound",
 	    [IDLE_VERDICT_INPUT] = "input-bound", [IDLE_VERDICT_UNSEEN] = "not explained",
 	    [IDLE_VERDICT_HOST] = "host-bound",   [IDLE_VERDICT_OFF] = "blocked",
-	    [IDLE_VERDICT_MIXED] = "mixed",
+	    [IDLE_VERDICT_MPI] = "MPI-bound",     [IDLE_VERDICT_MIXED] = "mixed",
 	};
 
 	return v == IDLE_VERDICT_BUSY && is_gpu ? "GPU-bound" : texts[v];

@@ -17,6 +17,7 @@
 	V(C, HOST, host, "Host", "host code")                                                      \
 	V(C, COPY, copying, "Copying", "in copy calls")                                            \
 	V(C, SYNC, waiting, "Waiting", "after and in waits")                                       \
+	V(C, MPI, mpi, "MPI", "inside MPI")                                                        \
 	V(C, INPUT, input, "Input", "loading data")                                                \
 	V(C, OFF, blocked, "Blocked", "off the CPU")                                               \
 	V(C, UNSEEN, not_seen, "Not seen", "not seen")
@@ -34,6 +35,7 @@ enum idle_verdict {
 	IDLE_VERDICT_HOST,
 	IDLE_VERDICT_COPY,
 	IDLE_VERDICT_SYNC,
+	IDLE_VERDICT_MPI,
 	IDLE_VERDICT_INPUT,
 	IDLE_VERDICT_OFF,
 	IDLE_VERDICT_UNSEEN,

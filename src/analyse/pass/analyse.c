@@ -12,7 +12,7 @@
 #include "analyse/world/code_names.h"
 #include "base/err.h"
 
-enum { PASSES_MAX = 16, PROGRESS_EVERY = 1 << 16 };
+enum { PASSES_MAX = 24, PROGRESS_EVERY = 1 << 16 };
 
 static void results_open(struct af_results *r, const struct af_query *query)
 {

@@ -104,6 +104,7 @@ extern const struct af_pass_ops af_pass_annotated;
 extern const struct af_pass_ops af_pass_devices;
 extern const struct af_pass_ops af_pass_calls;
 extern const struct af_pass_ops af_pass_memory;
+extern const struct af_pass_ops af_pass_mpi;
 extern const struct af_pass_ops af_pass_tally;
 extern const struct af_pass_ops af_pass_python_files;
 extern const struct af_pass_ops af_pass_idle;
@@ -112,6 +113,7 @@ extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 extern const struct af_pass_ops af_pass_phases;
 extern const struct af_pass_ops af_pass_sampled;
+extern const struct af_pass_ops af_pass_usage;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query

@@ -83,9 +83,8 @@ static void calls_seen(struct calls *c, const struct af_call *call)
 /* Is the function one of an API that calls others? These are what the table is about. */
 static bool is_upper(const struct af_world *w, uint32_t function)
 {
-	uint32_t api = function ? w->functions[function].api : 0;
-
-	return api == AF_API_CUDART || api == AF_API_OPENMP || api == AF_API_MPI;
+	return af_call_of_runtime(w, function) ||
+	       (function && w->functions[function].api == AF_API_MPI);
 }
 
 /* Calls that the target added up itself. */

@@ -49,7 +49,8 @@ void af_place_id(char id[AF_ID_SIZE], const char *above, const char *function)
 
 const char *af_frame_side(enum af_frame frame)
 {
-	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_JIT
+	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_JIT ||
+	               frame == AF_FRAME_MPI
 	           ? "host"
 	           : af_frame_name(frame);
 }

@@ -105,7 +105,7 @@ static uint32_t namesake_of(struct namesakes *s, const struct af_tree *t, uint32
 	const struct tree_name *n = &t->private_->names[name];
 	enum af_frame frame = n->frame;
 
-	if (frame == AF_FRAME_INLINED || frame == AF_FRAME_JIT)
+	if (frame == AF_FRAME_INLINED || frame == AF_FRAME_JIT || frame == AF_FRAME_MPI)
 		frame = AF_FRAME_NATIVE; /* one side: ids.h */
 	return af_tree_name(&s->all, n->text, n->len, frame, 1);
 }

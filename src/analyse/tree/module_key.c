@@ -74,7 +74,7 @@ void af_module_key(struct af_buf *b, enum af_frame frame, const char *module, co
 		return;
 	if (frame == AF_FRAME_KERNEL && of == module)
 		key_of_kernel(b, of);
-	else if ((frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED) &&
+	else if ((frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_MPI) &&
 	         !is_made_at_run_time(of))
 		key_of_file(b, of);
 }

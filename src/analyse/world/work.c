@@ -154,6 +154,13 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 	return true;
 }
 
+bool af_call_of_runtime(const struct af_world *w, uint32_t function)
+{
+	uint32_t api = function ? w->functions[function].api : 0;
+
+	return api == AF_API_CUDART || api == AF_API_OPENMP;
+}
+
 bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
 	struct af_ev_call_seen f;

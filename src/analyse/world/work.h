@@ -63,6 +63,12 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call);
 
 /*
+ * Is @function, an index of the world or 0, one of an API whose calls are made of calls of a
+ * device's: CUDA's runtime? Where both are recorded, theirs are the same times.
+ */
+bool af_call_of_runtime(const struct af_world *w, uint32_t function);
+
+/*
  * False when @ev is not CALL_SEEN, or malformed. Start and end are both the time when it began,
  * because its length is not known. @w has seen @ev.
  */

@@ -3,7 +3,7 @@
 
 #include "api/generate/generate.h"
 
-static void args_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+void gen_args(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
 	fprintf(out, "struct args_%u {\n", f->number);
 	for (uint32_t i = 0; i < f->nr_params; i++)
@@ -112,10 +112,10 @@ static void failed_write(const struct gen_api *api, const struct gen_function *f
 /* Where calls are added up, the encoder only says how much this one moved. */
 static void sum_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
-	fprintf(
-	    out,
-	    "\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n\t\taf_api_tally(c, 0x%x, failed, ",
-	    api->model->kind + f->number);
+	fprintf(out,
+	        "\tc->failed = failed;\n\tif (__builtin_expect(c->how & AF_HOW_SUM, 0)) {\n"
+	        "\t\taf_api_tally(c, 0x%x, failed, %s",
+	        api->model->kind + f->number, f->bytes ? "failed ? 0 : " : "");
 	if (f->bytes)
 		gen_length(api, f, f->bytes, out);
 	else if (f->bytes_size)
@@ -125,16 +125,12 @@ static void sum_write(const struct gen_api *api, const struct gen_function *f, F
 	fputs(");\n\t\treturn;\n\t}\n", out);
 }
 
-void gen_kept(const struct gen_function *f, bool nothing, FILE *out)
+void gen_kept(const struct gen_function *f, FILE *out)
 {
 	for (uint32_t i = 0; i < f->nr_params; i++) {
-		if (f->params[i].is_inout && nothing)
-			fputs(", NULL", out);
-		else if (f->params[i].is_inout)
+		if (f->params[i].is_inout)
 			fprintf(out, ", &before_%u", i);
-		if (f->params[i].is_filled && nothing)
-			fputs(", NULL", out);
-		else if (f->params[i].is_filled)
+		if (f->params[i].is_filled)
 			fprintf(out, ", filled_%u", i);
 	}
 }
@@ -156,7 +152,7 @@ static void values_write(const struct gen_function *f, FILE *out)
 
 static void function_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
 {
-	args_write(api, f, out);
+	gen_args(api, f, out);
 	fixed_write(api, f, out);
 	fprintf(out, "static void encode_%u(struct af_api_hook *c", f->number);
 	if (f->result_size)

@@ -138,7 +138,7 @@ static void function_write(const struct gen_api *api, const struct gen_function 
 		fputs("\tint32_t result = ierr ? *(const int32_t *)ierr : 0;\n", out);
 	texts_write(f, out);
 	fprintf(out, "\tencode_%u(c, result, a", f->number);
-	gen_kept(f, false, out);
+	gen_kept(f, out);
 	fprintf(out, ");\n%s}\n", returns(f) ? "\treturn result;\n" : "");
 }
 

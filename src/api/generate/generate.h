@@ -3,6 +3,7 @@
  *
  *	resolve.c   model and rules to what is emitted: offsets, shapes, lengths
  *	tables.c    the tables that readers decode by (../tables/tables.h)
+ *	enqueue.c   OpenCL's hooks of calls that put work on a queue
  *	encode.c    what writes the event of a call, given its arguments
  *	length.c    how much a call moves, how long an array is
  *	wrappers.c  functions that stand before the real ones, and call the encoders
@@ -52,8 +53,10 @@ struct gen_function {
 	int error; /* parameter that the error is stored through, or -1 */
 	bool can_fail, blocks, is_safe, is_entry, is_variadic, is_fortran;
 	bool has_native_result;
-	uint32_t fixed; /* bytes of the payload up to the first pointee */
-	uint32_t room;  /* bytes of the pointees at most */
+	const char *op;                /* enum af_op in capitals, of OpenCL's work; or NULL */
+	const struct af_length *moves; /* how much the work moves, or NULL */
+	uint32_t fixed;                /* bytes of the payload up to the first pointee */
+	uint32_t room;                 /* bytes of the pointees at most */
 };
 
 struct gen_api {
@@ -64,7 +67,7 @@ struct gen_api {
 };
 
 /* Bytes of a pointee that are recorded at most. A string's NUL comes on top. */
-enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16 };
+enum { GEN_STRING_MAX = 1024, GEN_ARRAY_MAX = 1024, GEN_HEAD = 16, GEN_KEPT_MAX = 2 };
 
 /* Exits with a message when model and rules do not fit. */
 void gen_resolve(struct gen_api *api, const struct af_model *m, struct af_rules *rules);
@@ -74,6 +77,12 @@ int gen_param_named(const struct gen_function *f, const char *name);
 
 /* The tables of the API (../tables/tables.h). */
 void gen_tables(const struct gen_api *api, FILE *out);
+
+/* The struct of a function's arguments, as C passes them. */
+void gen_args(const struct gen_api *api, const struct gen_function *f, FILE *out);
+
+/* OpenCL's hooks: functions with op:, and their table. */
+void gen_enqueues(const struct gen_api *api, FILE *out);
 
 /*
  * Encoders of all functions: for each a struct of its arguments as C passes them, and
@@ -109,14 +118,18 @@ struct gen_ids {
 void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_ids *ids,
                   FILE *out);
 
-/* The X-macro of the functions that are recorded at the level minimal, with ids and categories. */
-void gen_minimal(const struct gen_ids *ids, struct af_rules *rules, FILE *out);
+/*
+ * X-macros of the functions that are recorded at the level minimal: F(id, name, category), and of
+ * those of them that allocate or free, M(name, category, memory, form).
+ */
+void gen_minimal(const struct af_model *m, const struct gen_ids *ids, struct af_rules *rules,
+                 FILE *out);
 
 /* The lines of a wrapper between the arguments and the call: what is kept of before. */
 void gen_keep(const struct gen_api *api, const struct gen_function *f, FILE *out);
 
 /* An encoder takes these beside the arguments, of the wrapper of @f: ", name" each. */
-void gen_kept(const struct gen_function *f, bool nothing, FILE *out);
+void gen_kept(const struct gen_function *f, FILE *out);
 
 /* Functions under the names of Fortran, after the others. */
 void gen_fortran(const struct gen_api *api, FILE *out);

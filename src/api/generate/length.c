@@ -72,6 +72,17 @@ static void factor_write(const struct gen_api *api, const struct gen_function *f
 		gen_length(api, f, p->length, out);
 		fprintf(out, ", %u)", p->target_size);
 		break;
+	case AF_FACTOR_VOLUME:
+		fprintf(out, "af_api_volume(c, a->a%d)", i);
+		break;
+	case AF_FACTOR_PIXEL:
+		fprintf(out, "af_opencl_pixel(a->a%d)", i);
+		break;
+	case AF_FACTOR_MEMORY:
+		fprintf(out, "af_opencl_memory(c, a->a%d, ", i);
+		gen_length(api, f, p->length, out);
+		fputc(')', out);
+		break;
 	case AF_FACTOR_GIVEN:
 		fprintf(out, "af_api_given(c, a->a%d)", i);
 		break;

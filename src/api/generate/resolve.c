@@ -95,6 +95,9 @@ static void param_points(const struct af_model *m, const struct af_model_param *
 	const struct af_model_type *t = type_of(m, target, is->name);
 	if (!t->size)
 		gen_die("%s: what %s points to has no size", m->name, is->name);
+	if (rule->as && shape != AF_SHAPE_BYTES && !is_void(is->type) &&
+	    type_of(m, is->type, is->name)->size != t->size)
+		gen_die("%s: %s is no %s: they have different sizes", m->name, is->name, target);
 	p->target = target;
 	p->target_size = t->size;
 	p->length = &rule->length;
@@ -182,6 +185,10 @@ static void function_layout(struct gen_function *f, struct af_function_rule *rul
 		if (p->length)
 			lengths_check(f, p->length);
 	}
+	if (rule->moves.nr_terms || rule->bytes.nr_terms)
+		f->moves = rule->moves.nr_terms ? &rule->moves : &rule->bytes;
+	if (f->moves)
+		lengths_check(f, f->moves);
 	if (plain >= 0) {
 		f->bytes_at = f->params[plain].at;
 		f->bytes_param = (uint32_t)plain;
@@ -211,6 +218,7 @@ static void function_resolve(struct gen_api *api, const struct af_model_function
 	    .blocks = rule->blocks,
 	    .is_safe = rule->is_safe,
 	    .is_entry = rule->is_entry,
+	    .op = rule->op ? capitals(rule->op) : NULL,
 	    .is_variadic = rule->is_variadic,
 	    .is_fortran = rule->is_fortran,
 	    .error = -1,

@@ -1,4 +1,6 @@
 /* Writes the functions that stand before the real ones. */
+#include <stdlib.h>
+
 #include "api/generate/generate.h"
 
 static void signature_write(const struct gen_api *api, const struct gen_function *f, bool names,
@@ -87,7 +89,7 @@ static void wrapper_write(const struct gen_api *api, enum gen_way way, const str
 	fputs(f->result_size ? " result = " : "", out);
 	real_write(api, f, true, out);
 	fprintf(out, ";\n\tencode_%u(c%s, a", f->number, f->result_size ? ", result" : "");
-	gen_kept(f, false, out);
+	gen_kept(f, out);
 	fprintf(out, ");\n%s}\n\n", f->result_size ? "\treturn result;\n" : "");
 }
 
@@ -118,25 +120,79 @@ static void ids_write(const struct gen_api *api, const struct gen_ids *ids, FILE
 	        api->model->name, api->model->name);
 }
 
-/* For CUPTI: by number, what takes a pointer to the result and one to the arguments. */
+/*
+ * At the entry: what inout parameters point to, which are single numbers in these APIs. False when
+ * there are none.
+ */
+static bool enter_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		const struct gen_param *p = &f->params[i];
+		if (p->is_filled)
+			gen_die("%s: %s of %s cannot be filled", api->model->name, p->name,
+			        f->name);
+		if (!p->is_inout)
+			continue;
+		if (p->pointee != GEN_ONE || p->target_size > 8 || nr == GEN_KEPT_MAX)
+			gen_die("%s: %s of %s cannot be inout", api->model->name, p->name, f->name);
+		if (!nr)
+			fprintf(out,
+			        "static void enter_%u(struct af_api_hook *c, const void *args)\n"
+			        "{\n\tconst struct args_%u *a = args;\n\n",
+			        f->number, f->number);
+		fprintf(out, "\taf_api_keep(c, %u, a->a%u, %u);\n", nr++, i, p->target_size);
+	}
+	if (nr)
+		fputs("}\n", out);
+	return nr;
+}
+
+static void exit_write(const struct gen_api *api, const struct gen_function *f, FILE *out)
+{
+	uint32_t nr = 0;
+
+	fprintf(out,
+	        "static void exit_%u(struct af_api_hook *c, const void *result, const void *args)\n"
+	        "{\n\t(void)result;\n",
+	        f->number);
+	for (uint32_t i = 0; i < f->nr_params; i++) {
+		if (!f->params[i].is_inout)
+			continue;
+		fprintf(out, "\tstruct af_api_before before_%u;\n", i);
+		fprintf(out, "\taf_api_kept(c, %u, &before_%u);\n", nr++, i);
+	}
+	fprintf(out, "\tencode_%u(c", f->number);
+	if (f->result_size)
+		fprintf(out, ", *(%s const *)result", gen_ctype(api->model, f->result));
+	fputs(", args", out);
+	gen_kept(f, out);
+	fputs(");\n}\n", out);
+}
+
+/* For CUPTI: by number, what is done at the entry of a call (if anything), and at its exit. */
 static void callbacks_write(const struct gen_api *api, FILE *out)
 {
+	bool *enters = calloc(api->nr_functions + 1, sizeof *enters);
+
 	for (uint32_t i = 0; i < api->nr_functions; i++) {
 		const struct gen_function *f = &api->functions[i];
-		fprintf(out,
-		        "static void callback_%u(struct af_api_hook *c, const void *result, const "
-		        "void *args)\n{\n\t(void)result;\n\tencode_%u(c",
-		        f->number, f->number);
-		if (f->result_size)
-			fprintf(out, ", *(%s const *)result", gen_ctype(api->model, f->result));
-		fputs(", args", out);
-		gen_kept(f, true, out);
-		fputs(");\n}\n", out);
+		if (!f->number)
+			gen_die("%s: %s has the number 0, which is for functions that the model "
+			        "does not have",
+			        api->model->name, f->name);
+		enters[i] = enter_write(api, f, out);
+		exit_write(api, f, out);
 	}
-	fprintf(out, "const af_api_callback af_api_%s_callbacks[] = {\n", api->model->name);
-	for (uint32_t i = 0; i < api->nr_functions; i++)
-		fprintf(out, "\t[%u] = callback_%u,\n", api->functions[i].number,
-		        api->functions[i].number);
+	fprintf(out, "const struct af_api_callback af_api_%s_callbacks[] = {\n", api->model->name);
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
+		uint32_t number = api->functions[i].number;
+		fprintf(out, "\t[%u] = {", number);
+		if (enters[i])
+			fprintf(out, "enter_%u", number);
+		fprintf(out, "%s, exit_%u},\n", enters[i] ? "" : "NULL", number);
+	}
 	fputs("};\n", out);
 }
 

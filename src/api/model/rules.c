@@ -41,6 +41,12 @@ static int rules_line(struct af_rules *r, char *text, uint32_t line, struct af_e
 		r->result_as = words + strlen(words) + 1;
 		return 0;
 	}
+	if (!strncmp(text, "type ", 5)) {
+		const char *words = words_split(r, rest, strlen(rest), " \t");
+		AF_GROW(r->types, r->nr_types, r->cap_types);
+		r->types[r->nr_types++] = (struct af_rule_type){words, words + strlen(words) + 1};
+		return 0;
+	}
 	if (!strncmp(text, "native ", 7)) {
 		r->native = words_split(r, rest, strlen(rest), " \t");
 		return 0;
@@ -76,6 +82,7 @@ int af_rules_read(struct af_rules *r, const char *path, struct af_err *err)
 
 void af_rules_free(struct af_rules *r)
 {
+	free(r->types);
 	free(r->lines);
 	af_arena_free(&r->arena);
 	*r = (struct af_rules){0};
@@ -110,6 +117,15 @@ static void factor_read(struct af_rules *r, const char *text, size_t len, struct
 	} else if (len > 5 && !strncmp(text, "sum(", 4)) {
 		f->kind = AF_FACTOR_SUM;
 		f->param = text_copy(r, text + 4, len - 5);
+	} else if (len > 8 && !strncmp(text, "volume(", 7)) {
+		f->kind = AF_FACTOR_VOLUME;
+		f->param = text_copy(r, text + 7, len - 8);
+	} else if (len > 7 && !strncmp(text, "pixel(", 6)) {
+		f->kind = AF_FACTOR_PIXEL;
+		f->param = text_copy(r, text + 6, len - 7);
+	} else if (len > 8 && !strncmp(text, "memory(", 7)) {
+		f->kind = AF_FACTOR_MEMORY;
+		f->param = text_copy(r, text + 7, len - 8);
 	} else if (len > 7 && !strncmp(text, "given(", 6)) {
 		f->kind = AF_FACTOR_GIVEN;
 		f->param = text_copy(r, text + 6, len - 7);
@@ -200,6 +216,12 @@ static bool function_word(struct af_rules *r, const char *word, struct af_functi
 		out->category = word + 6;
 	else if (!strncmp(word, "level:", 6))
 		out->level = word + 6;
+	else if (!strncmp(word, "moves:", 6))
+		return length_read(r, word + 6, strlen(word + 6), &out->moves);
+	else if (!strncmp(word, "op:", 3))
+		out->op = word + 3;
+	else if (!strncmp(word, "memory:", 7))
+		out->memory = word + 7;
 	else if (!strncmp(word, "error:", 6))
 		out->error = word + 6;
 	else if (!strncmp(word, "returns:", 8))

@@ -24,6 +24,9 @@ enum af_factor_kind {
 	AF_FACTOR_RANKS,  /* of a communicator */
 	AF_FACTOR_SIZE,   /* of a datatype, in bytes */
 	AF_FACTOR_SUM,    /* of the elements of an array */
+	AF_FACTOR_VOLUME, /* of three extents that the parameter points to */
+	AF_FACTOR_PIXEL,  /* of an image, in bytes */
+	AF_FACTOR_MEMORY, /* of the memory objects of an array, in bytes */
 	AF_FACTOR_GIVEN,  /* 1, or 0 where a buffer's place stands for another one */
 };
 
@@ -64,14 +67,19 @@ struct af_param_rule {
 
 /* The rules of one function. */
 struct af_function_rule {
-	const char *category, *level; /* as in the file, or NULL */
-	const char *error;            /* a parameter, or NULL */
-	const char *returns;          /* a type, or NULL */
+	const char *category, *level, *memory, *op; /* as in the file, or NULL */
+	const char *error;                          /* a parameter, or NULL */
+	const char *returns;                        /* a type, or NULL */
 	bool never_fails, blocks, is_safe, is_entry;
 	bool is_variadic; /* more arguments follow, which are passed on */
 	bool is_fortran;  /* Fortran has it, too */
-	struct af_length bytes;
+	struct af_length bytes, moves;
 	struct af_param_rule *params; /* one for each of the model's */
+};
+
+/* A type that is shown otherwise than the headers say. */
+struct af_rule_type {
+	const char *name, *base;
 };
 
 struct af_rule_line {
@@ -87,6 +95,8 @@ struct af_rules {
 	const char *result, *result_as; /* results of that type are of the other; or NULL */
 	/* Types that are stored otherwise than in memory, as in words; or NULL */
 	const char *native;
+	struct af_rule_type *types;
+	uint32_t nr_types, cap_types;
 	struct af_rule_line *lines;
 	uint32_t nr_lines, cap_lines;
 };

@@ -101,6 +101,17 @@ static void put_bytes(struct af_buf *b, const uint8_t *at, uint32_t len, bool js
 		af_buf_fmt(b, "… (%u bytes)", len);
 }
 
+/* Text of 4 letters and more that ends with a NUL, with nothing but more of them behind it. */
+static bool is_text(const uint8_t *at, uint32_t nr, size_t *len)
+{
+	*len = strnlen((const char *)at, nr);
+	for (uint32_t i = 0; i < nr; i++)
+		if (i < *len ? (at[i] < ' ' && at[i] != '\n' && at[i] != '\t') || at[i] > '~'
+		             : at[i] != 0)
+			return false;
+	return *len >= 4 && *len < nr;
+}
+
 void af_value_name(const struct af_values *v, const char *name, bool first, struct af_buf *b)
 {
 	if (v->json) {
@@ -233,6 +244,11 @@ void af_values_put(struct af_values *v, const struct af_api_type *t, const uint8
 		return;
 	}
 	if (t->size == 1 && (t->form == AF_API_BYTES || t->form == AF_API_UNSIGNED)) {
+		size_t len;
+		if (!v->json && is_text(at, nr, &len)) {
+			af_value_string(v, at, len, b);
+			return;
+		}
 		af_buf_str(b, v->json ? "\"" : "");
 		put_bytes(b, at, nr, v->json);
 		af_buf_str(b, v->json ? "\"" : "");

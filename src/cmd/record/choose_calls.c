@@ -141,7 +141,7 @@ static void api_choose(const struct af_api_table *api, enum af_api_level level,
 		how[api->kind + i - AF_KIND_API] = is_on ? function_how(api, f, o) : 0;
 	}
 	/* The number 0 stands for functions that are newer than the model. */
-	if (!o->tally_only)
+	if (!o->tally_only && !api->functions[0].name)
 		how[api->kind - AF_KIND_API] = AF_HOW_ON;
 }
 

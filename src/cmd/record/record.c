@@ -433,12 +433,16 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 		return status;
 	}
 	const char *shown = af_record_shown(done.dir);
-	int rc = af_screen_show(done.dir, shown, err);
+	int rc = o->tally_only ? 0 : af_screen_show(done.dir, shown, err);
 	if (rc)
 		return af_record_failed(o, done.who, status, rc, err);
 	af_buf_word(&word, shown);
-	fprintf(stderr, "The trace is in %s: `aflame flame %.*s -o flame.svg` draws it.\n", shown,
-	        (int)word.len, word.data);
+	if (o->tally_only)
+		fprintf(stderr, "The sums are in %s: `aflame tally %.*s` shows them.\n", shown,
+		        (int)word.len, word.data);
+	else
+		fprintf(stderr, "The trace is in %s: `aflame flame %.*s -o flame.svg` draws it.\n",
+		        shown, (int)word.len, word.data);
 	af_buf_free(&word);
 	return status;
 }

@@ -1,4 +1,5 @@
 /* aflame run: records a program, then prints the summary and writes report.html. */
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -99,6 +100,11 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 	const struct af_record_options *o = state;
 	struct af_recorded done = {.who = "run"};
 	char title[120];
+
+	if (o->tally_only)
+		return af_fail_plain(err, -EINVAL,
+		                     "a report needs more than --tally-only has: use `aflame record "
+		                     "--tally-only`, then `aflame tally`");
 	int status = af_record(o, nr_words, words, &done, err);
 
 	if (status < 0 || !done.dir[0])

@@ -132,7 +132,8 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
 	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
 	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
-	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,   NULL};
+	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
+	    &af_pass_mpi,       &af_pass_usage,        NULL};
 	bool top = query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
 	struct af_query all = *query;
 

@@ -5,18 +5,26 @@
 #include "base/system/clock.h"
 #include "inject/api/open.h"
 #include "inject/api/sums.h"
+#include "inject/walk/guard.h"
 
 __thread const struct af_regs *af_api_caller;
 
 static const _Atomic uint8_t none[AF_API_KINDS];
 const _Atomic uint8_t *af_api_hows = none;
 
+/* Where a call under way has its wrapper, and how that is known again. */
+struct call_frame {
+	uint64_t sp;
+	const struct af_api_hook *hook; /* on the stack below @sp; NULL: elsewhere */
+	uint64_t begin, back;           /* of the hook; where the wrapper returns to */
+};
+
 /* The thread's calls under way. */
 static __thread struct {
 	uint32_t depth;
 	uint32_t correlation;
 	bool muted;
-	uint64_t sp[AF_OPEN_CALLS];
+	struct call_frame frames[AF_OPEN_CALLS];
 } self;
 
 void af_api_mute(void)
@@ -78,10 +86,38 @@ static inline uint64_t took_ns(const struct ticks *t, uint64_t begin, uint64_t e
 	return end > begin ? ticks_ns((int64_t)(end - begin), t->mult) : 0;
 }
 
+static inline void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
+{
+	enum { FRAME_MAX = 64 << 10 };
+
+	f->sp = sp;
+	f->hook = sp - (uint64_t)c < FRAME_MAX ? c : NULL;
+	f->begin = c->begin;
+	if (f->hook)
+		memcpy(&f->back, (const char *)sp + sizeof f->back, sizeof f->back);
+}
+
+/*
+ * A frame below which another has begun is gone; and one that has been written over. A program that
+ * left it by longjmp() may call from farther down than it was.
+ */
+static bool frame_is_gone(const struct call_frame *f, uint64_t sp)
+{
+	uint64_t begin, back;
+
+	if (f->sp <= sp)
+		return true;
+	return f->hook &&
+	       (af_guarded_read(&back, f->sp + sizeof back, sizeof back) || back != f->back ||
+	        af_guarded_read(&begin, (uint64_t)&f->hook->begin, sizeof begin) ||
+	        begin != f->begin);
+}
+
 /* Calls that were left without a return (longjmp, an exception) are over: their frames are gone. */
 static void depth_settle(uint64_t sp)
 {
-	while (self.depth && (self.depth > AF_OPEN_CALLS || self.sp[self.depth - 1] <= sp))
+	while (self.depth &&
+	       (self.depth > AF_OPEN_CALLS || frame_is_gone(&self.frames[self.depth - 1], sp)))
 		self.depth--;
 }
 
@@ -150,13 +186,14 @@ static inline __attribute__((always_inline)) bool enter(struct af_api_hook *c, u
 	c->depth = (uint8_t)depth;
 	c->flags = 0;
 	c->variant = 0;
-	if (depth < AF_OPEN_CALLS)
-		self.sp[depth] = sp;
 	self.depth = depth + 1;
 	if (!depth)
 		self.correlation = 0;
 	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
-	return c->by_ticks ? enter_at(c, kind, af_clock_ticks()) : enter_by_clock(c, kind);
+	bool entered = c->by_ticks ? enter_at(c, kind, af_clock_ticks()) : enter_by_clock(c, kind);
+	if (depth < AF_OPEN_CALLS)
+		frame_note(&self.frames[depth], c, sp);
+	return entered;
 }
 
 /* A call within another one, or in a forked child that does not know yet that it is one. */

@@ -22,14 +22,17 @@
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
 
+enum { AF_API_KEPT = 2 };
+
 /* One call, from its beginning to its event; on the stack of the wrapper. */
 struct af_api_hook {
 	uint64_t begin; /* ns of the trace's clock, or ticks of the processor's counter */
 	struct af_thread_context *thread; /* from af_api_end() to af_api_done() */
 	char *at;                         /* where the next pointee goes */
 	struct af_api_head *head;
-	struct af_regs regs; /* of the caller, with AF_HOW_STACK */
-	uint8_t how;         /* enum af_api_how */
+	struct af_regs regs;        /* of the caller, with AF_HOW_STACK */
+	uint64_t kept[AF_API_KEPT]; /* by af_api_keep() */
+	uint8_t how;                /* enum af_api_how */
 	uint8_t depth, flags;
 	uint8_t variant; /* of the native values: the layer's */
 	bool failed, by_ticks;
@@ -104,6 +107,13 @@ void af_api_before_native(struct af_api_hook *c, struct af_api_before *b, const 
                           uint64_t nr, const struct af_api_native *n);
 
 /*
+ * The same of one number of @size bytes, at most 8, where the entry and the exit of a call are two
+ * functions: the @i-th of the call is kept in @c, and made the @b of af_api_put_before().
+ */
+void af_api_keep(struct af_api_hook *c, unsigned i, const void *from, uint32_t size);
+void af_api_kept(const struct af_api_hook *c, unsigned i, struct af_api_before *b);
+
+/*
  * The number that ties work to the call that is under way in this thread; the outermost event of
  * the thread that ends after it gets it. By the hooks that launch work.
  */
@@ -156,6 +166,9 @@ uint64_t af_api_sum(struct af_api_hook *c, const void *from, uint64_t nr, uint32
 /* An unsigned number of @size bytes at @from; 0 when it cannot be read. */
 uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size);
 
+/* The product of the three extents (size_t) at @from; 0 when they cannot be read. */
+uint64_t af_api_volume(struct af_api_hook *c, const void *from);
+
 /* The same as one bound of several: none where there is nothing to read. */
 static inline uint64_t af_api_limit(struct af_api_hook *c, const void *from, uint32_t size)
 {
@@ -178,8 +191,14 @@ static inline uint64_t af_api_least(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* By function number: encodes a call whose result and arguments lie in memory. */
-typedef void (*af_api_callback)(struct af_api_hook *c, const void *result, const void *args);
+/*
+ * By function number, for calls whose result and arguments lie in memory: @enter, where it is not
+ * NULL, keeps what inout parameters point to; @exit encodes the call.
+ */
+struct af_api_callback {
+	void (*enter)(struct af_api_hook *c, const void *args);
+	void (*exit)(struct af_api_hook *c, const void *result, const void *args);
+};
 
 /* A wrapper of a layer: where the real function's slot is in the layer's table, or -1. */
 struct af_api_entry {

@@ -31,6 +31,15 @@ uint64_t af_api_at(struct af_api_hook *c, const void *from, uint32_t size)
 	return v;
 }
 
+uint64_t af_api_volume(struct af_api_hook *c, const void *from)
+{
+	uint64_t extents[3];
+
+	if (!from || !af_api_read(c, extents, from, sizeof extents))
+		return 0;
+	return extents[0] * extents[1] * extents[2];
+}
+
 void af_api_put_one(struct af_api_hook *c, const void *from, uint32_t size, bool skip)
 {
 	if (skip || !from || !af_api_read(c, c->at, from, size))
@@ -112,6 +121,19 @@ void af_api_before(struct af_api_hook *c, struct af_api_before *b, const void *f
 	b->whole = nr <= most;
 	if (!from || !b->nr || !af_api_read(c, b->bytes, from, (size_t)b->nr * size))
 		b->nr = 0;
+}
+
+void af_api_keep(struct af_api_hook *c, unsigned i, const void *from, uint32_t size)
+{
+	c->failed = true; /* as in af_api_before() */
+	c->kept[i] = af_api_at(c, from, size);
+}
+
+void af_api_kept(const struct af_api_hook *c, unsigned i, struct af_api_before *b)
+{
+	b->nr = 1;
+	b->whole = true;
+	memcpy(b->bytes, &c->kept[i], sizeof c->kept[i]);
 }
 
 void af_api_put_before(struct af_api_hook *c, const struct af_api_before *b, bool one,

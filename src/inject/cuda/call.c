@@ -32,7 +32,7 @@ static const uint8_t functions[CALLBACKS_MAX] = {
 #undef AF_F
 };
 
-/* How a call tells of memory: in its first two parameters, with one exception. */
+/* How a call tells of memory: in its first parameters. */
 enum memory_form {
 	FORM_NONE,
 	FORM_MADE,    /* where the address was put, bytes */
@@ -43,25 +43,10 @@ enum memory_form {
 static const struct {
 	uint8_t category, memory, form;
 } memories[FUNCTIONS] = {
-    [FUNCTION_cuMemAlloc_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, FORM_MADE},
-    [FUNCTION_cuMemAllocPitch_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_DEVICE, FORM_PITCH},
-    [FUNCTION_cuMemAllocHost_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemHostAlloc] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemHostAlloc_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_MADE},
-    [FUNCTION_cuMemAllocManaged] = {AF_CATEGORY_ALLOC, AF_MEMORY_MANAGED, FORM_MADE},
-    [FUNCTION_cuMemAllocAsync] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocAsync_ptsz] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocFromPoolAsync] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemAllocFromPoolAsync_ptsz] = {AF_CATEGORY_ALLOC, AF_MEMORY_POOL, FORM_MADE},
-    [FUNCTION_cuMemCreate] = {AF_CATEGORY_ALLOC, AF_MEMORY_VIRTUAL, FORM_MADE},
-    [FUNCTION_cuMemHostRegister] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemHostRegister_v2] = {AF_CATEGORY_ALLOC, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemFree_v2] = {AF_CATEGORY_FREE, AF_MEMORY_DEVICE, FORM_HANDLED},
-    [FUNCTION_cuMemFreeHost] = {AF_CATEGORY_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemHostUnregister] = {AF_CATEGORY_FREE, AF_MEMORY_PINNED, FORM_HANDLED},
-    [FUNCTION_cuMemFreeAsync] = {AF_CATEGORY_FREE, AF_MEMORY_POOL, FORM_HANDLED},
-    [FUNCTION_cuMemFreeAsync_ptsz] = {AF_CATEGORY_FREE, AF_MEMORY_POOL, FORM_HANDLED},
-    [FUNCTION_cuMemRelease] = {AF_CATEGORY_FREE, AF_MEMORY_VIRTUAL, FORM_HANDLED},
+#define AF_M(name, category, memory, form)                                                         \
+	[FUNCTION_##name] = {AF_CATEGORY_##category, AF_MEMORY_##memory, FORM_##form},
+    AF_CUDA_MEMORIES(AF_M)
+#undef AF_M
 };
 
 /* Those that a change of sampling must not meet. */

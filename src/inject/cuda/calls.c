@@ -12,7 +12,7 @@ static const struct {
 	uint16_t kind;
 	uint16_t last;
 	uint32_t api;
-	const af_api_callback *callbacks;
+	const struct af_api_callback *callbacks;
 	const uint16_t *ids;
 	const uint32_t *nr_ids;
 } domains[] = {
@@ -57,12 +57,18 @@ static void trace_enter(uint32_t domain, uint32_t id, const struct af_cupti_call
 	uint16_t kind = kind_of(domain, id);
 	uint8_t how = af_api_how(kind);
 
+	/* Those that an exception left, without an exit. */
+	while (nr_calls && calls[nr_calls - 1].hook.regs.sp <= regs->sp)
+		nr_calls--;
 	if (!how || nr_calls == CALLS_MAX)
 		return;
 	struct af_api_hook *c = &calls[nr_calls].hook;
 	if (!af_api_enter(c, kind, how, regs->sp))
 		return;
 	c->regs = *regs;
+	uint16_t number = number_of(domain, id);
+	if (number && domains[domain].callbacks[number].enter)
+		domains[domain].callbacks[number].enter(c, call->params);
 	calls[nr_calls].domain = domain;
 	calls[nr_calls].id = id;
 	calls[nr_calls].correlation = call->correlation;
@@ -108,7 +114,7 @@ static void unknown_write(struct af_api_hook *c, uint32_t domain, uint32_t id,
 
 static bool trace_exit(uint32_t domain, uint32_t id, const struct af_cupti_call *call)
 {
-	static const uint64_t nothing;
+	static const uint64_t nothing[8]; /* as large as any result */
 	uint32_t i = nr_calls;
 
 	/* Entries above it were left without an exit. */
@@ -119,14 +125,14 @@ static bool trace_exit(uint32_t domain, uint32_t id, const struct af_cupti_call 
 		return false;
 	nr_calls = i - 1;
 	struct af_api_hook *c = &calls[i - 1].hook;
-	const void *result = call->result ? call->result : (const void *)&nothing;
+	const void *result = call->result ? call->result : (const void *)nothing;
 	uint16_t number = number_of(domain, id);
 
 	af_api_correlate(call->correlation);
 	if (!number)
 		unknown_write(c, domain, id, call);
 	else
-		domains[domain].callbacks[number](c, result, call->params);
+		domains[domain].callbacks[number].exit(c, result, call->params);
 	return true;
 }
 

@@ -12,7 +12,7 @@
 #include "inject/cuda/cupti.h"
 
 /* By function number: the encoders. By id of a callback: function numbers, 0 for none. */
-extern const af_api_callback af_api_cuda_callbacks[], af_api_cudart_callbacks[];
+extern const struct af_api_callback af_api_cuda_callbacks[], af_api_cudart_callbacks[];
 extern const uint16_t af_api_cuda_ids[], af_api_cudart_ids[];
 extern const uint32_t af_api_cuda_nr_ids, af_api_cudart_nr_ids;
 

@@ -62,6 +62,9 @@ void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
  */
 void af_opencl_wrap_calls(struct _cl_icd_dispatch *d);
 
+/* The hook of @real, which was looked up by @name, where it puts work on a queue; else @real. */
+void *af_opencl_wrap_enqueue(const char *name, void *real);
+
 /* The same for a function @real that the program looked up by @name. */
 void *af_opencl_wrap_call(const char *name, void *real);
 

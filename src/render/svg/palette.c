@@ -60,6 +60,7 @@ static const struct palette_hue hues[HUE_END] = {
     [HUE_KIND + AF_FRAME_GPU_INSN] = {{190, 225, 133}, {189, 245, 187}},
     [HUE_KIND + AF_FRAME_PROCESS] = {{171, 182, 197}, {194, 198, 211}},
     [HUE_KIND + AF_FRAME_MARK] = {{207, 210, 214}, {226, 227, 231}},
+    [HUE_KIND + AF_FRAME_MPI] = {{173, 147, 216}, {202, 164, 212}},
 };
 
 enum background { BG_PLAIN, BG_YELLOW, BG_BLUE, BG_GREEN, BG_GREY };

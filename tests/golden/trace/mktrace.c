@@ -4,7 +4,8 @@
  *
  * Times are relative to a start of 1000 s. Streams must be numbered from 0. Lines that begin with
  * '#' are comments; "!discard sN COUNT" makes the writer of stream N count lost events, "!close
- * sN" ends its packet, "!empty sN" writes one without events.
+ * sN" ends its packet, "!empty sN" writes one without events. A line may also be a call of a traced
+ * API by the function's name (api_call.h), which is printed otherwise.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "api_call.h"
 #include "base/err.h"
 #include "base/system/fs.h"
 #include "trace/read/reader.h"
@@ -228,8 +230,13 @@ static void event_line(const char *s)
 	s = skip_blanks(s + strspn(s, "0123456789"));
 
 	size_t len = strcspn(s, " \n");
-	const struct af_kind_info *info = kind_called(s, len, &kind);
-	if (info)
+	const char *wrong, *rest = api_call(s, len, &b, &kind, &wrong);
+	if (wrong && !rest)
+		die("what is '%.30s'?", wrong);
+	const struct af_kind_info *info = rest ? NULL : kind_called(s, len, &kind);
+	if (rest)
+		s = rest;
+	else if (info)
 		s = payload(s + len, info, &b);
 	else
 		s = hex_bytes(expect(skip_blanks(s + len), "payload="), &b);
@@ -264,7 +271,8 @@ int main(int argc, char **argv)
 	mk.dirfd = open(argv[2], O_RDONLY | O_DIRECTORY);
 	if (!in || mk.dirfd < 0)
 		die("cannot open %s and make %s", argv[1], argv[2]);
-	if (af_metadata_write(mk.dirfd, START_S * 1000000000ull, 1700000000000000000ull, NULL, &err))
+	if (af_metadata_write(mk.dirfd, START_S * 1000000000ull, 1700000000000000000ull, NULL,
+	                      &err))
 		die("%s", err.msg);
 	while (getline(&line, &cap, in) > 0) {
 		mk.line++;
