@@ -48,6 +48,20 @@ void af_buf_char(struct af_buf *b, char c)
 	b->len++;
 }
 
+void af_buf_hex(struct af_buf *b, uint64_t v)
+{
+	char digits[18];
+	int n = sizeof digits;
+
+	do {
+		digits[--n] = "0123456789abcdef"[v & 15];
+		v >>= 4;
+	} while (v);
+	digits[--n] = 'x';
+	digits[--n] = '0';
+	af_buf_add(b, digits + n, sizeof digits - (size_t)n);
+}
+
 void af_buf_leb128(struct af_buf *b, uint64_t v)
 {
 	uint8_t bytes[AF_LEB128_MAX];

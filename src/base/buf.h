@@ -18,6 +18,7 @@ void af_buf_char(struct af_buf *b, char c);
 void af_buf_u64(struct af_buf *b, uint64_t v); /* decimal, fast */
 /* @ns as seconds with nine digits, with blanks before it if it has fewer than @width. */
 void af_buf_seconds(struct af_buf *b, uint64_t ns, size_t width);
+void af_buf_hex(struct af_buf *b, uint64_t v); /* 0x1f */
 void af_buf_leb128(struct af_buf *b, uint64_t v);
 void af_buf_fmt(struct af_buf *b, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 

@@ -21,20 +21,6 @@ void af_event_printer_init(struct af_event_printer *p, bool json, uint64_t start
 	}
 }
 
-static void put_hex(struct af_buf *b, uint64_t v)
-{
-	char digits[18];
-	int n = sizeof digits;
-
-	do {
-		digits[--n] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v);
-	digits[--n] = 'x';
-	digits[--n] = '0';
-	af_buf_add(b, digits + n, sizeof digits - (size_t)n);
-}
-
 static void put_bytes(struct af_buf *b, const uint8_t *p, uint32_t len)
 {
 	for (uint32_t i = 0; i < len; i++) {
@@ -67,7 +53,7 @@ static void put_value(struct af_buf *b, bool json, enum af_field_type type, cons
 	case AF_TYPE_x64:
 		if (json)
 			af_buf_char(b, '"');
-		put_hex(b, v);
+		af_buf_hex(b, v);
 		if (json)
 			af_buf_char(b, '"');
 		break;

@@ -93,45 +93,39 @@ static const char *text_copy(struct af_rules *r, const char *text, size_t len)
 	return af_arena_strdup(&r->arena, text, len);
 }
 
-/* "count", "@count", "@p.Member", "ranks(comm)", "size(type)", "3" */
+/* "count", "@count", "@p.Member", "ranks(comm)" and the like, "3" */
 static void factor_read(struct af_rules *r, const char *text, size_t len, struct af_factor *f)
 {
+	static const struct {
+		const char *word;
+		enum af_factor_kind kind;
+	} of[] = {
+	    {"ranks(", AF_FACTOR_RANKS}, {"size(", AF_FACTOR_SIZE},
+	    {"sum(", AF_FACTOR_SUM},     {"volume(", AF_FACTOR_VOLUME},
+	    {"pixel(", AF_FACTOR_PIXEL}, {"memory(", AF_FACTOR_MEMORY},
+	    {"given(", AF_FACTOR_GIVEN},
+	};
 	const char *dot = memchr(text, '.', len);
 
 	*f = (struct af_factor){0};
+	for (unsigned i = 0; i < sizeof of / sizeof *of; i++) {
+		size_t word = strlen(of[i].word);
+		if (len < word + 2 || strncmp(text, of[i].word, word))
+			continue;
+		f->kind = of[i].kind;
+		f->param = text_copy(r, text + word, len - word - 1);
+		return;
+	}
 	if (text[0] >= '0' && text[0] <= '9') {
 		f->number = strtoull(text, NULL, 0);
 	} else if (text[0] == '@' && dot) {
 		f->kind = AF_FACTOR_MEMBER;
 		f->param = text_copy(r, text + 1, (size_t)(dot - text) - 1);
 		f->member = text_copy(r, dot + 1, len - (size_t)(dot - text) - 1);
-	} else if (text[0] == '@') {
-		f->kind = AF_FACTOR_AT;
-		f->param = text_copy(r, text + 1, len - 1);
-	} else if (len > 7 && !strncmp(text, "ranks(", 6)) {
-		f->kind = AF_FACTOR_RANKS;
-		f->param = text_copy(r, text + 6, len - 7);
-	} else if (len > 6 && !strncmp(text, "size(", 5)) {
-		f->kind = AF_FACTOR_SIZE;
-		f->param = text_copy(r, text + 5, len - 6);
-	} else if (len > 5 && !strncmp(text, "sum(", 4)) {
-		f->kind = AF_FACTOR_SUM;
-		f->param = text_copy(r, text + 4, len - 5);
-	} else if (len > 8 && !strncmp(text, "volume(", 7)) {
-		f->kind = AF_FACTOR_VOLUME;
-		f->param = text_copy(r, text + 7, len - 8);
-	} else if (len > 7 && !strncmp(text, "pixel(", 6)) {
-		f->kind = AF_FACTOR_PIXEL;
-		f->param = text_copy(r, text + 6, len - 7);
-	} else if (len > 8 && !strncmp(text, "memory(", 7)) {
-		f->kind = AF_FACTOR_MEMORY;
-		f->param = text_copy(r, text + 7, len - 8);
-	} else if (len > 7 && !strncmp(text, "given(", 6)) {
-		f->kind = AF_FACTOR_GIVEN;
-		f->param = text_copy(r, text + 6, len - 7);
 	} else {
-		f->kind = AF_FACTOR_PARAM;
-		f->param = text_copy(r, text, len);
+		bool at = text[0] == '@';
+		f->kind = at ? AF_FACTOR_AT : AF_FACTOR_PARAM;
+		f->param = text_copy(r, text + at, len - at);
 	}
 }
 

@@ -6,20 +6,6 @@
 
 enum { SHOWN_ELEMENTS = 32, SHOWN_BYTES = 64, SHOWN_STRING = 256 };
 
-static void put_hex(struct af_buf *b, uint64_t v)
-{
-	char digits[18];
-	int n = sizeof digits;
-
-	do {
-		digits[--n] = "0123456789abcdef"[v & 15];
-		v >>= 4;
-	} while (v);
-	digits[--n] = 'x';
-	digits[--n] = '0';
-	af_buf_add(b, digits + n, sizeof digits - (size_t)n);
-}
-
 static void put_number(struct af_buf *b, const struct af_api_type *t, int64_t v)
 {
 	bool negative = t->is_signed && v < 0;
@@ -42,7 +28,7 @@ static void put_float(const struct af_values *v, const struct af_api_type *t, co
 	} else if (t->size == sizeof real) {
 		memcpy(&real, at, sizeof real);
 	} else {
-		put_hex(b, af_api_unsigned(t, at));
+		af_buf_hex(b, af_api_unsigned(t, at));
 		return;
 	}
 	/* JSON has all digits, people those that are the same in any reckoning. */
@@ -84,7 +70,7 @@ static void put_flags(struct af_buf *b, const struct af_api_type *t, uint64_t va
 		return;
 	af_buf_str(b, first ? "" : "|");
 	if (value)
-		put_hex(b, value);
+		af_buf_hex(b, value);
 	else
 		af_buf_char(b, '0');
 }
@@ -158,7 +144,7 @@ static void put_char(const struct af_values *v, const uint8_t *at, struct af_buf
 static void put_address(const struct af_api_type *t, uint64_t address, struct af_buf *b)
 {
 	if (address || (t->name && !strcmp(t->name, "x64")))
-		put_hex(b, address);
+		af_buf_hex(b, address);
 	else
 		af_buf_str(b, "NULL");
 }
@@ -170,13 +156,13 @@ static void put_word(struct af_values *v, const struct af_api_type *t, const uin
 	switch (t->form) {
 	case AF_API_ADDRESS:
 		if (v->json)
-			put_hex(b, af_api_unsigned(t, at));
+			af_buf_hex(b, af_api_unsigned(t, at));
 		else
 			put_address(t, af_api_unsigned(t, at), b);
 		break;
 	case AF_API_HANDLE:
 		if (v->json)
-			put_hex(b, af_api_unsigned(t, at));
+			af_buf_hex(b, af_api_unsigned(t, at));
 		else
 			af_handle_name(&v->handles, v->process, t, af_api_unsigned(t, at), b);
 		break;
