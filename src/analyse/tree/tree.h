@@ -29,7 +29,7 @@
 	F(GPU, "gpu", "_[G]")         /* device: kernel, copy, queue, file of the device code */   \
 	F(GPU_INSN, "gpu instruction", "_[g]") /* device: instruction, stall reason */             \
 	F(PROCESS, "process", "")              /* process or thread, at the root */                \
-	F(MARK, "mark", "") /* "-", "--", [truncated: …], [unknown] and the like */               \
+	F(MARK, "mark", "") /* "-", "--", [truncated: …], [unknown] and the like */              \
 	F(MPI, "mpi", "")   /* machine code of an MPI library */
 
 enum af_frame {
@@ -131,8 +131,8 @@ struct af_location {
  */
 static inline bool af_frame_has_module(enum af_frame frame)
 {
-	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED ||
-	       frame == AF_FRAME_KERNEL || frame == AF_FRAME_MPI;
+	return frame == AF_FRAME_NATIVE || frame == AF_FRAME_INLINED || frame == AF_FRAME_KERNEL ||
+	       frame == AF_FRAME_MPI;
 }
 
 /* Call it right after af_tree_open(). */

@@ -17,7 +17,7 @@ static void name_make(const struct gen_function *f, char name[NAME_MAX_LEN])
 	const char *from = strchr(f->name, '_') + 1;
 	size_t i = 0;
 
-	for (; from[i] && i < NAME_MAX_LEN - 1; i++)
+	for (; i < NAME_MAX_LEN - 1 && from[i]; i++)
 		name[i] = (char)tolower((unsigned char)from[i]);
 	name[i] = 0;
 }

@@ -41,12 +41,15 @@ static void member_write(const struct gen_api *api, const struct gen_param *p, i
 static void factor_write(const struct gen_api *api, const struct gen_function *f,
                          const struct af_factor *x, bool least, FILE *out)
 {
-	int i = x->param ? gen_param_named(f, x->param) : 0;
-	const struct gen_param *p = x->param ? &f->params[i] : NULL;
+	if (x->kind == AF_FACTOR_NUMBER) {
+		fprintf(out, "%llu", (unsigned long long)x->number);
+		return;
+	}
+	int i = gen_param_named(f, x->param);
+	const struct gen_param *p = &f->params[i];
 
 	switch (x->kind) {
 	case AF_FACTOR_NUMBER:
-		fprintf(out, "%llu", (unsigned long long)x->number);
 		break;
 	case AF_FACTOR_PARAM:
 		if (is_signed_type(api, p->type))

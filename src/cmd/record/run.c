@@ -102,9 +102,10 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 	char title[120];
 
 	if (o->tally_only)
-		return af_fail_plain(err, -EINVAL,
-		                     "a report needs more than --tally-only has: use `aflame record "
-		                     "--tally-only`, then `aflame tally`");
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "a report needs more than --tally-only has: use `aflame record "
+		    "--tally-only`, then `aflame tally`");
 	int status = af_record(o, nr_words, words, &done, err);
 
 	if (status < 0 || !done.dir[0])

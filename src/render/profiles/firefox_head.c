@@ -15,8 +15,7 @@ static void write_categories(struct af_buf *b)
 	    [AF_FRAME_KERNEL] = "orange",    [AF_FRAME_INLINED] = "lightblue",
 	    [AF_FRAME_JIT] = "green",        [AF_FRAME_GPU] = "purple",
 	    [AF_FRAME_GPU_INSN] = "magenta", [AF_FRAME_PROCESS] = "darkgrey",
-	    [AF_FRAME_MARK] = "grey",
-	    [AF_FRAME_MPI] = "purple",
+	    [AF_FRAME_MARK] = "grey",        [AF_FRAME_MPI] = "purple",
 	};
 
 	af_buf_str(b, "\"categories\":[");
