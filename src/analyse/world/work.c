@@ -182,10 +182,11 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 
 uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 {
+	if (!work->descriptor)
+		return 0;
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-
-	if (!work->descriptor || d->device)
-		return work->descriptor ? d->device : 0;
+	if (d->device)
+		return d->device;
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
 	return d->device = queue ? queue->device : 0;
 }

@@ -49,7 +49,7 @@ static void trace_note(const char *key, const char *value)
 	struct af_tail tails[] = {{key, (uint32_t)strlen(key), 0},
 	                          {value, (uint32_t)strlen(value), 0}};
 
-	af_stream_put_tail(&streams[RECORDER], AF_KIND_NOTE, now, NULL, 0, tails, 2);
+	af_stream_put_tail(&streams[RECORDER], AF_KIND_NOTE, now, "", 0, tails, 2);
 }
 
 static void thread(int stream, uint32_t process, uint32_t pid, uint32_t tid, const char *name)
@@ -197,7 +197,7 @@ static void serve(void)
 {
 	struct af_ev_call_sum sum = {201, MOCK_WAIT, 1000, 3, 5000000, 1000, 70000, 0};
 	uint32_t times[18] = {[10] = 900, [12] = 90, [16] = 7};
-	struct af_tail tails[] = {{times, sizeof times, 4}, {NULL, 0, 4}};
+	struct af_tail tails[] = {{times, sizeof times, 4}, {times, 0, 4}};
 	struct af_ev_call_open open = {201, MOCK_WAIT, now + 200, 0};
 	uint64_t args[] = {0xe5};
 	struct af_tail open_tail = {args, sizeof args, 8};
