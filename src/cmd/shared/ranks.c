@@ -274,7 +274,8 @@ static int ranks_choose(const struct ranks *all, const char *rank, const char **
 	}
 	if ((size_t)snprintf(path, sizeof path, "%s/%s", *dir, found->name) >= sizeof path)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", *dir);
-	*dir = strdup(path); /* as long as the program, like the words of the command line */
+	static char *kept; /* as long as the program, like the words of the command line */
+	*dir = kept = strdup(path);
 	return *dir ? 0 : af_fail(err, -ENOMEM, "cannot keep the name of the trace");
 }
 
