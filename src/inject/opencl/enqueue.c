@@ -56,18 +56,13 @@ uint64_t af_opencl_memory(struct af_api_hook *c, const cl_mem *memories, uint64_
 	return bytes;
 }
 
-static void **slot_of(struct _cl_icd_dispatch *d, const struct af_api_entry *e)
-{
-	return (void **)((char *)d + e->slot);
-}
-
 void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d)
 {
 	for (const struct af_api_entry *e = af_opencl_enqueues; e->name; e++) {
 		if (e->slot < 0)
 			continue;
-		af_opencl_enqueue_below[e->number] = *slot_of(&af_opencl_next, e);
-		*slot_of(d, e) = e->wrapper;
+		af_opencl_enqueue_below[e->number] = *af_opencl_slot(&af_opencl_next, e);
+		*af_opencl_slot(d, e) = e->wrapper;
 	}
 }
 
@@ -80,11 +75,7 @@ void *af_opencl_wrap_enqueue(const char *name, void *real)
 	for (const struct af_api_entry *e = af_opencl_enqueues; e->name; e++) {
 		if (e->slot >= 0 || strcmp(e->name, name))
 			continue;
-		void *none = NULL;
-		bool ours =
-		    __atomic_compare_exchange_n(&af_opencl_enqueue_below[e->number], &none, real,
-		                                false, __ATOMIC_ACQ_REL, __ATOMIC_ACQUIRE);
-		return ours || none == real ? e->wrapper : real;
+		return af_opencl_put_below(af_opencl_enqueue_below, e, real);
 	}
 	return real;
 }

@@ -2,12 +2,7 @@
 #ifndef AF_INJECT_OPENCL_ENQUEUE_H
 #define AF_INJECT_OPENCL_ENQUEUE_H
 
-#include <stddef.h>
-
-#include "inject/api/api.h"
-#include "inject/opencl/opencl.h"
-
-#define AF_API_SLOT(name) offsetof(struct _cl_icd_dispatch, name)
+#include "inject/opencl/entries.h"
 
 /* The functions below the hooks, by number; and the hooks, up to one without a name. */
 extern void *af_opencl_enqueue_below[];
