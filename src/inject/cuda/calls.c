@@ -10,16 +10,15 @@ enum { DOMAINS = 2, CALLS_MAX = 6, IDS_MAX = 1024, UNKNOWN = 0x100 };
 /* By domain: the block of kinds, and what was generated for it. */
 static const struct {
 	uint16_t kind;
-	uint16_t last;
 	uint32_t api;
 	const struct af_api_callback *callbacks;
 	const uint16_t *ids;
 	const uint32_t *nr_ids;
 } domains[] = {
-    [AF_CUPTI_DRIVER_API] = {0x1000, 0x17ff, AF_API_CUDA, af_api_cuda_callbacks, af_api_cuda_ids,
+    [AF_CUPTI_DRIVER_API] = {0x1000, AF_API_CUDA, af_api_cuda_callbacks, af_api_cuda_ids,
                              &af_api_cuda_nr_ids},
-    [AF_CUPTI_RUNTIME_API] = {0x1800, 0x1bff, AF_API_CUDART, af_api_cudart_callbacks,
-                              af_api_cudart_ids, &af_api_cudart_nr_ids},
+    [AF_CUPTI_RUNTIME_API] = {0x1800, AF_API_CUDART, af_api_cudart_callbacks, af_api_cudart_ids,
+                              &af_api_cudart_nr_ids},
 };
 
 /* The thread's calls from their entries to their exits. */
@@ -54,7 +53,7 @@ bool af_cuda_trace_wants(uint32_t domain, uint32_t id)
 static void trace_enter(uint32_t domain, uint32_t id, const struct af_cupti_call *call,
                         const struct af_regs *regs)
 {
-	uint16_t kind = kind_of(domain, id);
+	uint16_t number = number_of(domain, id), kind = domains[domain].kind + number;
 	uint8_t how = af_api_how(kind);
 
 	/* Those that an exception left, without an exit. */
@@ -66,7 +65,6 @@ static void trace_enter(uint32_t domain, uint32_t id, const struct af_cupti_call
 	if (!af_api_enter(c, kind, how, regs->sp))
 		return;
 	c->regs = *regs;
-	uint16_t number = number_of(domain, id);
 	if (number && domains[domain].callbacks[number].enter)
 		domains[domain].callbacks[number].enter(c, call->params);
 	calls[nr_calls].domain = domain;
