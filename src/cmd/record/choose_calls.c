@@ -207,7 +207,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 	/* Hooks of the level minimal make events, and sums are to have all that matters. */
 	enum af_api_level usual = o->tally_only ? AF_API_DEFAULT : AF_API_MINIMAL;
 	struct item item;
-	bool traced = false;
+	uint32_t traced = 0; /* a bit for each of af_apis: an API may be named twice */
 
 	switched = o;
 	s->switch_calls = af_switch_calls;
@@ -225,14 +225,16 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 			    !has_events(af_apis[i], level, s))
 				continue;
 			api_choose(af_apis[i], level, o, how);
-			af_api_metadata(&metadata, af_apis[i]);
-			traced = true;
+			traced |= 1u << i;
 		}
 	}
-	if (!o->api && s->mpi_library && !traced) {
-		api_choose(af_api_named("mpi"), AF_API_MINIMAL, o, how);
-		af_api_metadata(&metadata, af_api_named("mpi"));
-		traced = true;
+	for (uint32_t i = 0; af_apis[i]; i++) {
+		if (!o->api && s->mpi_library && !traced && af_apis[i]->api == AF_API_MPI) {
+			api_choose(af_apis[i], AF_API_MINIMAL, o, how);
+			traced |= 1u << i;
+		}
+		if (traced >> i & 1)
+			af_api_metadata(&metadata, af_apis[i]);
 	}
 	s->how = traced ? how : NULL;
 	s->metadata = o->tally_only ? NULL : metadata.data; /* sums need no layouts of calls */
