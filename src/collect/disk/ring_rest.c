@@ -10,13 +10,7 @@ static uint64_t begin_ns(const struct af_open_call *c, const struct af_ticks *ti
 {
 	if (!c->by_ticks)
 		return c->begin;
-	if (!ticks->mult)
-		return 0;
-	if (c->begin < ticks->at)
-		return ticks->ns -
-		       (uint64_t)(((unsigned __int128)(ticks->at - c->begin) * ticks->mult) >> 32);
-	return ticks->ns +
-	       (uint64_t)(((unsigned __int128)(c->begin - ticks->at) * ticks->mult) >> 32);
+	return ticks->mult ? af_ticks_moment(ticks, c->begin) : 0;
 }
 
 static size_t call_write(const struct af_ring *ring, const struct af_open_call *call, uint8_t depth,

@@ -8,13 +8,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/system/clock.h"
 #include "trace/packet.h"
-
-/* The processor's counter on the trace's clock, as in struct af_session; mult 0: not known. */
-struct af_ticks {
-	uint64_t at, ns;
-	uint32_t mult;
-};
 
 enum { AF_OPEN_CALLS_BYTES = 2048 }; /* of the events of one ring at most */
 

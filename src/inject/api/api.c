@@ -50,14 +50,8 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 	return false;
 }
 
-/* The counter's relation to the trace's clock, as the recorder has set it last. */
-struct ticks {
-	uint64_t at, ns;
-	uint32_t mult;
-};
-
 /* False: the recorder is setting it anew right now. */
-static inline bool ticks_read(const struct af_session *s, struct ticks *t)
+static inline bool ticks_read(const struct af_session *s, struct af_ticks *t)
 {
 	uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
 
@@ -68,22 +62,10 @@ static inline bool ticks_read(const struct af_session *s, struct ticks *t)
 	return !(seq & 1) && atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) == seq;
 }
 
-/* Ticks in ns. Also fewer than none: the relation may be newer than a reading of the counter. */
-static inline uint64_t ticks_ns(int64_t ticks, uint32_t mult)
-{
-	return (uint64_t)(((__int128)ticks * mult) >> 32);
-}
-
-/* A moment that was read from the clock that the call is timed by, in ns of the trace's. */
-static inline uint64_t moment_ns(const struct ticks *t, uint64_t ticks)
-{
-	return t->ns + ticks_ns((int64_t)(ticks - t->at), t->mult);
-}
-
 /* The counters of two processors may differ by some ticks. */
-static inline uint64_t took_ns(const struct ticks *t, uint64_t begin, uint64_t end)
+static inline uint64_t took_ns(const struct af_ticks *t, uint64_t begin, uint64_t end)
 {
-	return end > begin ? ticks_ns((int64_t)(end - begin), t->mult) : 0;
+	return end > begin ? af_ticks_ns((int64_t)(end - begin), t->mult) : 0;
 }
 
 static inline void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
@@ -253,7 +235,7 @@ static inline void call_over(const struct af_api_hook *c)
 static uint64_t end_ns(const struct af_api_hook *c, uint64_t end, uint64_t *duration_ns)
 {
 	const struct af_session *session = af_inject_session();
-	struct ticks t;
+	struct af_ticks t;
 
 	*duration_ns = c->by_ticks ? 0 : end - c->begin;
 	if (!c->by_ticks)
@@ -263,7 +245,7 @@ static uint64_t end_ns(const struct af_api_hook *c, uint64_t end, uint64_t *dura
 		if (!ticks_read(session, &t))
 			continue;
 		*duration_ns = took_ns(&t, c->begin, end);
-		return moment_ns(&t, end);
+		return af_ticks_moment(&t, end);
 	}
 	return af_now_ns();
 }
@@ -316,14 +298,14 @@ static inline __attribute__((always_inline)) void *end_at(struct af_api_hook *c,
 	struct af_thread_context *t = af_thread_try_enter();
 	const struct af_session *session = af_inject_now.session;
 	uint64_t ns = end, duration_ns = end - c->begin;
-	struct ticks ticks;
+	struct af_ticks ticks;
 
 	if (__builtin_expect(!t || !session || c->how & AF_HOW_STACK, 0))
 		return end_slowly(c, kind, end, fixed, room, t);
 	if (c->by_ticks) {
 		if (__builtin_expect(!ticks_read(session, &ticks), 0))
 			return end_slowly(c, kind, end, fixed, room, t);
-		ns = moment_ns(&ticks, end);
+		ns = af_ticks_moment(&ticks, end);
 		duration_ns = took_ns(&ticks, c->begin, end);
 	}
 	self.depth = c->depth;
@@ -382,7 +364,7 @@ void af_api_thread_ends(struct af_thread_context *t)
 {
 	struct af_open_calls *open = &t->stream.ring->open;
 	const struct af_session *session = af_inject_session();
-	struct ticks ticks;
+	struct af_ticks ticks;
 
 	af_sums_end(t);
 	bool has_ticks = session && ticks_read(session, &ticks);
@@ -393,7 +375,7 @@ void af_api_thread_ends(struct af_thread_context *t)
 		    .tid = open->tid,
 		    .function = c->kind,
 		    .begin_ns = !c->by_ticks ? c->begin
-		                : has_ticks  ? moment_ns(&ticks, c->begin)
+		                : has_ticks  ? af_ticks_moment(&ticks, c->begin)
 		                             : 0,
 		    .depth = (uint8_t)i,
 		};
