@@ -102,12 +102,10 @@ static void moments_thin(struct usage_moments *m)
 
 static void moments_add(struct usage_moments *m, uint64_t start_ns, uint64_t ns)
 {
-	struct usage_moment *last = m->nr ? &m->all[m->nr - 1] : NULL;
-
 	m->stride += !m->stride;
-	if (last && last->calls < m->stride) {
-		last->calls++;
-		last->time_ns += ns;
+	if (m->nr && m->all[m->nr - 1].calls < m->stride) {
+		m->all[m->nr - 1].calls++;
+		m->all[m->nr - 1].time_ns += ns;
 		return;
 	}
 	if (m->nr == MOMENTS_MOST)
