@@ -1,0 +1,67 @@
+/*
+ * A set: the traces of one job, one a rank, in one folder; or one trace, which is a set of one. The
+ * members are in the order of their rank, then of their name, whoever lists them.
+ *
+ *	af_set_open → read the members → af_set_close
+ *
+ * Listing reads a few kilobytes of each member (its recorder's stream), so that a set of 100,000
+ * entries is listed in seconds. A member that cannot be read is listed with the reason.
+ */
+#ifndef AF_ANALYSE_SET_SET_H
+#define AF_ANALYSE_SET_SET_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/arena.h"
+
+struct af_err;
+
+enum af_member_state {
+	AF_MEMBER_COMPLETE,
+	AF_MEMBER_RECOVERED, /* its recorder was killed, and a later command finished it */
+	AF_MEMBER_LIVE,      /* it is still being recorded, here or on another host */
+	AF_MEMBER_DEAD,      /* of another host, unfinished, and nothing was written for long */
+	AF_MEMBER_UNFINISHED,
+	AF_MEMBER_UNREADABLE /* see why */
+};
+
+/* Names by which members are grouped, beside host and rank: "dp" = "3", from notes "group.dp". */
+struct af_member_group {
+	const char *key, *value;
+};
+
+struct af_member {
+	const char *path;  /* of the trace's directory */
+	const char *name;  /* of the directory in the set: "rank-0017" */
+	const char *label; /* "rank 17"; of two of one rank "rank 17 (rank-0017b)" */
+	const char *host, *job_key, *version;
+	const char *boot_id; /* or "" */
+	uint64_t rank, pid;
+	bool has_rank;
+	int status; /* as of wait(); valid if has_status */
+	bool has_status;
+	uint64_t cpu_ns;
+	bool has_cpu;
+	enum af_member_state state;
+	const char *why; /* the state's reason, in words; "" for none */
+	const struct af_member_group *groups;
+	uint32_t nr_groups;
+};
+
+struct af_set {
+	struct af_arena arena;
+	const char *path;
+	struct af_member *members;
+	uint32_t nr, cap;
+	bool single; /* @path is a trace itself: one member */
+};
+
+/*
+ * List the members of the set at @path. -ENOENT: there is nothing; -ENODATA: it is a folder without
+ * a trace. The caller closes the set, also after a failure.
+ */
+int af_set_open(struct af_set *s, const char *path, struct af_err *err);
+void af_set_close(struct af_set *s);
+
+#endif
