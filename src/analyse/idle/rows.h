@@ -42,6 +42,12 @@ struct af_idle_row {
 	AF_IDLE_COLUMNS(AF_ROW_CELL)
 };
 
+/*
+ * Set the verdicts of the table `idle` of @f anew from its shares, as after several were merged, and
+ * add the table `verdict`, a line for each device.
+ */
+void af_idle_verdicts(struct af_tables *f);
+
 #define AF_GAP_COLUMNS(C)                                                                          \
 	C(at_ns, "At", AF_CELL_NS)                                                                 \
 	C(length_ns, "Length", AF_CELL_NS)                                                         \

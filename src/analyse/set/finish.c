@@ -17,13 +17,14 @@ struct spread_row {
 };
 enum { SPREAD = sizeof(struct spread_row) / sizeof(struct af_cell) };
 
-/* Of how many members a row might be: of all, or of those with its value of --by. */
+/* The number of members that might have the row: all, or those with its value of --by. */
 static uint64_t members_of(const struct af_merge *m, const struct set_table *t,
                            const struct set_row *row)
 {
-	if (!t->by)
+	if (t->by < 0)
 		return m->how.by == AF_BY_DEVICE ? row->spread.nr : m->nr_members;
-	uint32_t text = af_strtab_find(&m->texts, row->cells[0].text, strlen(row->cells[0].text));
+	const char *by = row->cells[t->by].text;
+	uint32_t text = af_strtab_find(&m->texts, by, strlen(by));
 	for (uint32_t i = 0; i < m->nr_by; i++)
 		if (m->by_values[i].text == text)
 			return m->by_values[i].nr;
@@ -131,10 +132,11 @@ static void pairs_finish(const struct set_table *t, struct af_tables *f)
 	                                     af_tables_text(f, "%s", t->head.title));
 
 	for (uint32_t r = 0; r < t->nr_rows; r++) {
-		const struct af_cell *c = t->rows[r].cells;
-		const char *value = c[1].text && *c[1].text ? c[1].text : "(it differs by rank)";
-		af_pair_row(f, to, af_tables_text(f, "%s", c[2].text),
-		            af_tables_text(f, "%s", c[0].text), af_tables_text(f, "%s", value));
+		const struct af_pair_row *c = (const void *)t->rows[r].cells;
+		const char *value = c->value.text;
+		af_pair_row(f, to, af_tables_text(f, "%s", c->key.text),
+		            af_tables_text(f, "%s", c->label.text),
+		            af_tables_text(f, "%s", value && *value ? value : "(differs by rank)"));
 	}
 }
 

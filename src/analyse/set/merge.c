@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/idle/rows.h"
 #include "analyse/set/private.h"
 
 struct af_merge *af_merge_open(const struct af_merge_how *how)
@@ -190,4 +191,8 @@ void af_merge_end(struct af_merge *m, struct af_results *out)
 	set_about_table(m, &out->tables);
 	set_tables_finish(m, &out->tables);
 	set_sums_finish(m, out);
+	af_idle_verdicts(&out->tables);
+	for (struct af_table *t = out->tables.first; t; t = t->next)
+		if (!strcmp(t->name, "cpu_top"))
+			set_top_names(t, &out->trees[AF_VIEW_CPU]);
 }

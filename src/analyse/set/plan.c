@@ -1,4 +1,4 @@
-/* What becomes of each table of the members, and a merged table with no rows yet. */
+/* Decides how each table of the members is merged, and makes a merged table without rows. */
 #include <string.h>
 
 #include "analyse/set/private.h"
@@ -57,13 +57,13 @@ static void columns_copy(struct af_merge *m, struct af_table *head, const struct
 		*column = t->columns[c];
 		column->title = set_text_of(m, column->title);
 		column->key = set_text_of(m, column->key);
-		/* Whose rows these were is mostly blank in a row of many. */
+		/* In a row of many members this is mostly blank. */
 		if (column->show == AF_SHOW_ALWAYS && af_column_rule(column) == AF_MERGE_WHO)
 			column->show = AF_SHOW_USED;
 	}
 }
 
-/* The first column: of the words of --by, or of a list the member. */
+/* The last column: of the words of --by, or of a list the member. */
 static struct af_column by_column(struct af_merge *m, enum set_plan plan)
 {
 	static const char *const titles[] = {
@@ -104,21 +104,25 @@ struct set_table *set_table_open(struct af_merge *m, const struct af_table *t, e
 	struct set_table *to = af_xcalloc(1, sizeof *to);
 
 	to->plan = plan;
+	to->by = -1;
 	to->head.name = set_text_of(m, t->name);
 	to->head.title = set_text_of(m, t->title);
 	to->head.note = t->note ? set_text_of(m, t->note) : NULL;
 	int own = plan == SET_MERGE ? own_by_column(m, t) : -1;
-	to->by = plan == SET_LIST || (plan == SET_MERGE && own < 0 && m->how.by != AF_BY_NOTHING &&
+	bool by = plan == SET_LIST || (plan == SET_MERGE && own < 0 && m->how.by != AF_BY_NOTHING &&
 	                              m->how.by != AF_BY_DEVICE);
-	if (to->by)
-		to->head.columns[to->head.nr_columns++] = by_column(m, plan);
 	columns_copy(m, &to->head, t);
+	if (by) {
+		to->by = (int)to->head.nr_columns;
+		to->head.columns[to->head.nr_columns++] = by_column(m, plan);
+	}
 	if (own >= 0) {
 		to->head.columns[own].merge = AF_MERGE_KEY;
 		to->head.columns[own].show = AF_SHOW_ALWAYS;
 	}
-	if (plan == SET_PAIRS)
-		to->head.columns[2].merge = AF_MERGE_KEY;
+	for (uint32_t c = 0; plan == SET_PAIRS && c < to->head.nr_columns; c++)
+		if (strcmp(to->head.columns[c].key, "value") != 0)
+			to->head.columns[c].merge = AF_MERGE_KEY;
 	af_row_rules_make(&to->rules, &to->head);
 	to->weight = plan == SET_PAIRS ? -1 : weight_of(&to->head);
 	table_append(m, to);

@@ -10,9 +10,9 @@
 
 /*
  * Fill @m from the recorder's stream of the trace @dir_fd: notes, end and CPU time. Texts live in
- * @arena. When the stream cannot be read, the state is AF_MEMBER_UNREADABLE and @m->why is set.
+ * @arena; @now_ns is that of af_trace_status(). When the stream cannot be read, the state is AF_MEMBER_UNREADABLE and @m->why is set.
  */
-void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd);
+void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns);
 
 /* A member without results, by name, for the list of those that are missing. */
 struct set_missing {
@@ -34,7 +34,7 @@ enum {
  */
 struct set_spread {
 	struct set_value {
-		uint64_t value, nr; /* that many members */
+		uint64_t is, nr; /* that many members have this one */
 	} * values;                 /* ascending */
 	uint32_t nr_values, cap;
 	bool rounded;
@@ -50,7 +50,7 @@ void set_spread_join(struct set_spread *s, const struct set_spread *from, uint32
 uint64_t set_spread_median(const struct set_spread *s, uint64_t members);
 uint64_t set_spread_least(const struct set_spread *s, uint64_t members);
 
-/* What becomes of a table: plan.c has the list. */
+/* How a table is merged: plan.c has the list. */
 enum set_plan {
 	SET_MERGE, /* rows with the same keys become one */
 	SET_LIST,  /* single rows of all members, the heaviest, each with its member */
@@ -61,9 +61,9 @@ enum set_plan {
 /* A table while it is merged. Texts of its cells are those of the merge. */
 struct set_table {
 	enum set_plan plan;
-	struct af_table head; /* name, titles and columns; its first column is `by` if by is set */
+	struct af_table head; /* name, titles and columns */
 	struct af_row_rules rules;
-	bool by;
+	int by;     /* the last column: the word of --by, or of a list the member; or -1 */
 	int weight; /* the column whose distribution is kept and by which rows are ordered, or -1 */
 	struct af_keys index; /* rows by their keys */
 	struct set_row {
@@ -152,7 +152,7 @@ const char *set_text_of(struct af_merge *m, const char *text);
 const char *set_by_text(const struct af_merge *m, const struct af_member *who, char *text,
                         size_t size);
 
-/* plan.c: what becomes of @t; a merged table with its columns; one like that of another merge. */
+/* plan.c: how @t is merged; a merged table with its columns; one like that of another merge. */
 enum set_plan set_plan_of(const struct af_table *t);
 struct set_table *set_table_open(struct af_merge *m, const struct af_table *t, enum set_plan plan);
 struct set_table *set_table_like(struct af_merge *m, const struct set_table *from);
@@ -173,6 +173,9 @@ void set_sums_add(struct af_merge *m, const struct af_member *who, const struct 
 void set_sums_join(struct af_merge *m, const struct af_merge *later);
 void set_sums_finish(struct af_merge *m, struct af_results *out);
 void set_sums_close(struct af_merge *m);
+
+/* top.c: give functions of the table the numbers that their names have in @t. */
+void set_top_names(struct af_table *top, const struct af_tree *t);
 
 /* about.c: the table `set`. */
 void set_about_table(const struct af_merge *m, struct af_tables *f);

@@ -64,6 +64,9 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
+/* Read the member @i again, as it may have been finished since. */
+void af_set_refresh(struct af_set *s, uint32_t i);
+
 /* Is @text a number and nothing else? Then it is *@rank. */
 bool af_rank_parse(const char *text, uint64_t *rank);
 

@@ -4,7 +4,7 @@
 #include "analyse/set/private.h"
 
 /* The middle of the values that have the same highest 7 bits. */
-static uint64_t rounded(uint64_t value)
+static uint64_t coarse(uint64_t value)
 {
 	if (value < 128)
 		return value;
@@ -19,7 +19,7 @@ static uint32_t value_place(const struct set_spread *s, uint64_t value)
 
 	while (from < to) {
 		uint32_t middle = from + (to - from) / 2;
-		if (s->values[middle].value < value)
+		if (s->values[middle].is < value)
 			from = middle + 1;
 		else
 			to = middle;
@@ -31,7 +31,7 @@ static void value_put(struct set_spread *s, uint64_t value, uint64_t nr)
 {
 	uint32_t at = value_place(s, value);
 
-	if (at < s->nr_values && s->values[at].value == value) {
+	if (at < s->nr_values && s->values[at].is == value) {
 		s->values[at].nr += nr;
 		return;
 	}
@@ -42,13 +42,13 @@ static void value_put(struct set_spread *s, uint64_t value, uint64_t nr)
 }
 
 /* Whether this happens depends on the values alone, not on their order. */
-static void values_round(struct set_spread *s)
+static void values_coarsen(struct set_spread *s)
 {
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < s->nr_values; i++) {
-		uint64_t value = rounded(s->values[i].value);
-		if (nr && s->values[nr - 1].value == value)
+		uint64_t value = coarse(s->values[i].is);
+		if (nr && s->values[nr - 1].is == value)
 			s->values[nr - 1].nr += s->values[i].nr;
 		else
 			s->values[nr++] = (struct set_value){value, s->values[i].nr};
@@ -59,9 +59,9 @@ static void values_round(struct set_spread *s)
 
 static void spread_count(struct set_spread *s, uint64_t value, uint64_t nr)
 {
-	value_put(s, s->rounded ? rounded(value) : value, nr);
+	value_put(s, s->rounded ? coarse(value) : value, nr);
 	if (!s->rounded && s->nr_values > SET_EXACT)
-		values_round(s);
+		values_coarsen(s);
 }
 
 void set_spread_add(struct set_spread *s, uint64_t value, uint64_t nr, uint32_t who)
@@ -77,9 +77,9 @@ void set_spread_add(struct set_spread *s, uint64_t value, uint64_t nr, uint32_t 
 void set_spread_join(struct set_spread *s, const struct set_spread *from, uint32_t who)
 {
 	if (from->rounded && !s->rounded)
-		values_round(s);
+		values_coarsen(s);
 	for (uint32_t i = 0; i < from->nr_values; i++)
-		spread_count(s, from->values[i].value, from->values[i].nr);
+		spread_count(s, from->values[i].is, from->values[i].nr);
 	if (from->nr && (!s->nr || from->most > s->most)) {
 		s->most = from->most;
 		s->who = who;
@@ -97,12 +97,12 @@ uint64_t set_spread_median(const struct set_spread *s, uint64_t members)
 	for (uint32_t i = 0; i < s->nr_values; i++) {
 		before += s->values[i].nr;
 		if (at < before)
-			return s->values[i].value < s->most ? s->values[i].value : s->most;
+			return s->values[i].is < s->most ? s->values[i].is : s->most;
 	}
 	return s->most;
 }
 
 uint64_t set_spread_least(const struct set_spread *s, uint64_t members)
 {
-	return members > s->nr || !s->nr_values ? 0 : s->values[0].value;
+	return members > s->nr || !s->nr_values ? 0 : s->values[0].is;
 }

@@ -183,13 +183,14 @@ static void cells_map(const struct set_table *t, const struct af_table *from, ui
                       const char *by, struct af_cell *cells)
 {
 	const struct af_cell *has = from->cells + (size_t)row * from->nr_columns;
-	uint32_t first = t->by ? 1 : 0;
 
 	memset(cells, 0, t->head.nr_columns * sizeof *cells);
-	if (t->by)
-		cells[0].text = by;
-	for (uint32_t c = first; c < t->head.nr_columns; c++) {
-		uint32_t at = c - first;
+	for (uint32_t c = 0; c < t->head.nr_columns; c++) {
+		uint32_t at = c;
+		if ((int)c == t->by) {
+			cells[c].text = by;
+			continue;
+		}
 		const char *key = t->head.columns[c].key;
 		if (at >= from->nr_columns || strcmp(from->columns[at].key, key) != 0) {
 			int found = af_table_column(from, key);
