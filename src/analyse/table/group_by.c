@@ -53,7 +53,7 @@ enum group_rule { GROUP_SAME, GROUP_SUM, GROUP_MIN, GROUP_MAX, GROUP_LATER };
 static enum group_rule rule_of(const struct af_column *column)
 {
 	static const char *const later[] = {"mean_ns", "bytes_per_s", "queued_ns", NULL};
-	static const char *const sums[] = {"time_ns", "share", "calls", "bytes", "failed", NULL};
+	static const char *const sums[] = {"time_ns", "share", "calls", "bytes", "failed", "queued_sum_ns", NULL};
 
 	if (column->unit == AF_CELL_TEXT)
 		return GROUP_SAME;
