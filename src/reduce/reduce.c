@@ -49,9 +49,11 @@ static struct launched launched(void)
 	return l;
 }
 
-bool af_reduce_launched(void)
+uint32_t af_reduce_launched_rank(void)
 {
-	return launched().is;
+	const struct launched l = launched();
+
+	return l.is ? l.rank : 0;
 }
 
 void af_reduce_open(struct af_reduce *r)
@@ -130,6 +132,9 @@ int af_reduce_broadcast(struct af_reduce *r, struct af_buf *b, struct af_err *er
 	return rc;
 }
 
+/* Results have no other format than that of their version. */
+static const char answer_head[] = "aflame " AFLAME_VERSION;
+
 /* A process hands on its result behind 0, or its failure. */
 static void answer_write(struct af_buf *to, const struct af_reduce_ops *ops, const void *result,
                          int rc, const struct af_err *err)
@@ -137,6 +142,7 @@ static void answer_write(struct af_buf *to, const struct af_reduce_ops *ops, con
 	const int64_t status = rc;
 
 	to->len = 0;
+	af_buf_add(to, answer_head, sizeof answer_head);
 	af_buf_add(to, &status, sizeof status);
 	if (rc)
 		af_buf_str(to, err->msg);
@@ -149,9 +155,14 @@ static int answer_join(const struct af_buf *from, const struct af_reduce_ops *op
                        struct af_err *err)
 {
 	struct af_cursor c = af_buf_cursor(from);
+	const char *head = af_cursor_string(&c);
 	const int64_t status = (int64_t)af_cursor_uint(&c, sizeof status);
 	const size_t left = (size_t)(c.end - c.at);
 
+	if (!head || strcmp(head, answer_head))
+		return af_fail_plain(err, -EBADMSG,
+		                     "another process is of another version of aflame than this "
+		                     "one, " AFLAME_VERSION);
 	if (c.bad || status > 0 || status < -4095)
 		return af_fail_plain(err, -EBADMSG, "another process sent no result");
 	if (status)

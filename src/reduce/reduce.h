@@ -28,8 +28,8 @@ struct af_reduce {
 	struct af_reduce_mpi *mpi; /* NULL: size is 1 */
 };
 
-/* Was this process started by a launcher, as one of several? Looks at the environment alone. */
-bool af_reduce_launched(void);
+/* The rank that a launcher gave this process, as one of several, in its environment; else 0. */
+uint32_t af_reduce_launched_rank(void);
 
 /*
  * Join the other processes. Where their MPI cannot be used, process 0 reads alone, and the others
