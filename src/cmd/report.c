@@ -378,14 +378,11 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
-	const struct af_ranks_query ranks = {.rank = r.options->rank,
-	                                     .lists = true,
-	                                     .json = r.options->json,
-	                                     .all = r.kind->print != report_annotate,
-	                                     .is_set = &r.is_set};
-	rc = af_ranks_choose(&r.dir, &ranks, err);
+	rc = r.kind->print == report_annotate
+	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
+	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
-		return rc < 0 ? rc : 0;
+		return rc;
 	rc = report_check_by(&r, &options, err);
 	if (rc)
 		return rc;

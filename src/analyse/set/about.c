@@ -2,6 +2,11 @@
 #include "analyse/set/private.h"
 #include "base/buf.h"
 
+uint64_t af_merge_members(const struct af_merge *m)
+{
+	return m->nr_members;
+}
+
 static void named_line(const struct set_named *of, const char *how, struct af_buf *to)
 {
 	for (uint64_t i = 0; i < of->nr && i < SET_NAMED_IN_LINE; i++)

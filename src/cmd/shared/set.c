@@ -71,6 +71,8 @@ const char *af_set_prepare(struct af_set *set, uint32_t i)
 
 	if (m->state == AF_MEMBER_LIVE || m->state == AF_MEMBER_UNREADABLE)
 		return *m->why ? m->why : "it is still being recorded";
+	if (m->state == AF_MEMBER_DEAD)
+		return NULL; /* only its host can finish it: the part that is there is read */
 	if (af_trace_prepare(m->path, &err))
 		return af_arena_strdup(&set->arena, err.msg, strlen(err.msg));
 	if (m->state == AF_MEMBER_UNFINISHED)
@@ -148,27 +150,22 @@ static void members_read(struct af_set *set, struct af_merge *m, const struct af
 	free(reading.why);
 }
 
-void af_set_report(const char *path, const struct af_merge *m)
+int af_set_report(const char *path, const struct af_merge *m, struct af_err *err)
 {
 	struct af_buf b = {0};
+	int rc = 0;
 
 	af_merge_about(m, &b);
-	fprintf(stderr, "aflame: %s: %s\n", path, b.data ? b.data : "");
+	if (af_merge_members(m))
+		fprintf(stderr, "aflame: %s: %s\n", path, b.data);
+	else
+		rc = af_fail_plain(err, -ENODATA, "no trace in %s can be read: %.400s", path,
+		                   b.data);
 	af_buf_free(&b);
+	return rc;
 }
 
-static int set_none(const struct af_set *set, const struct af_merge *m, struct af_err *err)
-{
-	struct af_buf b = {0};
-
-	af_merge_about(m, &b);
-	af_fail_plain(err, -ENODATA, "no trace in %s can be read: %.400s", set->path,
-	              b.data ? b.data : "");
-	af_buf_free(&b);
-	return -ENODATA;
-}
-
-/* Add to the table `set` what the list of members tells: hosts, versions, traces of one rank. */
+/* Add to the table `set` what the list of members has: hosts, versions, traces of one rank. */
 static void set_members(const struct af_set *set, struct af_results *r)
 {
 	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "set");
@@ -217,12 +214,11 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	struct af_merge *m = af_merge_open(&how);
 	members_read(set, m, &how.query, &progress);
 	af_progress_end(&progress);
+	int rc = af_set_report(set->path, m, err);
 	af_merge_end(m, r);
 	r->query.merges = false;
 	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
-	int rc = r->members ? 0 : set_none(set, m, err);
 	if (!rc) {
-		af_set_report(set->path, m);
 		set_members(set, r);
 		af_ranks_table(set, &r->tables);
 		/* Findings are about all members together. */
