@@ -30,6 +30,11 @@ struct af_cpu_part {
 	uint64_t ns;
 };
 
+/* Sampled time whose stacks are not whole, and all of it. */
+struct af_stack_losses {
+	uint64_t sampled_ns, cut_ns, middle_ns, pointers_ns, none_ns;
+};
+
 /* The results of all passes together. */
 struct af_results {
 	struct af_query query;
@@ -72,6 +77,7 @@ struct af_results {
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
 	uint64_t nr_events; /* that were read */
+	struct af_stack_losses stacks;
 	uint64_t lost[AF_LOST_END]; /* from the trace, by reason */
 	char damage[768];           /* of the trace, in one line; "" for none */
 };
