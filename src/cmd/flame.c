@@ -16,6 +16,7 @@
 #include "cmd/shared/load.h"
 #include "cmd/shared/perf_script.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "cmd/shared/stacks.h"
 #include "render/svg/attributes.h"
 #include "render/svg/palette_map.h"
@@ -23,7 +24,7 @@
 struct flame_options {
 	struct af_output output;
 	const char *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
-	const char *encoding, *rank, *sources;
+	const char *encoding, *rank, *by, *sources;
 	const char *perf, *perf_frames, *event;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
@@ -236,6 +237,9 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	bool one = o->view || strcmp(request->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
 	struct af_query query = flame_query(o, request->format, v);
+	int by = af_by_query(o->by, &query, err);
+	if (by)
+		return by;
 	/* A page is the same from wherever its trace was opened. */
 	scope_free char *full = realpath(dir, NULL);
 	query.trace = full ? strrchr(full, '/') + 1 : NULL;
@@ -249,7 +253,15 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
-	drawn.dir = dir;
+	/* The ranks of a set have no common time yet. */
+	drawn.dir = r.members ? NULL : dir;
+	if (!rc && r.members && o->picture.flamechart)
+		rc = af_fail_plain(err, -EINVAL,
+		                   "--flamechart is of one trace: choose one of %s with --rank",
+		                   dir);
+	if (!rc && o->by && !r.members)
+		rc = af_fail_plain(err, -EINVAL,
+		                   "--by is for a folder of ranks, and %s is one trace", dir);
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
@@ -324,7 +336,8 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 		rc = af_output_refuse(&o->output, request.png ? "png" : request.format->name, err);
 
 	if (!rc && !o->folded)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
+		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank, .all = true},
+		                     err);
 	if (!rc)
 		rc = flame_files(o, request.format, err);
 	if (!rc)
@@ -392,6 +405,10 @@ static const struct af_option flame_options[] = {
     {AF_OPT_CHOICE, "group", 0, "BY", "group stacks by rank, or device work by device or stream",
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),
+    {AF_OPT_STRING, "by", 0, "WHOSE",
+     "of a folder of ranks: stacks of each host, rank, device, process or group:KEY apart (the "
+     "stacks of all ranks together)",
+     AT(by), AF_BY_WORDS},
     AF_SOURCES_OPTION(struct flame_options, 0),
     {AF_OPT_FLAG, "ranges", 0, NULL, "show the program's NVTX ranges as frames below the stacks",
      AT(ranges)},

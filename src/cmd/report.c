@@ -15,6 +15,7 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
 #include "render/text/annotate.h"
 
@@ -305,18 +306,47 @@ static int report_check(const struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "--focus, --hide and --search are for top, tree, callers and "
 		                     "callees");
-	if (o->by && r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
+	if (o->depth && !r->kind->is_of_tree)
+		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
+	if (o->to_ns && o->to_ns <= o->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
+	return 0;
+}
+
+/* The words of --by that group the weight of a view by its tracks. */
+static bool is_track(const char *word)
+{
+	return af_by_track_what(word) != AF_LOCATION_CODE;
+}
+
+/* What --by means depends on whether it is a set that is read. */
+static int report_check_by(struct report *r, struct report_options *o, struct af_err *err)
+{
+	enum af_merge_by by;
+	const char *group;
+
+	if (!o->by)
+		return 0;
+	bool tracks = is_track(o->by);
+	if (r->is_set && !(tracks && (r->kind->print == report_top ||
+	                              r->kind->print == report_coverage))) {
+		r->members_by = o->by;
+		o->by = NULL;
+		return af_by_parse(r->members_by, &by, &group, err);
+	}
+	if (!tracks)
+		return af_fail_plain(err, -EINVAL,
+		                     "--by %s is for a folder of ranks, and %s is one trace: --by "
+		                     "takes process, rank, thread, device or stream there",
+		                     o->by, r->dir);
+	if (r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
 		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
-	if (o->by && r->kind->print != report_coverage &&
+	if (r->kind->print != report_coverage &&
 	    (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--by is for top and coverage, and without --focus, --hide and "
 		    "--search");
-	if (o->depth && !r->kind->is_of_tree)
-		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
-	if (o->to_ns && o->to_ns <= o->from_ns)
-		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	return 0;
 }
 
@@ -331,6 +361,7 @@ static struct af_query report_query(const struct report *r)
 	    .locations = r->options->by,
 	};
 
+	af_by_query(r->members_by, &query, NULL);
 	if (r->table && !strncmp(r->table, "steady_", strlen("steady_")))
 		query.answers |= AF_ANSWER_STEADY;
 	if (report_is_plain_top(r)) {
@@ -382,7 +413,8 @@ static int report_load(struct report *r, struct af_err *err)
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	struct report r = {.options = state};
+	struct report_options options = *(const struct report_options *)state;
+	struct report r = {.options = &options};
 
 	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
@@ -398,10 +430,17 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
-	const struct af_ranks_query ranks = {r.options->rank, true, r.options->json};
+	const struct af_ranks_query ranks = {.rank = r.options->rank,
+	                                     .lists = true,
+	                                     .json = r.options->json,
+	                                     .all = r.kind->print != report_annotate,
+	                                     .is_set = &r.is_set};
 	rc = af_ranks_choose(&r.dir, &ranks, err);
 	if (rc)
 		return rc < 0 ? rc : 0;
+	rc = report_check_by(&r, &options, err);
+	if (rc)
+		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	rc = report_load(&r, err);
@@ -438,8 +477,10 @@ static const struct af_option report_options[] = {
     {AF_OPT_CHOICE, "sort", 0, "BY",
      "top: by the functions' own weight (self) or with their callees (total) (self)",
      offsetof(struct report_options, sort), "self|total"},
-    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: group by this instead of by function",
-     offsetof(struct report_options, by), "process|rank|thread|device|stream"},
+    {AF_OPT_STRING, "by", 0, "WHOSE",
+     "top: group by process, rank, thread, device or stream instead of by function; of a folder "
+     "of ranks all reports: rows for each host, rank, device, process or group:KEY",
+     offsetof(struct report_options, by), "process|rank|thread|device|stream|host"},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
      offsetof(struct report_options, depth), "kernel|line|insn|stall"},
@@ -472,6 +513,8 @@ const struct af_command af_command_report = {
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
+	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"
+	"the median and the most of a rank beside each sum, and the ranks that are missing.\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"

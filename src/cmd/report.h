@@ -31,6 +31,8 @@ struct report {
 	const char *function; /* function or kernel of callers, callees and annotate, or NULL */
 	const char *table;    /* the one table to print, or NULL */
 	const char *dir;
+	const char *members_by; /* --by of a set: whose rows are kept apart, or NULL */
+	bool is_set;
 	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
 	bool gpu_instead;   /* for top without a view: only devices have data */
 	struct af_results results;

@@ -28,7 +28,7 @@ bool report_names_table(const char *word, const char *dir)
 static bool is_known(const char *word)
 {
 	static const char *const names[] = {
-	    "run",       "phases",         "verdict",        "findings",
+	    "set",       "ranks", "run",       "phases",         "verdict",        "findings",
 	    "processes", "threads",        "cpu_top",        "count_top",
 	    "blocked",   "thread_waits",   "devices",        "gpus",
 	    "idle",      "kernels",        "samples",        "stalls",

@@ -66,6 +66,9 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
+/* Read the member @i again, as it may have been finished since. */
+void af_set_refresh(struct af_set *s, uint32_t i);
+
 /*
  * The list as bytes, so that one process lists for many, and back: -EBADMSG. The caller closes the
  * set that was read, also after a failure.

@@ -71,6 +71,10 @@ static void write_columns(struct af_buf *to, const struct af_table *t)
 		af_buf_char(to, (char)t->columns[c].unit);
 		af_buf_char(to, (char)t->columns[c].show);
 		af_buf_char(to, (char)t->columns[c].change);
+		af_buf_char(to, (char)t->columns[c].merge);
+		write_text(to, t->columns[c].of);
+		write_text(to, t->columns[c].per);
+		af_buf_leb128(to, (uint64_t)t->columns[c].scale);
 	}
 }
 
@@ -84,7 +88,12 @@ static uint32_t read_columns(struct af_cursor *from, struct af_tables *f, struct
 		    (struct af_column){.title = read_name(from, f), .key = read_name(from, f)};
 		uint64_t unit = af_cursor_uint(from, 1), show = af_cursor_uint(from, 1);
 		columns[c].change = af_cursor_uint(from, 1) != 0;
-		from->bad |= unit > AF_CELL_PERCENT || show > AF_SHOW_NEVER;
+		uint64_t merge = af_cursor_uint(from, 1);
+		columns[c].of = read_text(from, f);
+		columns[c].per = read_text(from, f);
+		columns[c].scale = (double)af_cursor_uleb(from);
+		from->bad |= unit > AF_CELL_PERCENT || show > AF_SHOW_NEVER || merge > AF_MERGE_WHO;
+		columns[c].merge = from->bad ? 0 : (enum af_merge_rule)merge;
 		columns[c].unit = from->bad ? 0 : (enum af_cell_unit)unit;
 		columns[c].show = from->bad ? 0 : (enum af_column_show)show;
 	}
@@ -101,6 +110,7 @@ void af_table_write(const struct af_table *t, struct af_buf *to)
 	af_buf_leb128(to, t->left_out);
 	af_buf_leb128(to, t->left_column);
 	af_buf_leb128(to, t->left_weight);
+	af_buf_leb128(to, t->whole);
 	af_buf_char(to, (char)t->chosen);
 	af_buf_char(to, t->total != NULL);
 	if (t->total)
@@ -123,6 +133,7 @@ struct af_table *af_table_read(struct af_tables *f, struct af_cursor *from)
 	t->left_out = (uint32_t)af_cursor_uleb(from);
 	t->left_column = (uint32_t)af_cursor_uleb(from);
 	t->left_weight = af_cursor_uleb(from);
+	t->whole = af_cursor_uleb(from);
 	from->bad |= t->left_column != UINT32_MAX && t->left_column > t->nr_columns;
 	t->chosen = af_cursor_uint(from, 1) != 0;
 	bool total = af_cursor_uint(from, 1) != 0;

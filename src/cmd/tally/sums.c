@@ -6,6 +6,7 @@
 
 #include "analyse/table/bytes.h"
 #include "analyse/table/group_by.h"
+#include "analyse/table/rules.h"
 #include "base/buf.h"
 #include "base/cursor.h"
 #include "base/err.h"
@@ -127,8 +128,11 @@ static void work_append(struct tally_sums *s, const struct af_table *from)
 			    af_tables_text(&s->works, "%s", from->columns[c].title);
 			to->columns[c].key = af_tables_text(&s->works, "%s", from->columns[c].key);
 		}
+		to->whole = af_table_whole(from);
 		return;
 	}
+	if (__builtin_add_overflow(to->whole, af_table_whole(from), &to->whole))
+		to->whole = UINT64_MAX;
 	for (uint32_t r = 0; r < from->nr_rows && from->nr_columns == to->nr_columns; r++) {
 		struct af_cell *row = af_table_row(&s->works, to);
 		memcpy(row, cell_at(from, r, 0), from->nr_columns * sizeof *row);
