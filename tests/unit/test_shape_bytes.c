@@ -186,7 +186,7 @@ static void tallies_join_over_processes(void **state)
 
 enum { MEMBERS = 300 };
 
-/* What was taken, in its order. */
+/* Members that were taken, in their order. */
 struct taken {
 	uint64_t ranks[MEMBERS];
 	uint32_t nr, stop_at;
