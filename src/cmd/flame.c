@@ -209,6 +209,7 @@ static struct af_query flame_query(const struct flame_options *o, const struct a
 	query.depth = af_query_depth(o->depth, format->tables ? query.depth : AF_DEPTH_BEST);
 	query.by_time = o->by_time;
 	query.sources = o->sources;
+	af_by_query(o->by, &query, NULL); /* it was checked */
 	return query;
 }
 
@@ -237,9 +238,6 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	bool one = o->view || strcmp(request->format->name, "html");
 	int v = one ? view_index(o->view ? o->view : "all") : -1;
 	struct af_query query = flame_query(o, request->format, v);
-	int by = af_by_query(o->by, &query, err);
-	if (by)
-		return by;
 	/* A page is the same from wherever its trace was opened. */
 	scope_free char *full = realpath(dir, NULL);
 	query.trace = full ? strrchr(full, '/') + 1 : NULL;
@@ -255,13 +253,6 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	drawn.results = &r;
 	/* The ranks of a set have no common time yet. */
 	drawn.dir = r.members ? NULL : dir;
-	if (!rc && r.members && o->picture.flamechart)
-		rc = af_fail_plain(err, -EINVAL,
-		                   "--flamechart is of one trace: choose one of %s with --rank",
-		                   dir);
-	if (!rc && o->by && !r.members)
-		rc = af_fail_plain(err, -EINVAL,
-		                   "--by is for a folder of ranks, and %s is one trace", dir);
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
@@ -330,14 +321,16 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 {
 	struct af_picture_request request = {.to = o->output, .picture = &o->picture};
 	const char *dir = af_trace_dir(nr_words, words);
+	bool is_set = false;
 	int rc = flame_format(o, &request.format, &request.png, err);
 
 	if (!rc)
 		rc = af_output_refuse(&o->output, request.png ? "png" : request.format->name, err);
 
 	if (!rc && !o->folded)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank, .all = true},
-		                     err);
+		rc = af_ranks_or_set(&dir, o->rank, &is_set, err);
+	if (!rc)
+		rc = af_by_check(o->by, is_set, dir, err);
 	if (!rc)
 		rc = flame_files(o, request.format, err);
 	if (!rc)

@@ -298,58 +298,6 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	return 0;
 }
 
-static int report_check(const struct report *r, struct af_err *err)
-{
-	const struct report_options *o = r->options;
-
-	if (!r->kind->is_of_tree && (o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(err, -EINVAL,
-		                     "--focus, --hide and --search are for top, tree, callers and "
-		                     "callees");
-	if (o->depth && !r->kind->is_of_tree)
-		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
-	if (o->to_ns && o->to_ns <= o->from_ns)
-		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	return 0;
-}
-
-/* The words of --by that group the weight of a view by its tracks. */
-static bool is_track(const char *word)
-{
-	return af_by_track_what(word) != AF_LOCATION_CODE;
-}
-
-/* What --by means depends on whether it is a set that is read. */
-static int report_check_by(struct report *r, struct report_options *o, struct af_err *err)
-{
-	enum af_merge_by by;
-	const char *group;
-
-	if (!o->by)
-		return 0;
-	bool tracks = is_track(o->by);
-	if (r->is_set && !(tracks && (r->kind->print == report_top ||
-	                              r->kind->print == report_coverage))) {
-		r->members_by = o->by;
-		o->by = NULL;
-		return af_by_parse(r->members_by, &by, &group, err);
-	}
-	if (!tracks)
-		return af_fail_plain(err, -EINVAL,
-		                     "--by %s is for a folder of ranks, and %s is one trace: --by "
-		                     "takes process, rank, thread, device or stream there",
-		                     o->by, r->dir);
-	if (r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
-		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
-	if (r->kind->print != report_coverage &&
-	    (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "--by is for top and coverage, and without --focus, --hide and "
-		    "--search");
-	return 0;
-}
-
 static struct af_query report_query(const struct report *r)
 {
 	struct af_query query = {

@@ -53,6 +53,15 @@ struct report_kind {
 /* NULL-terminated by name. */
 extern const struct report_kind report_kinds[];
 
+/* report_check.c: do the options go together? -EINVAL: they do not. */
+int report_check(const struct report *r, struct af_err *err);
+
+/*
+ * The same for --by, when it is known whether the trace is a set: then @r->members_by may be set in
+ * place of @o->by.
+ */
+int report_check_by(struct report *r, struct report_options *o, struct af_err *err);
+
 /* How many rows to print: --limit, or else @standard; 0 means all. */
 uint32_t report_limit(const struct report *r, uint32_t standard);
 

@@ -43,8 +43,8 @@ struct af_idle_row {
 };
 
 /*
- * Set the verdicts of the table `idle` of @f anew from its shares, as after several were merged, and
- * add the table `verdict`, a line for each device.
+ * Set the verdicts of the table `idle` of @f anew from its shares, as after several were merged,
+ * and add the table `verdict`, a line for each device.
  */
 void af_idle_verdicts(struct af_tables *f);
 

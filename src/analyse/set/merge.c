@@ -116,6 +116,27 @@ static void merge_unit(struct af_merge *m, const char *unit)
 		snprintf(m->count_unit, sizeof m->count_unit, "events");
 }
 
+static void named_add(struct af_merge *m, struct set_named *to, const char *label, const char *why)
+{
+	if (to->nr < SET_NAMED)
+		to->first[to->nr] = (struct set_reason){set_text_of(m, label), set_text_of(m, why)};
+	to->nr++;
+}
+
+void af_merge_missing(struct af_merge *m, const struct af_member *who, const char *why)
+{
+	named_add(m, &m->missing, who->label, why);
+}
+
+static void named_join(struct af_merge *m, struct set_named *to, const struct set_named *later)
+{
+	uint64_t named = later->nr < SET_NAMED ? later->nr : SET_NAMED;
+
+	for (uint64_t i = 0; i < named; i++)
+		named_add(m, to, later->first[i].label, later->first[i].why);
+	to->nr += later->nr - named;
+}
+
 void af_merge_add(struct af_merge *m, const struct af_member *who, const struct af_results *r)
 {
 	const char *by = member_by(m, who);
@@ -128,31 +149,10 @@ void af_merge_add(struct af_merge *m, const struct af_member *who, const struct 
 		by_count(m, by, 1);
 	set_tables_add(m, who, by, &r->tables);
 	set_sums_add(m, who, r);
-}
-
-static void missing_add(struct af_merge *m, const char *label, const char *why)
-{
-	if (m->nr_missing < SET_NAMED)
-		m->missing[m->nr_missing] =
-		    (struct set_missing){set_text_of(m, label), set_text_of(m, why)};
-	m->nr_missing++;
-}
-
-void af_merge_missing(struct af_merge *m, const struct af_member *who, const char *why)
-{
-	missing_add(m, who->label, why);
-}
-
-static void join_names(struct af_merge *m, const struct af_merge *later)
-{
-	uint64_t named = later->nr_missing < SET_NAMED ? later->nr_missing : SET_NAMED;
-
-	for (uint64_t i = 0; i < named; i++)
-		missing_add(m, later->missing[i].label, later->missing[i].why);
-	m->nr_missing += later->nr_missing - named;
-	for (uint32_t i = 0; i < later->nr_by; i++)
-		by_count(m, af_strtab_get(&later->texts, later->by_values[i].text),
-		         later->by_values[i].nr);
+	if (*r->damage)
+		named_add(m, &m->parts, who->label, r->damage);
+	else if (who->state != AF_MEMBER_COMPLETE)
+		named_add(m, &m->parts, who->label, *who->why ? who->why : "not finished");
 }
 
 void af_merge_join(struct af_merge *m, struct af_merge *later)
@@ -163,7 +163,11 @@ void af_merge_join(struct af_merge *m, struct af_merge *later)
 	}
 	set_tables_join(m, later);
 	set_sums_join(m, later);
-	join_names(m, later);
+	named_join(m, &m->missing, &later->missing);
+	named_join(m, &m->parts, &later->parts);
+	for (uint32_t i = 0; i < later->nr_by; i++)
+		by_count(m, af_strtab_get(&later->texts, later->by_values[i].text),
+		         later->by_values[i].nr);
 	m->nr_members += later->nr_members;
 	merge_unit(m, later->count_unit);
 	m->summed |= later->summed;

@@ -10,21 +10,25 @@
 
 /*
  * Fill @m from the recorder's stream of the trace @dir_fd: notes, end and CPU time. Texts live in
- * @arena; @now_ns is that of af_trace_status(). When the stream cannot be read, the state is AF_MEMBER_UNREADABLE and @m->why is set.
+ * @arena; @now_ns is that of af_trace_status(). When the stream cannot be read, the state is
+ * AF_MEMBER_UNREADABLE and @m->why is set.
  */
 void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns);
 
-/* A member without results, by name, for the list of those that are missing. */
-struct set_missing {
-	const char *label, *why;
-};
-
 enum {
-	SET_NAMED = 64, /* missing members that are named; all are counted */
+	SET_NAMED = 64, /* missing members that are named, of all that are counted */
 	SET_NAMED_IN_LINE = 4,
 	SET_LIST_ROWS = 1000, /* of a table of single rows of all members: the heaviest */
 	SET_EXACT = 64,       /* different values whose distribution is kept exactly */
 	SET_PAIR_VALUES = 4   /* different values of a labelled value that are kept */
+};
+
+/* Members that are missing, or of which a part is, by name. */
+struct set_named {
+	struct set_reason {
+		const char *label, *why;
+	} first[SET_NAMED];
+	uint64_t nr;
 };
 
 /*
@@ -35,7 +39,7 @@ enum {
 struct set_spread {
 	struct set_value {
 		uint64_t is, nr; /* that many members have this one */
-	} * values;                 /* ascending */
+	} * values;              /* ascending */
 	uint32_t nr_values, cap;
 	bool rounded;
 	uint64_t nr, most; /* members that have the row; the largest value, exactly */
@@ -122,18 +126,15 @@ struct set_sums {
 	struct set_covered processes, threads;
 	struct af_keys launches; /* rows of the coverage, by API and device */
 	uint32_t cap_launches;
-	struct af_covered worst;     /* of the member with the smallest share sampled */
-	uint32_t worst_who;          /* 0: none */
-	uint32_t damage, damage_who; /* of the first damaged member, as texts */
-	uint64_t nr_damaged;
+	struct af_covered worst; /* of the member with the smallest share sampled */
+	uint32_t worst_who;      /* 0: none */
 };
 
 struct af_merge {
 	struct af_merge_how how;
 	struct af_strtab texts;
 	uint64_t nr_members; /* with results */
-	uint64_t nr_missing;
-	struct set_missing missing[SET_NAMED];
+	struct set_named missing, parts;
 	struct af_tree trees[AF_VIEWS];
 	uint32_t has[AF_VIEWS];
 	char count_unit[48];

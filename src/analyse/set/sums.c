@@ -1,5 +1,4 @@
 /* Adds up what results have beside trees and tables: counters, losses, coverage of CPU time. */
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -102,28 +101,25 @@ static void launches_add(struct af_merge *m, const struct af_coverage_launches *
 	to->short_of_times |= l->short_of_times;
 }
 
-/* @first: no member was added before. Members are comparable together if each of them is. */
+/* Totals are those of members whose used time is known; each may have some that are not. */
 static void coverage_add(struct af_merge *m, const struct af_coverage *c,
-                         const struct set_covered *processes, const struct set_covered *threads,
-                         bool first)
+                         const struct set_covered *processes, const struct set_covered *threads)
 {
 	struct af_coverage *to = &m->sums.coverage;
 
-	if (first) {
-		to->comparable = c->comparable;
-		to->sees_kernel = c->sees_kernel;
-		to->period_ns = c->period_ns;
+	if (c->comparable) {
+		to->sees_kernel =
+		    to->comparable ? to->sees_kernel && c->sees_kernel : c->sees_kernel;
+		to->comparable = true;
+		coverage_row_add(&to->total, &c->total);
+		add(&to->tree_ns, c->tree_ns);
 	}
-	to->comparable &= c->comparable;
-	to->sees_kernel &= c->sees_kernel;
 	if (c->period_ns > to->period_ns)
 		to->period_ns = c->period_ns;
 	if (c->stolen > to->stolen)
 		to->stolen = c->stolen;
 	if (c->why_not && !to->why_not)
 		to->why_not = set_text_of(m, c->why_not);
-	coverage_row_add(&to->total, &c->total);
-	add(&to->tree_ns, c->tree_ns);
 	coverage_rows_add(m, &m->sums.processes, processes->rows, processes->nr);
 	coverage_rows_add(m, &m->sums.threads, threads->rows, threads->nr);
 	for (uint32_t i = 0; i < c->nr_launches; i++)
@@ -200,15 +196,11 @@ void set_sums_add(struct af_merge *m, const struct af_member *who, const struct 
 	                                      .nr = r->coverage.nr_processes},
 				 threads = {.rows = r->coverage.threads,
 	                                    .nr = r->coverage.nr_threads};
-	coverage_add(m, &r->coverage, &processes, &threads, m->nr_members == 1);
+	coverage_add(m, &r->coverage, &processes, &threads);
 	if (r->coverage.comparable && af_covered_used(&r->coverage.total.cpu) &&
 	    (!s->worst_who || is_worse(&r->coverage.total.cpu, &s->worst))) {
 		s->worst = r->coverage.total.cpu;
 		s->worst_who = af_strtab_id_z(&m->texts, who->label);
-	}
-	if (*r->damage && !s->nr_damaged++) {
-		s->damage = af_strtab_id_z(&m->texts, r->damage);
-		s->damage_who = af_strtab_id_z(&m->texts, who->label);
 	}
 	for (uint32_t i = 1; i < r->own_python.nr; i++)
 		af_strtab_id_z(&m->own_python, af_strtab_get(&r->own_python, i));
@@ -218,22 +210,14 @@ void set_sums_join(struct af_merge *m, const struct af_merge *later)
 {
 	const struct set_sums *from = &later->sums;
 	struct set_sums *s = &m->sums;
-	bool first = !m->nr_members;
 
 	counters_add(&s->counters, &from->counters);
-	if (later->nr_members)
-		coverage_add(m, &from->coverage, &from->processes, &from->threads, first);
+	coverage_add(m, &from->coverage, &from->processes, &from->threads);
 	if (from->worst_who && (!s->worst_who || is_worse(&from->worst, &s->worst))) {
 		s->worst = from->worst;
 		s->worst_who =
 		    af_strtab_id_z(&m->texts, af_strtab_get(&later->texts, from->worst_who));
 	}
-	if (from->nr_damaged && !s->nr_damaged) {
-		s->damage = af_strtab_id_z(&m->texts, af_strtab_get(&later->texts, from->damage));
-		s->damage_who =
-		    af_strtab_id_z(&m->texts, af_strtab_get(&later->texts, from->damage_who));
-	}
-	s->nr_damaged += from->nr_damaged;
 	for (uint32_t i = 1; i < later->own_python.nr; i++)
 		af_strtab_id_z(&m->own_python, af_strtab_get(&later->own_python, i));
 }
@@ -303,16 +287,12 @@ void set_sums_finish(struct af_merge *m, struct af_results *out)
 		l->text = af_tables_text(f, "%s", l->text);
 		l->device_text = l->device_text ? af_tables_text(f, "%s", l->device_text) : NULL;
 	}
-	c->why_not = c->why_not ? af_tables_text(f, "%s", c->why_not) : NULL;
+	c->why_not = c->why_not && !c->comparable ? af_tables_text(f, "%s", c->why_not) : NULL;
 	out->coverage = *c;
 	*c = (struct af_coverage){0};
 	af_coverage_tables(&out->coverage, f);
 	out->own_python = m->own_python;
 	m->own_python = (struct af_strtab){0};
-	if (s->nr_damaged)
-		snprintf(out->damage, sizeof out->damage, "%llu of the traces; %s: %s",
-		         (unsigned long long)s->nr_damaged, af_strtab_get(&m->texts, s->damage_who),
-		         af_strtab_get(&m->texts, s->damage));
 }
 
 void set_sums_close(struct af_merge *m)

@@ -128,7 +128,7 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 	return rc;
 }
 
-/* What @query takes: findings and tables of functions are read from trees that it may not name. */
+/* @query with the trees that findings and tables of functions are read from. */
 static struct af_query load_query(const struct af_query *query)
 {
 	struct af_query all = *query;

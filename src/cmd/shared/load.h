@@ -16,7 +16,8 @@ struct af_progress;
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query
  * @query, with progress on a terminal when it takes long. If tables are requested, the top table is
- * added to the facts. Of a folder of ranks, the results are those of all of them: set.h. The caller closes the results, also after a failure.
+ * added to the facts. If @dir is a folder of ranks, the results are those of all of them: set.h.
+ * The caller closes the results, also after a failure.
  */
 int af_load(const char *dir, const struct af_query *query, struct af_results *r,
             struct af_err *err);

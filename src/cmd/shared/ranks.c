@@ -44,7 +44,7 @@ static const char *status_text(struct af_tables *f, const struct af_member *m)
 static const char *state_text(const struct af_member *m)
 {
 	static const char *const texts[] = {
-	    [AF_MEMBER_COMPLETE] = "complete",     [AF_MEMBER_RECOVERED] = "recovered",
+	    [AF_MEMBER_COMPLETE] = "complete",         [AF_MEMBER_RECOVERED] = "recovered",
 	    [AF_MEMBER_LIVE] = "still being recorded", [AF_MEMBER_DEAD] = "dead",
 	    [AF_MEMBER_UNFINISHED] = "not finished",   [AF_MEMBER_UNREADABLE] = "cannot be read",
 	};
@@ -55,8 +55,8 @@ static const char *state_text(const struct af_member *m)
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
 	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
-	struct af_table *t = AF_TABLE(
-	    f, "ranks", af_tables_text(f, "The ranks in %s", set->path), columns);
+	struct af_table *t =
+	    AF_TABLE(f, "ranks", af_tables_text(f, "The ranks in %s", set->path), columns);
 
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct af_member *m = &set->members[i];
@@ -192,4 +192,12 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 	}
 	af_set_close(&set);
 	return rc;
+}
+
+int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_err *err)
+{
+	const struct af_ranks_query query = {.rank = rank, .all = true, .is_set = is_set};
+
+	*is_set = false;
+	return af_ranks_choose(dir, &query, err);
 }

@@ -40,6 +40,12 @@ struct af_ranks_query {
 int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err);
 
 /*
+ * The same for a command that reads a folder of ranks as a whole unless one is requested; *@is_set:
+ * it does so now.
+ */
+int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_err *err);
+
+/*
  * Open the set at @dir, if that is a folder of ranks: 1, and the caller closes it. 0: it is none,
  * and nothing is open. -ENODATA: it is one of a job of which nothing was recorded yet.
  */

@@ -2,11 +2,13 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyse/functions/top.h"
+#include "analyse/set/read.h"
 #include "base/buf.h"
 #include "base/err.h"
+#include "base/keys.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
@@ -42,6 +44,17 @@ int af_by_parse(const char *word, enum af_merge_by *by, const char **group, stru
 	return 0;
 }
 
+int af_by_check(const char *word, bool is_set, const char *dir, struct af_err *err)
+{
+	struct af_query query;
+
+	if (word && !is_set)
+		return af_fail_plain(err, -EINVAL,
+		                     "--by %s is for a folder of ranks, and %s is one trace", word,
+		                     dir);
+	return af_by_query(word, &query, err);
+}
+
 int af_by_query(const char *word, struct af_query *query, struct af_err *err)
 {
 	enum af_merge_by by;
@@ -65,26 +78,74 @@ const char *af_set_prepare(struct af_set *set, uint32_t i)
 	return NULL;
 }
 
-/* The function of a trace, without a limit, so that its distribution over ranks is exact. */
-static void member_load(struct af_merge *m, struct af_set *set, uint32_t i,
-                        const struct af_query *query)
-{
-	const struct af_member *who = &set->members[i];
-	const char *why = af_set_prepare(set, i);
-	struct af_results r = {0};
-	struct af_err err = {0};
+/* The members while they are read. */
+struct set_reading {
+	struct af_merge *m;
+	const struct af_query *query;
+	const struct af_set *set;
+	const char **why; /* by member: why it cannot be read, or NULL */
+};
 
-	if (why) {
-		af_merge_missing(m, who, why);
-		return;
+/* On any thread. The table of functions has no limit, so that its distribution is exact. */
+static void *member_read(void *arg, const struct af_member *who, struct af_err *err)
+{
+	const struct set_reading *s = arg;
+	const char *why = s->why[who - s->set->members];
+	struct af_results *r = af_xcalloc(1, sizeof *r);
+
+	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
+	             : af_load_passes(who->path, s->query, r, NULL, err);
+	if (!rc) {
+		af_load_top(r, s->query->answers, 0);
+		return r;
 	}
-	if (af_load_passes(who->path, query, &r, NULL, &err)) {
-		af_merge_missing(m, who, err.msg);
-	} else {
-		af_load_top(&r, query->answers, 0);
-		af_merge_add(m, who, &r);
+	af_results_close(r);
+	free(r);
+	return NULL;
+}
+
+static void member_drop(void *result)
+{
+	af_results_close(result);
+	free(result);
+}
+
+/* One at a time, in the order of members. */
+static int member_take(void *arg, const struct af_member *who, void *result,
+                       const struct af_err *why)
+{
+	struct set_reading *s = arg;
+
+	if (!result) {
+		af_merge_missing(s->m, who, why->msg);
+		return 0;
 	}
-	af_results_close(&r);
+	af_merge_add(s->m, who, result);
+	member_drop(result);
+	return 0;
+}
+
+static void members_read(struct af_set *set, struct af_merge *m, const struct af_query *query,
+                         struct af_progress *progress)
+{
+	struct set_reading reading = {.m = m, .query = query, .set = set};
+	const struct af_set_reading how = {
+	    .set = set,
+	    .nr = set->nr,
+	    .threads = af_set_threads(0),
+	    .read = member_read,
+	    .take = member_take,
+	    .drop = member_drop,
+	    .progress = NULL,
+	    .arg = &reading,
+	};
+
+	(void)progress;
+	reading.why = af_xcalloc(set->nr + 1, sizeof *reading.why);
+	for (uint32_t i = 0; i < set->nr; i++)
+		reading.why[i] = af_set_prepare(set, i);
+	af_set_read(&how);
+	free(reading.why);
 }
 
 void af_set_report(const char *path, const struct af_merge *m)
@@ -107,6 +168,39 @@ static int set_none(const struct af_set *set, const struct af_merge *m, struct a
 	return -ENODATA;
 }
 
+/* Add to the table `set` what the list of members tells: hosts, versions, traces of one rank. */
+static void set_members(const struct af_set *set, struct af_results *r)
+{
+	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "set");
+	uint32_t twins = 0, hosts = 0, versions = 0;
+
+	for (uint32_t i = 1; i < set->nr; i++) {
+		const struct af_member *m = &set->members[i], *before = m - 1;
+		twins += m->has_rank && before->has_rank && m->rank == before->rank;
+	}
+	struct af_keys names = {0}, others = {0};
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct af_member *m = &set->members[i];
+		if (*m->host)
+			af_keys_at(&names, AF_KEY_TEXT(m->host), NULL);
+		if (*m->version)
+			af_keys_at(&others, AF_KEY_TEXT(m->version), NULL);
+	}
+	hosts = (uint32_t)names.nr;
+	versions = (uint32_t)others.nr;
+	af_keys_free(&names);
+	af_keys_free(&others);
+	if (!t)
+		return;
+	af_pair_row(&r->tables, t, "hosts", "hosts", af_tables_text(&r->tables, "%u", hosts));
+	if (twins)
+		af_pair_row(&r->tables, t, "duplicates", "traces of a rank that has another",
+		            af_tables_text(&r->tables, "%u: their labels name the trace", twins));
+	if (versions > 1)
+		af_pair_row(&r->tables, t, "versions", "versions of aflame",
+		            af_tables_text(&r->tables, "%u", versions));
+}
+
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err)
 {
@@ -121,10 +215,7 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;
 	struct af_merge *m = af_merge_open(&how);
-	for (uint32_t i = 0; i < set->nr; i++) {
-		member_load(m, set, i, &how.query);
-		af_progress_tell(&progress, i + 1, set->nr);
-	}
+	members_read(set, m, &how.query, &progress);
 	af_progress_end(&progress);
 	af_merge_end(m, r);
 	r->query.merges = false;
@@ -132,8 +223,10 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	int rc = r->members ? 0 : set_none(set, m, err);
 	if (!rc) {
 		af_set_report(set->path, m);
+		set_members(set, r);
 		af_ranks_table(set, &r->tables);
-		af_load_finish(r, how.query.answers);
+		/* Findings are about all members together. */
+		af_load_finish(r, how.by == AF_BY_NOTHING ? how.query.answers : AF_ANSWER_TOP);
 	}
 	af_merge_close(m);
 	return rc;

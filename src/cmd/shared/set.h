@@ -20,6 +20,9 @@ struct af_err;
  */
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err);
 
+/* -EINVAL: the word is invalid, or @dir, which is read, is no set. */
+int af_by_check(const char *word, bool is_set, const char *dir, struct af_err *err);
+
 /* Put the word of --by into @query. */
 int af_by_query(const char *word, struct af_query *query, struct af_err *err);
 
