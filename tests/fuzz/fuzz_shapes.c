@@ -1,11 +1,13 @@
 /*
- * Results as another process sends them: a tree, tables, a tally, a list of members (the first byte
- * chooses), of hostile bytes. What is read is used, written and read again: that is the same.
+ * Results as another process sends them, of hostile bytes: a tree, tables, a tally, a list of
+ * members, a merge of all (the first byte chooses). But for the last, all is written and read again:
+ * it is the same.
  */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/set/merge.h"
 #include "analyse/set/set.h"
 #include "analyse/table/bytes.h"
 #include "analyse/table/group_by.h"
@@ -91,15 +93,31 @@ static bool set_again(struct af_cursor c, struct af_buf *to)
 	return !rc;
 }
 
+/* A merge is joined with what is there and finished. */
+static bool merge_once(struct af_cursor c, struct af_buf *to)
+{
+	const struct af_merge_how how = {.query = {.answers = AF_ANSWER_TABLES | 1 << AF_VIEW_CPU}};
+	struct af_merge *m = af_merge_open(&how);
+	struct af_results r = {0};
+
+	(void)to;
+	for (int i = 0; i < 2; i++)
+		af_merge_read(m, c.at, (size_t)(c.end - c.at), NULL);
+	af_merge_end(m, &r);
+	af_results_close(&r);
+	af_merge_close(m);
+	return false;
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static bool (*const readers[])(struct af_cursor c, struct af_buf * to) = {
-	    tree_again, tables_again, tally_again, set_again};
+	    tree_again, tables_again, tally_again, set_again, merge_once};
 	struct af_buf first = {0}, second = {0};
 
 	if (!size)
 		return 0;
-	bool (*again)(struct af_cursor c, struct af_buf * to) = readers[data[0] % 4];
+	bool (*again)(struct af_cursor c, struct af_buf * to) = readers[data[0] % 5];
 	if (again((struct af_cursor){data + 1, data + size, false}, &first)) {
 		if (!again(af_buf_cursor(&first), &second))
 			abort();
