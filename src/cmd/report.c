@@ -17,6 +17,7 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
 #include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
@@ -383,6 +384,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
 		return rc;
+	if (!r.is_set && af_together_idle(r.dir))
+		return 0;
 	rc = report_check_by(&r, &options, err);
 	if (rc)
 		return rc;

@@ -5,14 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/set/read.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
-#include "cmd/output/progress.h"
+#include "cmd/options/command.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/together.h"
 
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err)
 {
@@ -83,6 +83,7 @@ const char *af_set_prepare(struct af_set *set, uint32_t i)
 /* The members while they are read. */
 struct set_reading {
 	struct af_merge *m;
+	const struct af_merge_how *how;
 	const struct af_query *query;
 	const struct af_set *set;
 	const char **why; /* by member: why it cannot be read, or NULL */
@@ -127,27 +128,61 @@ static int member_take(void *arg, const struct af_member *who, void *result,
 	return 0;
 }
 
-static void members_read(struct af_set *set, struct af_merge *m, const struct af_query *query,
-                         struct af_progress *progress)
+static void merge_write(const void *reading, struct af_buf *to)
 {
-	struct set_reading reading = {.m = m, .query = query, .set = set};
-	const struct af_set_reading how = {
-	    .set = set,
-	    .nr = set->nr,
-	    .threads = af_set_threads(0),
+	const struct set_reading *s = reading;
+
+	af_merge_write(s->m, to);
+}
+
+static int merge_join(void *reading, const void *data, size_t size, struct af_err *err)
+{
+	struct set_reading *s = reading;
+
+	return af_merge_read(s->m, data, size, err);
+}
+
+static void merge_empty(void *reading)
+{
+	struct set_reading *s = reading;
+
+	af_merge_close(s->m);
+	s->m = af_merge_open(s->how);
+}
+
+/* The process that reads a trace first finishes what a killed recorder left. */
+static void members_prepare(void *arg, struct af_set *set, uint32_t first, uint32_t nr)
+{
+	struct set_reading *s = arg;
+
+	s->why = af_xcalloc(set->nr + 1, sizeof *s->why);
+	for (uint32_t i = first; i < first + nr; i++)
+		s->why[i] = af_set_prepare(set, i);
+}
+
+/* Into *@m. A process that another one answers for ends here. */
+static int members_read(struct af_set *set, struct af_merge **m, const struct af_merge_how *how,
+                        struct af_err *err)
+{
+	struct set_reading reading = {
+	    .m = af_merge_open(how), .how = how, .query = &how->query, .set = set};
+	const struct af_together together = {
+	    .what = "reading the traces",
+	    .prepare = members_prepare,
 	    .read = member_read,
 	    .take = member_take,
 	    .drop = member_drop,
-	    .progress = NULL,
-	    .arg = &reading,
+	    .ops = {.write = merge_write, .join = merge_join, .empty = merge_empty},
+	    .sum = &reading,
 	};
+	bool silent;
 
-	(void)progress;
-	reading.why = af_xcalloc(set->nr + 1, sizeof *reading.why);
-	for (uint32_t i = 0; i < set->nr; i++)
-		reading.why[i] = af_set_prepare(set, i);
-	af_set_read(&how);
+	int rc = af_together_members(&together, set, &silent, err);
 	free(reading.why);
+	*m = reading.m;
+	if (silent)
+		af_command_end(0);
+	return rc;
 }
 
 int af_set_report(const char *path, const struct af_merge *m, struct af_err *err)
@@ -201,7 +236,6 @@ static void set_members(const struct af_set *set, struct af_results *r)
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err)
 {
-	struct af_progress progress = af_progress_begin("reading the traces");
 	struct af_merge_how how = {.query = *query,
 	                           .by = (enum af_merge_by)query->members_by,
 	                           .group = query->members_group};
@@ -211,10 +245,13 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	how.query.merges = true;
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;
-	struct af_merge *m = af_merge_open(&how);
-	members_read(set, m, &how.query, &progress);
-	af_progress_end(&progress);
-	int rc = af_set_report(set->path, m, err);
+	struct af_merge *m;
+	int rc = members_read(set, &m, &how, err);
+	if (rc) {
+		af_merge_close(m);
+		return rc;
+	}
+	rc = af_set_report(set->path, m, err);
 	af_merge_end(m, r);
 	r->query.merges = false;
 	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
