@@ -98,11 +98,15 @@ static void note_end(struct af_recording *r)
 
 static void warn_end(const struct af_recording *r)
 {
+	char why[512];
+
 	if (r->still_running)
 		fprintf(
 		    stderr,
 		    "aflame: %u processes of the program still run; they are no longer recorded\n",
 		    r->still_running);
+	if (af_steps_missed(r, why, sizeof why))
+		fprintf(stderr, "aflame: %s\n", why);
 	if (r->control->sampler_failed)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);
@@ -158,8 +162,16 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 /* A smaller bound would hold hardly more than the definitions that every trace needs. */
 #define RING_LEAST_BYTES (1u << 20)
 
-static int bounds_check(const struct af_record_options *o, struct af_err *err)
+static int bounds_check(const struct af_record_options *o, struct af_session_options *s,
+                        int nr_words, struct af_err *err)
 {
+	if (o->steps && (o->delay_ns || o->duration_ns || !nr_words))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--steps records steps of a program that aflame starts: leave out %s",
+		    nr_words ? "--delay and --duration, which count time" : "-p and -a");
+	if (o->steps && af_steps_parse(&s->steps, o->steps, err))
+		return -EINVAL;
 	if (o->ring_bytes && o->max_bytes)
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
@@ -356,7 +368,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
-	int rc = bounds_check(o, err);
+	int rc = bounds_check(o, &s, nr_words, err);
 	if (!rc && nr_words)
 		rc = program_check(words[0], err);
 	if (rc)

@@ -23,7 +23,8 @@ struct af_record_options {
 	uint64_t rate;      /* samples a second */
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
-	const char *ctl; /* path of the FIFO */
+	const char *ctl;   /* path of the FIFO */
+	const char *steps; /* "100:110@NAME", NULL */
 	struct af_rank_selection selection;
 	const char *groups;      /* KEY=VALUE,… or a file; NULL: $AFLAME_GROUPS */
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
@@ -144,6 +145,13 @@ struct af_record_options {
 	     "TIME",                                                                                 \
 	     "start recording after this long",                                                      \
 	     offsetof(type, delay_ns)},                                                              \
+	    {AF_OPT_STRING,                                                                          \
+	     "steps",                                                                                \
+	     0,                                                                                      \
+	     "FIRST:LAST",                                                                           \
+	     "record these steps of the program alone, counted from 1 by its NVTX ranges or "        \
+	     "markers; FIRST:LAST@NAME: by those of this name",                                      \
+	     offsetof(type, steps)},                                                                 \
 	    {AF_OPT_SIZE,                                                                            \
 	     "max-size",                                                                             \
 	     0,                                                                                      \
