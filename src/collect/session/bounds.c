@@ -54,6 +54,7 @@ int af_bounds_pause(struct af_recording *r)
 	af_control_put_state(r, AF_SESSION_PAUSED);
 	r->bounds.off_since_ns = af_now_ns();
 	events_switch(r, false);
+	af_watcher_pump(r); /* it stops now, not at its next turn */
 	return 0;
 }
 
@@ -66,6 +67,7 @@ int af_bounds_resume(struct af_recording *r)
 	af_control_put_state(r, AF_SESSION_ON);
 	gap_end(r);
 	events_switch(r, true);
+	af_watcher_pump(r);
 	return 0;
 }
 
