@@ -169,7 +169,7 @@ static void groups_come_from_the_environment(void **state)
 	assert_string_equal(group("dp"), "4");
 	assert_string_equal(group("switch"), "s3");
 	assert_int_equal(groups.nr, 6);
-	/* What is given counts more. */
+	/* The user's groups count more. */
 	assert_int_equal(grouped("tp=7,pp=a-b"), 0);
 	assert_string_equal(group("tp"), "7");
 	assert_string_equal(group("pp"), "a-b");

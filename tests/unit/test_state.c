@@ -155,7 +155,7 @@ static void this_host_is_known_by_the_lock(void **state)
 	assert_int_equal(status_of(p).state, AF_TRACE_RECOVERED);
 }
 
-static void hosts_of_one_name_are_told_apart(void **state)
+static void hosts_of_one_name_differ_by_boot_id(void **state)
 {
 	char boot[AF_BOOT_ID_SIZE], host[256] = "", text[512];
 
@@ -195,7 +195,7 @@ int main(void)
 	                                    tear_down),
 	    cmocka_unit_test_setup_teardown(the_time_may_be_given, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(this_host_is_known_by_the_lock, set_up, tear_down),
-	    cmocka_unit_test(hosts_of_one_name_are_told_apart),
+	    cmocka_unit_test(hosts_of_one_name_differ_by_boot_id),
 	    cmocka_unit_test_setup_teardown(any_text_is_read, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

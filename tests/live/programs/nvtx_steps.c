@@ -1,5 +1,5 @@
 /*
- * nvtx_steps HOW STEPS FIRST LAST [WHERE]: NVTX ranges or marks are its steps, each of 10 ms of CPU.
+ * nvtx_steps HOW STEPS FIRST LAST [WHERE]: NVTX ranges or marks are its steps, each of 10 ms.
  *
  * HOW: push, start (two ranges overlap a little), mark. A step is called "step 7" (from 1), and has
  * a range "inner" in it; a range "setup" is before them, of which there is one. Steps FIRST to LAST
