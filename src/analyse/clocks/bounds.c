@@ -23,7 +23,7 @@ static int by_time(const void *a, const void *b)
 	return p->x != q->x ? (p->x < q->x ? -1 : 1) : p->y < q->y ? -1 : p->y > q->y;
 }
 
-/* Of each part of the time keep the tightest: the highest of lower bounds (@sign 1). */
+/* Keep the tightest of each part of the time: the highest of lower bounds (@sign 1). */
 static void points_thin(struct clock_points *p, int sign)
 {
 	uint32_t nr = 0;
@@ -86,7 +86,7 @@ static void knot_add(struct af_clock_curve *c, const struct clock_fit *f, int64_
 }
 
 /* The points of @p from @begin up to @end. */
-static struct clock_points within(const struct clock_points *p, int64_t begin, int64_t end)
+static struct clock_points points_from(const struct clock_points *p, int64_t begin, int64_t end)
 {
 	uint32_t first = 0, last;
 
@@ -113,8 +113,8 @@ struct splitting {
 
 static bool fit_part(struct splitting *s, int64_t begin, int64_t end)
 {
-	struct clock_points lower = within(&s->b->lower, begin, end),
-			    upper = within(&s->b->upper, begin, end);
+	struct clock_points lower = points_from(&s->b->lower, begin, end),
+			    upper = points_from(&s->b->upper, begin, end);
 
 	if (!lower.nr || !upper.nr)
 		return false;
