@@ -220,6 +220,9 @@ const struct report_kind report_kinds[] = {
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
      .print = report_annotate},
+    {.name = "clocks",
+     .what = "a set: how far apart the clocks of its hosts are, and how exactly that is known",
+     .print = report_clocks},
     {.name = "diff", .what = "what changed from one trace to another, as `aflame diff` shows it"},
     {.name = NULL},
 };
@@ -398,6 +401,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
+	if (r.kind->print == report_clocks)
+		return report_clocks(&r, err);
 	const struct af_ranks_query ranks = {r.options->rank, true, r.options->json};
 	rc = af_ranks_choose(&r.dir, &ranks, err);
 	if (rc)

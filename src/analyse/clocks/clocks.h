@@ -85,7 +85,7 @@ int af_set_clocks_read(struct af_set_clocks *c, const struct af_set *s, struct a
 void af_set_clocks_free(struct af_set_clocks *c);
 
 /*
- * The time of the reference when the clock of member @member stood at @time_ns, kept between 0 and
+ * The time of the reference when the clock of member @member stood at @time_ns, from 0 to
  * the largest time that there is. *@bound_ns (may be NULL) is the possible error, or
  * AF_CLOCK_UNKNOWN.
  */
@@ -115,7 +115,7 @@ struct af_clock_row {
 	AF_CLOCK_COLUMNS(AF_ROW_CELL)
 };
 
-/* Add the table to @f: nothing where the set has one host and one time namespace. */
+/* Add the table to @f: of one row where all members are of one host. */
 void af_set_clocks_table(const struct af_set_clocks *c, struct af_tables *f);
 
 #endif
