@@ -165,11 +165,22 @@ static double chord_error(const struct part *p, const struct part *q)
 	return fmax(before, behind) + CLOCK_DRIFT_MAX * (double)(q->begin - p->end);
 }
 
+static void part_knot(struct af_clock_curve *c, const struct part *p, int64_t at, double error)
+{
+	c->knots[c->nr++] = (struct af_clock_knot){
+	    .at_ns = at,
+	    .offset_ns = p->offset_ns + llround(p->slope * (double)(at - p->middle)),
+	    .bound_ns = bound_of(error)};
+}
+
 /* A knot in the middle of each part; its bound holds up to the middles beside it. */
 static void curve_of_parts(const struct splitting *s, struct af_clock_curve *c)
 {
 	double errors[PARTS_MAX];
 
+	if (!s->nr)
+		return;
+	const struct part *first = s->parts, *last = &s->parts[s->nr - 1];
 	for (uint32_t i = 0; i < s->nr; i++) {
 		const struct part *p = &s->parts[i];
 		errors[i] = p->error;
@@ -178,15 +189,15 @@ static void curve_of_parts(const struct splitting *s, struct af_clock_curve *c)
 		if (i + 1 < s->nr)
 			errors[i] += chord_error(p, p + 1);
 	}
+	part_knot(c, first, first->begin, errors[0]);
 	for (uint32_t i = 0; i < s->nr; i++) {
 		double most = errors[i];
 		most = i ? fmax(most, errors[i - 1]) : most;
 		most = i + 1 < s->nr ? fmax(most, errors[i + 1]) : most;
-		c->knots[c->nr++] = (struct af_clock_knot){.at_ns = s->parts[i].middle,
-		                                           .offset_ns = s->parts[i].offset_ns,
-		                                           .bound_ns = bound_of(most)};
+		part_knot(c, &s->parts[i], s->parts[i].middle, most);
 	}
-	c->drift = s->nr ? s->parts[s->nr - 1].slope : 0;
+	part_knot(c, last, last->end, errors[s->nr - 1]);
+	c->drift = last->slope;
 	c->loose = 2 * CLOCK_DRIFT_MAX;
 }
 
