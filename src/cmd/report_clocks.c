@@ -1,6 +1,6 @@
 /*
- * aflame report clocks: the clocks of a set's hosts against that of its first rank, and the error of
- * what is known of them. It reads the set itself: a trace alone has one clock.
+ * aflame report clocks: the clocks of a set's hosts against that of its first rank, and the error.
+ * It reads the set itself: a trace alone has one clock.
  */
 #include <stdio.h>
 

@@ -3,6 +3,7 @@
  * truth that gen_set has printed: is the true offset inside of the bound, at many times? A line for
  * each host, then one for all.
  */
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -67,6 +68,14 @@ static void host_check(const struct af_set_clocks *c, uint32_t host, const struc
 	}
 }
 
+static void bound_print(const struct af_cell *bound)
+{
+	if (bound->unknown)
+		printf(" %12s", "?");
+	else
+		printf(" %12" PRIu64, bound->value);
+}
+
 static void hosts_print(const struct af_set_clocks *c)
 {
 	struct af_tables f = {0};
@@ -77,14 +86,13 @@ static void hosts_print(const struct af_set_clocks *c)
 	       "drift ppb", "error begin", "middle", "end", "messages", "known by");
 	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
 		const struct af_clock_row *r = AF_ROW_AT(struct af_clock_row, t, i);
-		printf("%-12s %6llu %s%17llu %s%11llu %12lld %12lld %12lld %9llu  %s\n",
-		       r->host.text, (unsigned long long)r->members.value,
-		       r->offset_ns.less ? "-" : " ", (unsigned long long)r->offset_ns.value,
-		       r->drift_ppb.less ? "-" : " ", (unsigned long long)r->drift_ppb.value,
-		       r->bound_begin_ns.unknown ? -1 : (long long)r->bound_begin_ns.value,
-		       r->bound_middle_ns.unknown ? -1 : (long long)r->bound_middle_ns.value,
-		       r->bound_end_ns.unknown ? -1 : (long long)r->bound_end_ns.value,
-		       (unsigned long long)(r->messages.value + r->collectives.value),
+		printf("%-12s %6" PRIu64 " %s%17" PRIu64 " %s%11" PRIu64, r->host.text,
+		       r->members.value, r->offset_ns.less ? "-" : " ", r->offset_ns.value,
+		       r->drift_ppb.less ? "-" : " ", r->drift_ppb.value);
+		bound_print(&r->bound_begin_ns);
+		bound_print(&r->bound_middle_ns);
+		bound_print(&r->bound_end_ns);
+		printf(" %9" PRIu64 "  %s\n", r->messages.value + r->collectives.value,
 		       r->known_by.text);
 	}
 	af_tables_free(&f);

@@ -1,4 +1,6 @@
-/* Clocks of hosts from messages: lines between hulls, parts, chains, and which message a receive got. */
+/*
+ * Clocks of hosts from messages: lines between hulls, parts, chains, and the message of a receive.
+ */
 #include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>

@@ -79,7 +79,7 @@ struct af_set_clocks {
 /*
  * Find the clocks of the members of @s, which is borrowed for the call. Where all are of one host
  * only a few kilobytes of each trace are read, else the calls of MPI of up to 512 members, evenly
- * of all hosts. Members that cannot be read are skipped. Fails only when @s has no member: -ENODATA.
+ * of all hosts. Members that cannot be read are skipped. -ENODATA: @s has no member.
  */
 int af_set_clocks_read(struct af_set_clocks *c, const struct af_set *s, struct af_err *err);
 void af_set_clocks_free(struct af_set_clocks *c);
