@@ -343,8 +343,11 @@ static int streams_close(struct writer *w)
 int set_trace_write(const struct set_job *j, uint32_t rank, int dirfd, const char *name,
                     struct set_truth *truth)
 {
-	struct writer w = {
-	    .j = j, .h = &j->hosts[set_host_of(j, rank)], .truth = truth, .rank = rank};
+	struct writer w = {.correlation = 1,
+	                   .j = j,
+	                   .h = &j->hosts[set_host_of(j, rank)],
+	                   .truth = truth,
+	                   .rank = rank};
 
 	if (mkdirat(dirfd, name, 0700))
 		return -errno;
