@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/clocks/clocks.h"
 #include "analyse/set/read.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -201,6 +202,18 @@ static void set_members(const struct af_set *set, struct af_results *r)
 		            af_tables_text(&r->tables, "%u", versions));
 }
 
+/* Times of several hosts are only as good as what is known of their clocks. */
+static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
+{
+	struct af_set_clocks clocks;
+
+	if (!(query->answers & AF_ANSWER_TABLES))
+		return;
+	if (!af_set_clocks_read(&clocks, set, NULL) && clocks.nr_hosts > 1)
+		af_set_clocks_table(&clocks, &r->tables);
+	af_set_clocks_free(&clocks);
+}
+
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err)
 {
@@ -225,6 +238,7 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 		af_set_report(set->path, m);
 		set_members(set, r);
 		af_ranks_table(set, &r->tables);
+		set_clocks(set, query, r);
 		/* Findings are about all members together. */
 		af_load_finish(r, how.by == AF_BY_NOTHING ? how.query.answers : AF_ANSWER_TOP);
 	}
