@@ -7,7 +7,7 @@ import json
 import os
 import subprocess
 
-from machine import AFLAME, need_tool
+from machine import AFLAME, SAMPLERS, need, need_tool, program
 from recording import must, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -121,6 +121,26 @@ for _mpi in "openmpi", "mpich":
         note("%d ns wrong, error %d ns" % (wrong, other["bound_begin_ns"]))
         expect(wrong <= other["bound_begin_ns"], "%d ns wrong, error %d" % (wrong, other["bound_begin_ns"]))
         expect(other["bound_begin_ns"] < 10**9, "an error of a second: %s" % other)
+
+
+
+for _sampler in SAMPLERS + ("bpf",):
+
+    @case("%s: in a time namespace, the kernel's records have the times of the recorder" % _sampler)
+    def _(sampler=_sampler):
+        need(sampler)
+        apart = ["unshare", "--time", "--monotonic", str(DAY_S), "--boottime", str(DAY_S), "--fork"]
+        if os.geteuid() or quiet(*apart, "true").returncode:
+            raise Skip("no time namespaces here")
+        out = new_path("apart")
+        words = ["record", "-q", "--sample", sampler, "-o", out, "--", program("shares"), "0.3"]
+        done = quiet(*apart, AFLAME, *words)
+        equal(done.returncode, 0, "status: " + done.stdout[-500:])
+        tables = {t["name"]: t["rows"] for t in json.loads(must("report", "--json", "-n", "0", out))["tables"]}
+        samples = [line.split()[0] for line in must("print", "--kind", "sample,ksample", out).splitlines()]
+        expect(samples and float(samples[-1]) < DAY_S / 2, "samples of another day: %s" % samples[-3:])
+        shares = [row["share"] for row in tables["coverage"]]
+        expect(shares and max(shares) < 130, "samples count twice: %s" % shares)
 
 
 run_cases()
