@@ -17,6 +17,7 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
 #include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
@@ -383,14 +384,13 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	if (r.kind->print == report_clocks)
 		return report_clocks(&r, err);
-	const struct af_ranks_query ranks = {.rank = r.options->rank,
-	                                     .lists = true,
-	                                     .json = r.options->json,
-	                                     .all = r.kind->print != report_annotate,
-	                                     .is_set = &r.is_set};
-	rc = af_ranks_choose(&r.dir, &ranks, err);
+	rc = r.kind->print == report_annotate
+	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
+	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
-		return rc < 0 ? rc : 0;
+		return rc;
+	if (!r.is_set && af_together_idle(r.dir))
+		return 0;
 	rc = report_check_by(&r, &options, err);
 	if (rc)
 		return rc;
