@@ -1,8 +1,9 @@
-/* aflame report TABLE: one table of the summary. */
+/* aflame report TABLE: one table of the summary; aflame report clocks, of a set alone. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/clocks/clocks.h"
 #include "base/err.h"
 #include "cmd/options/nearest.h"
 #include "cmd/report.h"
@@ -27,15 +28,39 @@ bool report_names_table(const char *word, const char *dir)
 /* Tables that a trace has only if there is something in them. */
 static bool is_known(const char *word)
 {
-	static const char *const names[] = {
-	    "run",       "phases",         "verdict",        "findings",
-	    "processes", "threads",        "cpu_top",        "count_top",
-	    "blocked",   "thread_waits",   "devices",        "gpus",
-	    "idle",      "kernels",        "samples",        "stalls",
-	    "copies",    "calls",          "calls_seen",     "calls_twice",
-	    "mpi",       "mpi_requests",   "memory",         "lost",
-	    "cost",      "overhead",       "packages",       "reasons",
-	    "coverage",  "steady_verdict", "steady_findings"};
+	static const char *const names[] = {"set",
+	                                    "ranks",
+	                                    "run",
+	                                    "phases",
+	                                    "verdict",
+	                                    "findings",
+	                                    "processes",
+	                                    "threads",
+	                                    "cpu_top",
+	                                    "count_top",
+	                                    "blocked",
+	                                    "thread_waits",
+	                                    "devices",
+	                                    "gpus",
+	                                    "idle",
+	                                    "kernels",
+	                                    "samples",
+	                                    "stalls",
+	                                    "copies",
+	                                    "calls",
+	                                    "calls_seen",
+	                                    "calls_twice",
+	                                    "mpi",
+	                                    "mpi_requests",
+	                                    "memory",
+	                                    "lost",
+	                                    "cost",
+	                                    "overhead",
+	                                    "packages",
+	                                    "reasons",
+	                                    "coverage",
+	                                    "steady_verdict",
+	                                    "steady_findings"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(word, names[i]))
@@ -102,4 +127,29 @@ int report_one_table(struct report *r, struct af_err *err)
 		return 0;
 	}
 	return unknown(r->table, &near, err);
+}
+
+int report_clocks(struct report *r, struct af_err *err)
+{
+	const struct af_document document = {.report = "clocks"};
+	struct af_set_clocks clocks = {0};
+	struct af_set set = {0};
+	struct af_buf b = {0};
+
+	int rc = af_set_open(&set, r->dir, err);
+	if (!rc)
+		rc = af_set_clocks_read(&clocks, &set, err);
+	if (!rc) {
+		struct af_tables *tables = &r->results.tables;
+		af_set_clocks_table(&clocks, tables);
+		if (r->options->json)
+			af_tables_json(&b, &document, tables, report_limit(r, 0));
+		else
+			report_table(r, &b, tables->first);
+		report_print(&b);
+		af_tables_free(tables);
+	}
+	af_set_clocks_free(&clocks);
+	af_set_close(&set);
+	return rc;
 }
