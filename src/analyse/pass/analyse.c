@@ -14,7 +14,7 @@
 
 enum { PASSES_MAX = 24, PROGRESS_EVERY = 1 << 16 };
 
-static void results_open(struct af_results *r, const struct af_query *query)
+void af_results_open(struct af_results *r, const struct af_query *query)
 {
 	static const struct af_tree_weight waits[] = {
 	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
@@ -374,7 +374,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	struct analysis a = {0};
 	struct af_event ev;
 
-	results_open(out, query);
+	af_results_open(out, query);
 	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
 	analysis_choose(&a, passes, query->answers);
 	a.world.annotations.apart = query->ranges || query->range;

@@ -125,6 +125,9 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
 
+/* Empty results for @query, as af_analyse() begins with: open trees, and nothing else. */
+void af_results_open(struct af_results *r, const struct af_query *query);
+
 /* Free the trees and tables of @r. Call it after af_analyse() failed as well. */
 void af_results_close(struct af_results *r);
 

@@ -64,4 +64,7 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
+/* Is @text a number and nothing else? Then it is *@rank. */
+bool af_rank_parse(const char *text, uint64_t *rank);
+
 #endif
