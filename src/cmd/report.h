@@ -19,7 +19,7 @@ enum { REPORT_ROWS = 20 }; /* of a table, by default */
 struct report_options {
 	bool json, list;
 	uint64_t limit; /* UINT64_MAX: not given */
-	const char *view, *weight, *sort, *depth, *by, *rank, *sources;
+	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
 };
@@ -57,6 +57,16 @@ uint32_t report_limit(const struct report *r, uint32_t standard);
 /* Print one table in the requested form; for people with a blank line before all but the first. */
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
+
+/* report_ranks.c: compares the ranks of a set. It reads the set itself. */
+int report_ranks(struct report *r, struct af_err *err);
+
+#define REPORT_HEAT_OPTION                                                                         \
+	{                                                                                          \
+		AF_OPT_OPTIONAL, "heat", 0, "FILE",                                                \
+		    "ranks: what each did over time, as a map on the terminal, or to .svg",        \
+		    offsetof(struct report_options, heat), "-", .any = true                        \
+	}
 
 /* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);

@@ -1,6 +1,7 @@
 /*
- * What a rank did over time, and how long it was inside MPI, by function: a pass for the profile of
- * a rank. It answers AF_ANSWER_OWN with the struct af_activity in the query's `own`, of fixed size.
+ * A pass for the profile of a rank. It follows what the rank did over time, and how long it was
+ * inside MPI, by function. It answers AF_ANSWER_OWN with the struct af_activity in the query's
+ * `own`, of fixed size.
  */
 #ifndef AF_ANALYSE_RANKS_ACTIVITY_H
 #define AF_ANALYSE_RANKS_ACTIVITY_H
@@ -9,8 +10,8 @@
 #include <stdint.h>
 
 /*
- * The kinds of a rank's time. What a rank does itself comes first: it may make others wait. The
- * rest is the time in which it waits for others or for its turn.
+ * The kinds of a rank's time. Work of its own comes first: it may make others wait. In the rest it
+ * waits for others or for its turn.
  */
 #define AF_RANK_KIND_LIST(K)                                                                       \
 	K(CPU, "cpu", "CPU")                                                                       \

@@ -26,23 +26,23 @@ struct comparing {
 	uint32_t nr_typical; /* ranks in the mean */
 };
 
-static double difference(const struct comparing *c, uint32_t place, bool less)
+static double difference(const struct comparing *c, uint32_t cell, bool less)
 {
-	double by = c->own.ns[place] - c->typical.ns[place];
+	double by = c->own.ns[cell] - c->typical.ns[cell];
 
 	return less ? -by : by;
 }
 
-static double noise_of(const struct comparing *c, uint32_t place)
+static double noise_of(const struct comparing *c, uint32_t cell)
 {
-	return SIGMAS * sqrt(c->own.variance[place] + c->typical.variance[place]);
+	return SIGMAS * sqrt(c->own.variance[cell] + c->typical.variance[cell]);
 }
 
-/* Does a difference at @place count? */
-static bool counts(const struct comparing *c, uint32_t place, enum af_rank_kind kind, bool less)
+/* Does a difference at @cell count? */
+static bool counts(const struct comparing *c, uint32_t cell, enum af_rank_kind kind, bool less)
 {
 	if (kind == AF_RANK_WAIT && !less)
-		return c->typical.ns[place] * 10 < c->own.ns[place];
+		return c->typical.ns[cell] * 10 < c->own.ns[cell];
 	return true;
 }
 
@@ -54,8 +54,8 @@ static uint32_t follow(const struct comparing *c, uint32_t path, enum af_rank_ki
 
 	for (uint32_t child = c->all->paths.nodes[path].first_child; child;
 	     child = c->all->paths.nodes[child].next_sibling) {
-		double by = difference(c, ranks_place(child, kind), less);
-		if (by >= least && (!best || by > difference(c, ranks_place(best, kind), less)))
+		double by = difference(c, ranks_cell(child, kind), less);
+		if (by >= least && (!best || by > difference(c, ranks_cell(best, kind), less)))
 			best = child;
 	}
 	return best;
@@ -69,12 +69,11 @@ static struct peak peak_find(const struct comparing *c, enum af_rank_kind kind, 
 
 	for (uint32_t l = 0; l < 2; l++)
 		for (uint32_t i = 0; lists[l] && i < lists[l]->nr_touched; i++) {
-			uint32_t place = lists[l]->touched[i];
-			if (place % AF_RANK_KINDS != (uint32_t)kind ||
-			    !counts(c, place, kind, less))
+			uint32_t cell = lists[l]->touched[i];
+			if (cell % AF_RANK_KINDS != (uint32_t)kind || !counts(c, cell, kind, less))
 				continue;
-			double by = difference(c, place, less);
-			uint32_t path = place / AF_RANK_KINDS;
+			double by = difference(c, cell, less);
+			uint32_t path = cell / AF_RANK_KINDS;
 			if (by > p.by || (any && by == p.by && path > p.path)) {
 				p.by = by;
 				p.path = path;
@@ -83,11 +82,11 @@ static struct peak peak_find(const struct comparing *c, enum af_rank_kind kind, 
 		}
 	for (uint32_t on; any && (on = follow(c, p.path, kind, less, p.by * FOLLOWED));)
 		p.path = on;
-	uint32_t place = ranks_place(p.path, kind);
-	p.has = c->own.ns[place];
-	p.typical = c->typical.ns[place];
-	p.noise = noise_of(c, place);
-	p.by = any ? difference(c, place, less) : 0;
+	uint32_t cell = ranks_cell(p.path, kind);
+	p.has = c->own.ns[cell];
+	p.typical = c->typical.ns[cell];
+	p.noise = noise_of(c, cell);
+	p.by = any ? difference(c, cell, less) : 0;
 	if (p.by <= p.noise || p.by < LEAST * (double)c->all->result.wall_ns)
 		p.by = 0;
 	return p;
@@ -130,7 +129,7 @@ static uint64_t delay_of(const struct comparing *c, uint32_t nr, const struct pe
 	double delay = p->by, typical = c->typical.ns[AF_RANK_MPI];
 
 	if (typical > 0) {
-		double less = typical - c->own.ns[ranks_place(0, AF_RANK_MPI)];
+		double less = typical - c->own.ns[ranks_cell(0, AF_RANK_MPI)];
 		delay = less < delay ? less : delay;
 	}
 	return nr > 1 && delay > 0 ? (uint64_t)delay : 0;
@@ -206,7 +205,7 @@ void ranks_causes_find(struct af_ranks *all)
 	for (uint32_t i = 0; i < all->nr; i++) {
 		struct af_rank *rank = &all->ranks[i];
 		const struct af_rank_group *of = &r->groups[rank->group];
-		/* Who belongs to many is not odd; of two, nobody can tell which is. */
+		/* A rank of a large group is not odd; of two ranks, either may be the odd one. */
 		rank->odd = rank->group && all->nr > 2 && (of->nr == 1 || of->nr <= all->nr / 8);
 		if (rank->odd || (rank->group && of->typical == i))
 			cause_find(&c, i);

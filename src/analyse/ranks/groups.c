@@ -1,6 +1,6 @@
 /*
  * Ranks that behave alike. Two ranks are alike when no call path differs by more than a tenth of
- * what a rank does itself (or a hundredth of the run, if that is more), beyond three standard
+ * a rank's own time (or a hundredth of the run, if that is more), beyond three standard
  * deviations of sampling. So the distance of two ranks is that of the path that differs most.
  *
  * A rank joins the nearest group, or founds one where none is near. Then groups get the medians of
@@ -16,7 +16,7 @@
 enum { FEATURES = 96, GROUPS = 32, TURNS = 3, SIGMAS = 3 };
 
 struct feature {
-	uint32_t place;
+	uint32_t cell;
 	double spread, scale;
 };
 
@@ -34,7 +34,7 @@ struct grouping {
 	float *column;
 };
 
-/* Over all ranks, by place. */
+/* Over all ranks, by cell. */
 struct extent {
 	double most, least, sum;
 	uint32_t nr;
@@ -60,13 +60,13 @@ static struct extent *extents_find(const struct af_ranks *all, struct ranks_sums
 }
 
 /* Waiting tells ranks apart only where most ranks do not wait; of MPI only all of it. */
-static bool is_feature(const struct af_ranks *all, const struct extent *e, uint32_t place)
+static bool is_feature(const struct af_ranks *all, const struct extent *e, uint32_t cell)
 {
-	enum af_rank_kind kind = (enum af_rank_kind)(place % AF_RANK_KINDS);
+	enum af_rank_kind kind = (enum af_rank_kind)(cell % AF_RANK_KINDS);
 
 	if (kind == AF_RANK_WAIT)
 		return e->sum / all->nr * 10 < e->most;
-	return kind == AF_RANK_MPI ? place < AF_RANK_KINDS : ranks_kind_is_own(kind);
+	return kind == AF_RANK_MPI ? cell < AF_RANK_KINDS : ranks_kind_is_own(kind);
 }
 
 static int by_spread(const void *a, const void *b)
@@ -75,10 +75,10 @@ static int by_spread(const void *a, const void *b)
 
 	if (x->spread != y->spread)
 		return x->spread < y->spread ? 1 : -1;
-	return x->place < y->place ? 1 : x->place > y->place ? -1 : 0;
+	return x->cell < y->cell ? 1 : x->cell > y->cell ? -1 : 0;
 }
 
-/* What a rank does itself, on average. */
+/* The time of a rank's own work, on average. */
 static double own_time(const struct af_ranks *all)
 {
 	double sum = 0;
@@ -119,8 +119,8 @@ static void vectors_fill(struct grouping *g, struct ranks_sums *s)
 		ranks_sums_clear(s);
 		ranks_sums_add(s, g->all, &g->all->profiles[i], 1);
 		for (uint32_t f = 0; f < g->nr; f++) {
-			g->values[i * FEATURES + f] = (float)s->ns[g->features[f].place];
-			g->variances[i * FEATURES + f] = (float)s->variance[g->features[f].place];
+			g->values[i * FEATURES + f] = (float)s->ns[g->features[f].cell];
+			g->variances[i * FEATURES + f] = (float)s->variance[g->features[f].cell];
 		}
 	}
 }

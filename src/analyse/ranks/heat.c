@@ -5,8 +5,8 @@
 #include "analyse/ranks/private.h"
 
 /*
- * What to add to a time of rank @i for that of the first rank's clock: nothing on one host, whose
- * clock is one; else by the realtime clocks of both.
+ * The time to add to one of rank @i, for the clock of the first rank: none on one host, which has
+ * one clock; else the difference by the realtime clocks of both.
  */
 static int64_t shift_of(const struct af_ranks *all, uint32_t i, bool *differ)
 {

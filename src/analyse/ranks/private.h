@@ -50,25 +50,30 @@ void ranks_profile_make(struct af_ranks *all, struct ranks_profile *p, struct af
                         const struct af_results *r);
 
 /*
- * Times by path and kind, each with what lies below it. Of a rank only the places that it has are
+ * Times by path and kind, each with what lies below it. Of a rank only the cells that it has are
  * filled, and `touched` lists them; of the mean of several all may be.
  */
 struct ranks_sums {
 	uint32_t nr;           /* paths */
-	double *ns, *variance; /* by place: path × AF_RANK_KINDS + kind */
+	double *ns, *variance; /* by cell: path × AF_RANK_KINDS + kind */
 	uint32_t *touched;
 	uint32_t nr_touched;
 	bool *is_touched;
 };
 
-static inline uint32_t ranks_place(uint32_t path, enum af_rank_kind kind)
+static inline uint32_t ranks_cell(uint32_t path, enum af_rank_kind kind)
 {
 	return path * AF_RANK_KINDS + (uint32_t)kind;
 }
 
+/* All zero, for the paths that there are. The caller closes them. */
 void ranks_sums_open(struct ranks_sums *s, const struct af_ranks *all);
 void ranks_sums_close(struct ranks_sums *s);
+
+/* Make all zero again. */
 void ranks_sums_clear(struct ranks_sums *s);
+
+/* Add the times of @p, multiplied by @scale. */
 void ranks_sums_add(struct ranks_sums *s, const struct af_ranks *all, const struct ranks_profile *p,
                     double scale);
 

@@ -30,7 +30,7 @@ static bool frame_is(const struct af_tree *t, uint32_t name, const char *text)
 	return len == strlen(text) && !memcmp(is, text, len);
 }
 
-/* What comes before main() in one stack and is missing in the next. */
+/* Frames before main() are in one stack and missing in the next. */
 static bool is_start(const struct af_tree *t, uint32_t name)
 {
 	static const char *const starts[] = {"_start",
@@ -150,8 +150,8 @@ static bool *inside_mpi(const struct af_tree *t)
 }
 
 /*
- * Of n equal samples it is w²/n, of waits the sum of their squares: their number varies by chance.
- * Measured work has none.
+ * The variance of n equal samples is w²/n. That of waits is the sum of their squares, as their
+ * number varies by chance. Measured work has none.
  */
 static double variance_of(const struct af_tree *t, uint32_t i, enum af_rank_kind kind, double ns)
 {

@@ -1,6 +1,6 @@
 /*
- * The ranks of a job beside each other: which behave alike, which is odd, what the others wait for,
- * and what each did over time.
+ * Compares the ranks of a job: it finds ranks that behave alike and odd ones, the call path that
+ * the others wait for, and what each rank did over time.
  *
  *	af_ranks_open → for each member: af_analyse() with AF_RANKS_PASSES → af_ranks_add
  *	→ af_ranks_end → read, af_ranks_tables → af_ranks_close
@@ -38,7 +38,7 @@ struct af_rank {
 	uint32_t group; /* index of the groups */
 	bool odd;
 
-	/* Of odd ranks, and of the typical rank of each group but the first. */
+	/* These are set for odd ranks, and for the typical rank of each group but the first. */
 	bool has_cause;
 	enum af_rank_kind kind; /* the time that differs */
 	uint32_t path;          /* node of the paths: the end of the call path that differs most */
@@ -66,6 +66,7 @@ struct af_ranks_result {
 	const struct af_tree *paths; /* for af_rank.path */
 };
 
+/* No ranks yet. The caller closes them. */
 struct af_ranks *af_ranks_open(void);
 void af_ranks_close(struct af_ranks *all); /* NULL is fine */
 
@@ -154,7 +155,7 @@ const char *af_rank_kind_title(enum af_rank_kind kind);
 
 enum { AF_RANKS_BINS = 200 };
 
-/* What each rank did over time; the caller frees it by af_ranks_heat_close(). */
+/* Rank by time. The caller frees it by af_ranks_heat_close(). */
 struct af_ranks_heat {
 	uint64_t start_ns, each_ns; /* of a bin; start on the clock of the first rank */
 	uint32_t nr_bins, nr;       /* nr: rows, one a rank, in the order of the result */
@@ -173,7 +174,7 @@ static inline const uint32_t *af_ranks_heat_at(const struct af_ranks_heat *h, ui
 	return h->cells + ((size_t)row * h->nr_bins + bin) * AF_RANK_KINDS;
 }
 
-/* The table "heat": a row for each rank and bin in which it did something. */
+/* The table "heat" has a row for each rank and bin in which the rank did something. */
 #define AF_RANK_HEAT_COLUMNS(C)                                                                    \
 	C(rank, "Rank", AF_CELL_TEXT)                                                              \
 	C(bin, "Bin", AF_CELL_COUNT)                                                               \
@@ -187,6 +188,8 @@ static inline const uint32_t *af_ranks_heat_at(const struct af_ranks_heat *h, ui
 struct af_rank_heat_row {
 	AF_RANK_HEAT_COLUMNS(AF_ROW_CELL)
 };
+
+/* Add the table "heat" to @f. */
 void af_ranks_heat_table(const struct af_ranks *all, const struct af_ranks_heat *h,
                          struct af_tables *f);
 

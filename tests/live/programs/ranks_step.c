@@ -5,8 +5,8 @@
  *
  *	cpu      extra_work() takes 20 ms of CPU time in each step
  *	device   its device takes 20 ms for a kernel that takes 1 ms elsewhere (the mock's)
- *	file=F   it reads 4 kB of F in each step, past the page cache. Whoever starts it can make that
- *	         slow, by a control group that limits reads
+ *	file=F   it reads four blocks of F in each step, past the page cache, which a control
+ *	         group can make slow
  *
  * With MOCK_CUDA it uses a device at all: libcuda.so.1 is loaded, and not linked.
  */
@@ -74,12 +74,13 @@ __attribute__((noinline)) static void wait_for_all(void)
 		syscall(SYS_futex, &shared->step, FUTEX_WAIT, step, NULL, NULL, 0);
 }
 
-__attribute__((noinline)) static void read_block(int fd, void *block, uint32_t step)
+__attribute__((noinline)) static void read_blocks(int fd, void *block, uint32_t step)
 {
-	if (pread(fd, block, 4096, (off_t)(step % 16) * 4096) != 4096) {
-		perror("pread");
-		exit(3);
-	}
+	for (uint32_t i = 0; i < 4; i++)
+		if (pread(fd, block, 4096, (off_t)((4 * step + i) % 16) * 4096) != 4096) {
+			perror("pread");
+			exit(3);
+		}
 }
 
 static int (*launch)(void *kernel, unsigned gx, unsigned gy, unsigned gz, unsigned x, unsigned y,
@@ -137,7 +138,7 @@ static void step_all(uint32_t steps, const char *more, int file)
 		if (kernel)
 			use_device(!strcmp(more, "device") ? 20000000 : 1000000);
 		if (file >= 0)
-			read_block(file, block, i);
+			read_blocks(file, block, i);
 		wait_for_all();
 	}
 	free(block);
