@@ -10,7 +10,6 @@
  *
  * With MOCK_CUDA it uses a device at all: libcuda.so.1 is loaded, and not linked.
  */
-#define _GNU_SOURCE
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <limits.h>

@@ -1,0 +1,69 @@
+#!/usr/bin/env python3
+"""Of the ranks of a job the odd one is named, with its call path; of equal ones none is."""
+
+import os
+import re
+import subprocess
+
+import ranks_job
+from machine import AFLAME, BUILD, any_sampler, program
+from recording import must, new_path, refused
+from tap import case, equal, expect, run_cases
+
+RANKS, ODD, STEPS = 8, 5, 20
+
+
+def recorded(odd, kind="cpu"):
+    """A set of RANKS ranks."""
+    program("ranks_step")
+    out = new_path("set")
+    status = ranks_job.run_job(BUILD, out, RANKS, odd, kind, STEPS, ["--sample", any_sampler()])
+    equal(status, [0] * RANKS, "statuses")
+    return out
+
+
+@case("a rank with more work is the first odd one, with the function; the map and the tables agree")
+def _():
+    out = recorded(ODD)
+    tables = ranks_job.report(BUILD, out, "-n", "0")
+    odd = tables["odd_ranks"][0]
+    equal((odd["number"], odd["kind"]), (ODD, "more CPU"), "the odd rank")
+    expect("extra_work" in odd["full_path"].split(" > "), "its path: %s" % odd["full_path"])
+    expect(odd["has_ns"] - odd["typical_ns"] >= odd["delay_ns"] > 0, "more, and later: %s" % odd)
+    equal(odd["explains_ns"], odd["delay_ns"] * (RANKS - 1), "others wait")
+    rows = tables["ranks"]
+    equal([row["rank"] for row in rows], list(range(RANKS)), "ranks")
+    equal([row["odd"] for row in rows].index("odd 1"), ODD, "the odd one among the ranks")
+    equal(sum(row["nr_ranks"] for row in tables["rank_groups"]), RANKS, "ranks of groups")
+    expect(tables["rank_groups"][0]["nr_ranks"] > RANKS / 2, "most are alike")
+    functions = tables["odd_1_functions"]
+    expect(any(row["function"] in ("burn", "extra_work") for row in functions), "functions: %s" % functions)
+    heat = ranks_job.report(BUILD, out, "--heat", "-n", "0")["heat"]
+    busy = {}
+    for row in heat:
+        busy[row["rank"]] = busy.get(row["rank"], 0) + row["cpu"]
+    equal(max(busy, key=busy.get), "rank %d" % ODD, "the busiest row of the map")
+    text = must("report", "ranks", "--heat", out)
+    expect(re.search(r"^rank %d \* " % ODD, text, re.M), "the odd rank is marked: %s" % text)
+    svg = new_path("map") + ".svg"
+    must("report", "ranks", "--heat=" + svg, out)
+    with open(svg, encoding="utf-8") as f:
+        equal(len(re.findall("<g><title>", f.read())), RANKS, "rows of the picture")
+
+
+@case("of equal ranks none is odd; a trace that cannot be read is named, and the others compared")
+def _():
+    out = recorded(None)
+    tables = ranks_job.report(BUILD, out)
+    equal((tables.get("odd_ranks", []), len(tables["rank_groups"])), ([], 1), "odd ranks and groups")
+    with open(os.path.join(out, "rank-0003", "metadata"), "w", encoding="ascii") as f:
+        f.write("not CTF")
+    os.truncate(os.path.join(out, "rank-0003", "recorder"), 40)
+    done = subprocess.run([AFLAME, "report", "ranks", out], capture_output=True, text=True, check=True)
+    expect("rank 3" in done.stderr and "7 of 8 ranks are compared" in done.stderr, done.stderr)
+    equal(len(re.findall(r"(?m)^ +\d+ .* rank-000\d", done.stdout)), RANKS, "rows: %s" % done.stdout)
+    refused(2, "without --rank", "report", "ranks", "--rank", "3", out)
+    refused(2, "goes to .svg", "report", "ranks", "--heat=x.png", out)
+
+
+run_cases()
