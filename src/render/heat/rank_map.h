@@ -1,7 +1,7 @@
 /*
- * What each rank of a job did over time, as a map of analyse/ranks/ranks.h: a row for each rank,
- * time from left to right. A cell has the colour of the kind that took most of its time, and is as
- * strong as its share.
+ * Draws what each rank of a job did over time (analyse/ranks/ranks.h): a map with a row for each
+ * rank, and time from left to right. A cell has the colour of the kind that took most of its time,
+ * and is as strong as its share.
  */
 #ifndef AF_RENDER_HEAT_RANK_MAP_H
 #define AF_RENDER_HEAT_RANK_MAP_H

@@ -1,0 +1,151 @@
+/* aflame compare-scale: the same program on 1, 2, 4, … ranks, and what stops scaling first. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/scale/scale.h"
+#include "analyse/set/set.h"
+#include "base/err.h"
+#include "cmd/output/progress.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/names.h"
+#include "cmd/shared/summary.h"
+#include "render/text/tables.h"
+
+/* Rows with less, in hundredths of a percent of all time, are left out. */
+enum { LEAST = 100, LEAST_JSON = 10 };
+
+struct scale_options {
+	bool weak, json;
+	uint64_t limit;
+};
+
+static const struct scale_options scale_defaults = {.limit = 20};
+
+static int member_add(struct af_scale *s, const struct af_member *m, struct af_err *err)
+{
+	struct af_scale_rank rank = {.wall_ns = 0};
+	struct af_results r = {0};
+	const struct af_query query = {
+	    .answers = AF_SCALE_ANSWERS,
+	    .weights = 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_SAMPLES | 1 << AF_WEIGHT_COUNT |
+	               1 << AF_WEIGHT_OFF_CPU,
+	    .depth = AF_DEPTH_KERNEL,
+	    .own = &rank,
+	};
+	int rc = m->state == AF_MEMBER_UNREADABLE ? af_fail_plain(err, -EBADMSG, "%s", m->why)
+	         : m->state == AF_MEMBER_LIVE
+	             ? af_fail_plain(err, -EBUSY, "it is still being recorded")
+	             : af_trace_prepare(m->path, err);
+
+	if (!rc)
+		rc = af_analyse(m->path, af_scale_passes, &query, &r, NULL, NULL, err);
+	if (!rc)
+		af_scale_add(s, &r, &rank);
+	af_tally_free(&rank.calls);
+	af_results_close(&r);
+	return rc;
+}
+
+/* A rank that cannot be read is named; what the others say would be of fewer ranks than ran. */
+static int set_add(struct af_scale *s, const char *path, struct af_err *err)
+{
+	struct af_progress progress = af_progress_begin("reading the set");
+	struct af_set set;
+	struct af_err why = {0};
+	uint32_t missing = 0;
+	int rc = af_set_open(&set, path, err);
+
+	if (!rc)
+		af_scale_begin(s, path);
+	for (uint32_t i = 0; !rc && i < set.nr; i++) {
+		const struct af_member *m = &set.members[i];
+		if (member_add(s, m, &why) && !missing++)
+			fprintf(stderr, "aflame compare-scale: %s: %s is left out: %s\n", path,
+			        m->name, why.msg);
+		af_progress_tell(&progress, i + 1, set.nr);
+	}
+	af_progress_end(&progress);
+	if (!rc && !af_scale_ranks(s))
+		rc = af_fail_plain(err, -ENODATA, "no rank of %s could be read", path);
+	else if (missing)
+		fprintf(stderr,
+		        "aflame compare-scale: %s: %u of %u ranks are compared, as if no others "
+		        "had run\n",
+		        path, set.nr - missing, set.nr);
+	af_set_close(&set);
+	return rc;
+}
+
+static void scale_print(const struct scale_options *o, const struct af_tables *f)
+{
+	const struct af_document document = {.report = "compare-scale"};
+	struct af_buf b = {0};
+
+	if (o->json)
+		af_tables_json(&b, &document, f, (uint32_t)o->limit);
+	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
+		if (b.len)
+			af_buf_char(&b, '\n');
+		af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout), AF_SHOW_ALL);
+	}
+	fwrite(b.data, 1, b.len, stdout);
+	af_buf_free(&b);
+}
+
+static int scale_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct scale_options *o = state;
+	struct af_tables tables = {0};
+	int rc = 0;
+
+	if (nr_words < 2 || nr_words > AF_SCALE_SETS)
+		return af_fail_plain(err, -EINVAL,
+		                     "compare-scale takes 2 to %d sets of the same program on "
+		                     "different numbers of ranks: aflame compare-scale run1 run2 "
+		                     "run4",
+		                     AF_SCALE_SETS);
+	struct af_scale *s = af_scale_open(o->weak);
+	for (int i = 0; !rc && i < nr_words; i++)
+		rc = set_add(s, words[i], err);
+	if (!rc) {
+		af_scale_tables(s, o->json ? LEAST_JSON : LEAST, &tables);
+		scale_print(o, &tables);
+	}
+	af_tables_free(&tables);
+	af_scale_close(s);
+	return rc;
+}
+
+static const struct af_option scale_options[] = {
+    {AF_OPT_FLAG, "weak", 0, NULL,
+     "each rank has as much work as on fewer ranks (all ranks together have the same)",
+     offsetof(struct scale_options, weak)},
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: one document of tables (docs/report.md)",
+     offsetof(struct scale_options, json)},
+    {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
+     offsetof(struct scale_options, limit)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_compare_scale = {
+    .name = "compare-scale",
+    .usage = "[OPTIONS] SET SET…",
+    .summary = "Show how a program's time grows with its ranks, and what stops scaling first",
+    .details =
+	"Each SET is the folder of a job, one trace a rank, or one trace: the same program on\n"
+	"1, 2, 4, … ranks. The set with the fewest ranks says what is ideal: with strong scaling\n"
+	"all ranks together take as much time as there, with --weak each rank does.\n"
+	"\n"
+	"A rank loses the time that it takes beyond the ideal. A function, call path or API call\n"
+	"stops scaling at the first number of ranks where its efficiency is below 80 %, if the\n"
+	"loss is more than sampling noise and half a percent of the run. Its exponent b says that\n"
+	"the time of all ranks grows as ranks^b: ideally 0, with --weak 1.",
+    .examples = "aflame compare-scale run1 run2 run4 run8\twhat stops scaling first\n"
+		"aflame compare-scale --weak --json run1 run64\tof a problem that grows along\n",
+    .options = scale_options,
+    .state_size = sizeof(struct scale_options),
+    .defaults = &scale_defaults,
+    .run = scale_run,
+};
