@@ -132,7 +132,7 @@ static uint64_t delay_of(const struct comparing *c, uint32_t nr, const struct pe
 		double less = typical - c->own.ns[ranks_cell(0, AF_RANK_MPI)];
 		delay = less < delay ? less : delay;
 	}
-	return nr > 1 && delay > 0 ? (uint64_t)delay : 0;
+	return nr > 1 && delay > 0 ? (uint64_t)(delay + 0.5) : 0;
 }
 
 static void cause_find(struct comparing *c, uint32_t i)
