@@ -138,8 +138,9 @@ const struct af_command af_command_compare_scale = {
 	"1, 2, 4, … ranks. The set with the fewest ranks says what is ideal: with strong scaling\n"
 	"all ranks together take as much time as there, with --weak each rank does.\n"
 	"\n"
-	"A rank loses the time that it takes beyond the ideal. A function, call path or API call\n"
-	"stops scaling at the first number of ranks where its efficiency is below 80 %, if the\n"
+	"A rank loses the time that it takes beyond the ideal: of call paths the slowest rank, for\n"
+	"which the others wait, else ranks on average. A function, call path or API call\n"
+	"stops scaling at the number of ranks from which on its efficiency is below 80 %, if the\n"
 	"loss is more than sampling noise and half a percent of the run. Its exponent b says that\n"
 	"the time of all ranks grows as ranks^b: ideally 0, with --weak 1.",
     .examples = "aflame compare-scale run1 run2 run4 run8\twhat stops scaling first\n"

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Of the ranks of a job the odd one is named, with its call path; of equal ones none is."""
 
+import json
 import os
 import re
 import subprocess
@@ -64,6 +65,32 @@ def _():
     equal(len(re.findall(r"(?m)^ +\d+ .* rank-000\d", done.stdout)), RANKS, "rows: %s" % done.stdout)
     refused(2, "without --rank", "report", "ranks", "--rank", "3", out)
     refused(2, "goes to .svg", "report", "ranks", "--heat=x.png", out)
+
+
+@case("what one rank does alone stops scaling first; the work of all is counted to the nanosecond")
+def _():
+    sets = []
+    for ranks in (1, 2, 4):
+        out, options = new_path("run%d" % ranks), ["--sample", any_sampler(), "-F", "499"]
+        status = ranks_job.run_job(BUILD, out, ranks, 0, "cpu", STEPS, options)
+        equal(status, [0] * ranks, "statuses")
+        sets.append(out)
+    document = json.loads(must("compare-scale", "--json", "-n", "0", sets[1], sets[0], sets[2]))
+    tables = {t["name"]: t for t in document["tables"]}
+    equal([row["ranks"] for row in tables["scale"]["rows"]], [1, 2, 4], "sets, the smallest first")
+    expect("extra_work" in tables["scale"]["note"], "what stops first: %s" % tables["scale"]["note"])
+    first = tables["scale_paths"]["rows"][0]
+    expect("extra_work" in first["full_path"], first)
+    equal((first["kind"], first["stops_at"]), ("CPU", 2), "where it stops")
+    for row, path in zip(tables["scale"]["rows"], sets):
+        sums = 0
+        for rank in range(row["ranks"]):
+            top = json.loads(must("report", "top", "--json", "-n", "0", "--rank", str(rank), path))
+            functions = [t for t in top["tables"] if t["name"] == "cpu_top"]
+            sums += sum(function["self"] for t in functions for function in t["rows"])
+        equal(row["cpu_ns"], sums, "CPU time of %s" % path)
+    refused(2, "2 to 16 sets", "compare-scale", sets[0])
+    refused(1, "nowhere", "compare-scale", sets[0], sets[0] + "-nowhere")
 
 
 run_cases()

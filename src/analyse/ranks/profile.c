@@ -30,8 +30,7 @@ static bool frame_is(const struct af_tree *t, uint32_t name, const char *text)
 	return len == strlen(text) && !memcmp(is, text, len);
 }
 
-/* Frames before main() are in one stack and missing in the next. */
-static bool is_start(const struct af_tree *t, uint32_t name)
+bool af_ranks_leads(const struct af_tree *t, uint32_t name)
 {
 	static const char *const starts[] = {"_start",
 	                                     "__libc_start_main",
@@ -57,7 +56,7 @@ static uint32_t path_of(struct reading *r, uint32_t node)
 	if (r->path[node] != UINT32_MAX)
 		return r->path[node];
 	bool skip = !node || name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
-	            (!parent && is_start(t, name));
+	            (!parent && af_ranks_leads(t, name));
 	r->path[node] = skip ? parent
 	                     : af_tree_child(&r->all->paths, parent,
 	                                     af_tree_name_like(&r->all->paths, t, name, 0));

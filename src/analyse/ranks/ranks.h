@@ -86,6 +86,9 @@ const struct af_ranks_result *af_ranks_end(struct af_ranks *all);
 const char *af_ranks_path(struct af_tables *f, const struct af_tree *paths, uint32_t path,
                           uint32_t most);
 
+/* Is it a frame before main()? Some stacks have those, and others begin at main(). */
+bool af_ranks_leads(const struct af_tree *t, uint32_t name);
+
 /* The rows of "ranks", "rank_groups", "odd_ranks". */
 #define AF_RANK_COLUMNS(C)                                                                         \
 	C(rank, "Rank", AF_CELL_COUNT)                                                             \

@@ -6,7 +6,7 @@
 #include "analyse/scale/private.h"
 
 enum { SIGMAS = 3, PATHS = 200 };
-#define FOLLOWED 0.7     /* of a loss: then one path below has it */
+#define FOLLOWED 0.7     /* of a loss: then the paths below have it */
 #define LEAST_LOSS 0.005 /* of the run: smaller losses are not followed */
 
 /* growth */
@@ -90,11 +90,13 @@ static void growth_find(const struct af_scale *s, struct scale_part *p)
 	exponent_fit(s, p);
 	p->lost_ns = loss_at(s, p, s->nr - 1, &p->noise_ns);
 	p->efficiency = efficiency_at(s, p, s->nr - 1);
-	for (uint32_t i = 1; i < s->nr && !p->stops_at; i++) {
+	/* From there on it is efficient on no number of ranks. */
+	for (uint32_t i = s->nr; --i;) {
 		double lost = loss_at(s, p, i, &noise);
-		if (efficiency_at(s, p, i) < AF_SCALE_EFFICIENT && lost > noise &&
-		    lost > LEAST_LOSS * (double)s->sets[i].wall_ns)
-			p->stops_at = s->sets[i].nr_ranks;
+		if (efficiency_at(s, p, i) >= AF_SCALE_EFFICIENT || lost <= noise ||
+		    lost <= LEAST_LOSS * (double)s->sets[i].wall_ns)
+			break;
+		p->stops_at = s->sets[i].nr_ranks;
 	}
 }
 
@@ -179,19 +181,26 @@ static struct scale_part path_part(const struct af_scale *s, enum scale_kind kin
 	return p;
 }
 
-/* Does the path lose time that no single path below it has? Then it is a row. */
+/* Does it lose time, beyond what may be chance? */
+static bool loses(const struct af_scale *s, const struct scale_part *p)
+{
+	return p->lost_ns > p->noise_ns &&
+	       p->lost_ns >= LEAST_LOSS * (double)s->sets[s->nr - 1].wall_ns;
+}
+
+/* Does the path lose time that paths below it do not explain? Then it is a row. */
 static bool is_row(const struct af_scale *s, const struct scale_part *p, uint64_t *const *totals)
 {
-	if (p->lost_ns <= p->noise_ns ||
-	    p->lost_ns < LEAST_LOSS * (double)s->sets[s->nr - 1].wall_ns)
+	double explained = 0;
+
+	if (!loses(s, p))
 		return false;
 	for (uint32_t c = s->paths.nodes[p->path].first_child; c;
 	     c = s->paths.nodes[c].next_sibling) {
 		struct scale_part below = path_part(s, p->kind, c, totals);
-		if (below.lost_ns >= FOLLOWED * p->lost_ns)
-			return false;
+		explained += loses(s, &below) ? below.lost_ns : 0;
 	}
-	return true;
+	return explained < FOLLOWED * p->lost_ns;
 }
 
 void scale_paths(const struct af_scale *s, struct scale_parts *to)

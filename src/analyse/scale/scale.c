@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/ranks/ranks.h"
 #include "analyse/scale/private.h"
 
 static void wall_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -77,7 +78,8 @@ static uint32_t *paths_of(struct af_scale *s, const struct af_tree *t)
 
 	for (uint32_t i = 1; i < t->nr; i++) {
 		uint32_t name = t->nodes[i].name, parent = path[t->nodes[i].parent];
-		bool skip = name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS;
+		bool skip = name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
+		            (!parent && af_ranks_leads(t, name));
 		path[i] = skip ? parent
 		               : af_tree_child(&s->paths, parent,
 		                               af_tree_name_like(&s->paths, t, name, 0));

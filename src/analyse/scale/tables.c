@@ -116,8 +116,9 @@ static const char *first_text(const struct af_scale *s, const struct scale_parts
 		                      "efficient and loses time beyond sampling noise",
 		                      AF_SCALE_EFFICIENT / 100);
 	return af_tables_text(
-	    f, "%s stops scaling first, at %u ranks: on %u ranks each loses %s in it (%s), of %s",
+	    f, "%s stops scaling first, at %u ranks: on %u ranks %s loses %s in it (%s), of %s",
 	    name_text(s, p, f), p->stops_at, last->nr_ranks,
+	    p->kind == SCALE_WAIT ? "each" : "the slowest",
 	    af_tables_ns(f, af_tables_count(p->lost_ns)), kind_text(s, p),
 	    af_tables_ns(f, last->wall_ns));
 }
