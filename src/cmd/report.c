@@ -463,7 +463,7 @@ static const struct af_option report_options[] = {
 const struct af_command af_command_report = {
     .name = "report",
     .usage = "[summary|findings|coverage|ranks|top|tree|callers|callees|gaps|stalls|annotate|diff|"
-             "TABLE] "
+	     "TABLE] "
 	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =

@@ -58,9 +58,7 @@ uint32_t report_limit(const struct report *r, uint32_t standard);
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
 
-/* report_ranks.c: compares the ranks of a set. It reads the set itself. */
-int report_ranks(struct report *r, struct af_err *err);
-
+/* The row of the option for the report of ranks. */
 #define REPORT_HEAT_OPTION                                                                         \
 	{                                                                                          \
 		AF_OPT_OPTIONAL, "heat", 0, "FILE",                                                \
@@ -84,6 +82,9 @@ int report_one_table(struct report *r, struct af_err *err);
 bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
 int report_too_many(const struct report *r, const char *word, struct af_err *err);
+
+/* report_table.c: compares the ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err);
 
 /* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);

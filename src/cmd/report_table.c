@@ -1,10 +1,11 @@
-/* aflame report TABLE: one table of the summary. */
+/* aflame report TABLE: one table of the summary. And the table of ranks, made by cmd/ranks. */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/err.h"
 #include "cmd/options/nearest.h"
+#include "cmd/ranks/odd.h"
 #include "cmd/report.h"
 
 /* The name of a report that @near's word is like, or NULL. */
@@ -102,4 +103,21 @@ int report_one_table(struct report *r, struct af_err *err)
 		return 0;
 	}
 	return unknown(r->table, &near, err);
+}
+
+/* All ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_odd_options odd = {.dir = r->dir,
+	                                   .heat = o->heat,
+	                                   .json = o->json,
+	                                   .limit = o->limit,
+	                                   .from_ns = o->from_ns,
+	                                   .to_ns = o->to_ns};
+
+	if (o->rank)
+		return af_fail_plain(err, -EINVAL,
+		                     "report ranks compares all ranks of a set, without --rank");
+	return af_odd_print(&odd, err);
 }

@@ -253,7 +253,7 @@ static void test_few_ranks(void **state)
 	}
 }
 
-/* Thousands of ranks with many paths each: every profile is bounded, and the outcome is the same. */
+/* Thousands of ranks with many paths each: profiles are bounded, the outcome is the same. */
 static uint32_t crowd(uint32_t *groups)
 {
 	struct af_ranks *all = af_ranks_open();

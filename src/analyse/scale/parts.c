@@ -107,7 +107,7 @@ static struct scale_part *part_add(struct scale_parts *to, enum scale_kind kind)
 	return &to->all[to->nr++];
 }
 
-/* What stops first comes first; then the greatest losses. */
+/* Rows that stop first come first; then those of the greatest losses. */
 static int by_stop(const void *a, const void *b)
 {
 	const struct scale_part *x = a, *y = b;

@@ -1,9 +1,9 @@
 /*
- * A scaling study: the same program on 1, 2, 4, … ranks. How does the time of each function, call
- * path and API call grow, and which of them stops scaling first?
+ * Compares the same program on 1, 2, 4, … ranks: how does the time of each function, call path and
+ * API call grow, and which of them stops scaling first?
  *
- *	af_scale_open → for each set: af_scale_begin, { af_scale_add of a member }* → af_scale_tables
- *	→ af_scale_close
+ *	af_scale_open → for each set: af_scale_begin, { af_scale_add of a member }*
+ *	→ af_scale_tables → af_scale_close
  *
  * With *strong* scaling all ranks together have the same work, so the ideal time of all ranks stays
  * the same; with *weak* scaling each rank has, so that of a rank does. What a row *loses* is the
@@ -26,14 +26,14 @@ struct af_scale;
 
 enum { AF_SCALE_SETS = 16, AF_SCALE_EFFICIENT = 8000 }; /* hundredths of a percent */
 
-/* A study of nothing yet. The caller closes it. */
+/* Nothing to compare yet. The caller closes it. */
 struct af_scale *af_scale_open(bool weak);
 void af_scale_close(struct af_scale *s); /* NULL is fine */
 
 /* The following members are of another set, called @name. At most AF_SCALE_SETS. */
 void af_scale_begin(struct af_scale *s, const char *name);
 
-/* What is read of a rank besides its results; the query's `own`. */
+/* The query's `own`: facts of a rank besides its results. */
 struct af_scale_rank {
 	struct af_tally calls; /* the first member, for af_pass_tally */
 	uint64_t wall_ns;

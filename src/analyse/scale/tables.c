@@ -1,4 +1,4 @@
-/* The tables of a scaling study. */
+/* The tables of how times grow with ranks. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>

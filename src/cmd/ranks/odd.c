@@ -1,4 +1,6 @@
 /* aflame report ranks: the ranks of a job, which of them is odd, and why. */
+#include "cmd/ranks/odd.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,22 +13,30 @@
 #include "base/err.h"
 #include "cmd/output/atomic_write.h"
 #include "cmd/output/progress.h"
-#include "cmd/report.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
 #include "render/heat/rank_map.h"
+#include "render/text/tables.h"
 
 enum { CLOSER = 3, CLOSER_ROWS = 5, MAP_ROWS = 64, COMPLAINTS = 8 };
 
 struct ranks_report {
-	const struct report *of;
+	const struct af_odd_options *o;
 	struct af_set set;
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
 	uint32_t nr_missing;
 };
+
+/* How many rows to print: --limit, or else @standard; 0 means all. */
+static uint32_t limit_of(const struct ranks_report *s, uint32_t standard)
+{
+	uint64_t limit = s->o->limit;
+
+	return limit == UINT64_MAX ? standard : limit < UINT32_MAX ? (uint32_t)limit : 0;
+}
 
 /* Read @m as a part of the ranks; the caller closes @r. */
 static int member_read(const struct af_member *m, const struct af_query *query,
@@ -39,13 +49,13 @@ static int member_read(const struct af_member *m, const struct af_query *query,
 	return rc ? rc : af_analyse(m->path, af_ranks_passes, query, r, NULL, NULL, err);
 }
 
-static struct af_query ranks_query(const struct report *of, struct af_activity *activity)
+static struct af_query ranks_query(const struct af_odd_options *o, struct af_activity *activity)
 {
 	return (struct af_query){
 	    .answers = AF_RANKS_ANSWERS,
 	    .weights = AF_RANKS_WEIGHTS,
-	    .from_ns = of->options->from_ns,
-	    .to_ns = of->options->to_ns,
+	    .from_ns = o->from_ns,
+	    .to_ns = o->to_ns,
 	    .depth = AF_DEPTH_KERNEL,
 	    .own = activity,
 	};
@@ -67,7 +77,7 @@ static void ranks_read(struct ranks_report *s)
 {
 	struct af_progress progress = af_progress_begin("reading the ranks");
 	struct af_activity *activity = calloc(1, sizeof *activity);
-	struct af_query query = ranks_query(s->of, activity);
+	struct af_query query = ranks_query(s->o, activity);
 
 	for (uint32_t i = 0; i < s->set.nr; i++) {
 		const struct af_member *m = &s->set.members[i];
@@ -125,7 +135,7 @@ static int closer_read(struct ranks_report *s, const struct af_rank *rank, uint3
 	const struct af_member *typical = s->result->ranks[s->result->groups[0].typical].who;
 	int view = rank->kind == AF_RANK_DEVICE ? AF_VIEW_GPU : AF_VIEW_CPU;
 	bool off = rank->kind != AF_RANK_DEVICE && rank->kind != AF_RANK_CPU;
-	struct af_query query = ranks_query(s->of, NULL);
+	struct af_query query = ranks_query(s->o, NULL);
 	struct af_results sides[2] = {{.dir = NULL}, {.dir = NULL}};
 	struct af_difference d = {0};
 	struct af_tables f = {0};
@@ -171,7 +181,7 @@ static void closer_all(struct ranks_report *s)
 /* Everything that is odd first, and the ranks themselves at the end. */
 static void ranks_text(struct ranks_report *s, struct af_buf *b)
 {
-	uint32_t limit = report_limit(s->of, 0);
+	uint32_t limit = limit_of(s, 0);
 
 	if (s->result->nr && !s->result->nr_odd)
 		af_buf_fmt(b, "No rank is odd: none differs from its group by more than sampling "
@@ -198,18 +208,18 @@ static int map_write(int fd, void *arg, struct af_err *err)
 	struct af_ranks_heat heat;
 	struct af_buf b = {0};
 	const struct af_document document = {.report = "ranks"};
-	bool file = strcmp(s->of->options->heat, "-") != 0;
+	bool file = strcmp(s->o->heat, "-") != 0;
 
 	af_ranks_heat(s->all, &heat);
-	if (s->of->options->json) {
+	if (s->o->json) {
 		af_ranks_heat_table(s->all, &heat, &s->tables);
-		af_tables_json(&b, &document, &s->tables, report_limit(s->of, 0));
-	} else if (file && strstr(s->of->options->heat, ".svg")) {
+		af_tables_json(&b, &document, &s->tables, limit_of(s, 0));
+	} else if (file && strstr(s->o->heat, ".svg")) {
 		af_rank_map_svg(&b, s->result, &heat,
 		                af_tables_text(&s->tables, "The ranks in %s", s->set.path));
 	} else {
-		af_rank_map_text(&b, s->result, &heat, af_annotate_width(),
-		                 report_limit(s->of, MAP_ROWS), !file && af_colour(stdout));
+		af_rank_map_text(&b, s->result, &heat, af_annotate_width(), limit_of(s, MAP_ROWS),
+		                 !file && af_colour(stdout));
 	}
 	af_ranks_heat_close(&heat);
 	int rc = af_buf_flush(&b, fd);
@@ -219,27 +229,25 @@ static int map_write(int fd, void *arg, struct af_err *err)
 
 static int ranks_print(struct ranks_report *s, struct af_err *err)
 {
-	const struct af_output to = {.file = s->of->options->heat};
+	const struct af_output to = {.file = s->o->heat};
 	const struct af_document document = {.report = "ranks"};
 	struct af_buf b = {0};
 
-	if (s->of->options->heat)
+	if (s->o->heat)
 		return af_atomic_write(&to, map_write, s, err);
-	if (s->of->options->json)
-		af_tables_json(&b, &document, &s->tables, report_limit(s->of, 0));
+	if (s->o->json)
+		af_tables_json(&b, &document, &s->tables, limit_of(s, 0));
 	else
 		ranks_text(s, &b);
-	report_print(&b);
+	fwrite(b.data, 1, b.len, stdout);
+	af_buf_free(&b);
 	return 0;
 }
 
-static int ranks_check(const struct report_options *o, struct af_err *err)
+static int ranks_check(const struct af_odd_options *o, struct af_err *err)
 {
 	const char *heat = o->heat, *dot = heat ? strrchr(heat, '.') : NULL;
 
-	if (o->rank)
-		return af_fail_plain(err, -EINVAL,
-		                     "report ranks compares all ranks of a set, without --rank");
 	if (heat && strcmp(heat, "-") != 0 && (!dot || strcmp(dot, o->json ? ".json" : ".svg")) &&
 	    (!dot || strcmp(dot, ".txt")))
 		return af_fail_plain(err, -EINVAL,
@@ -249,19 +257,19 @@ static int ranks_check(const struct report_options *o, struct af_err *err)
 	return 0;
 }
 
-int report_ranks(struct report *r, struct af_err *err)
+int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 {
-	struct ranks_report s = {.of = r};
-	int rc = ranks_check(r->options, err);
+	struct ranks_report s = {.o = o};
+	int rc = ranks_check(o, err);
 
 	if (!rc)
-		rc = af_set_open(&s.set, r->dir, err);
+		rc = af_set_open(&s.set, o->dir, err);
 	if (!rc) {
 		s.all = af_ranks_open();
 		ranks_read(&s);
 		s.result = af_ranks_end(s.all);
 		af_ranks_tables(s.all, &s.set, &s.tables);
-		if (!r->options->heat)
+		if (!o->heat)
 			closer_all(&s);
 		rc = ranks_print(&s, err);
 	}
