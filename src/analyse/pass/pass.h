@@ -33,6 +33,7 @@ struct af_cpu_part {
 /* The results of all passes together. */
 struct af_results {
 	struct af_query query;
+	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.

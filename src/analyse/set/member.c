@@ -11,7 +11,7 @@
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
 #include "trace/read/reader.h"
-#include "trace/write/session.h"
+#include "trace/read/state.h"
 
 enum { MEMBER_GROUPS_MAX = 64 }; /* a hostile stream may have any number of notes */
 
@@ -111,25 +111,26 @@ static void member_event(struct member_reading *r, const struct af_event *ev)
 	}
 }
 
-/* A trace that was not finished is not closed yet: its last packets may lie in memory. */
-static void member_state(struct af_member *m, int dir_fd)
+static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 {
-	if (af_trace_has(dir_fd, AF_SESSION_FILE)) {
-		m->state = AF_MEMBER_UNFINISHED;
-		m->why = "not finished";
-	} else if (!af_trace_has(dir_fd, "metadata")) {
-		m->state = AF_MEMBER_UNREADABLE;
-		m->why = "it has no file metadata: it was copied in part";
-	} else if (af_trace_has(dir_fd, "recovered")) {
-		m->state = AF_MEMBER_RECOVERED;
-		m->why = "its recorder was killed; recovered";
-	} else {
-		m->state = AF_MEMBER_COMPLETE;
-		m->why = "";
-	}
+	static const enum af_member_state states[] = {
+	    [AF_TRACE_COMPLETE] = AF_MEMBER_COMPLETE, [AF_TRACE_RECOVERED] = AF_MEMBER_RECOVERED,
+	    [AF_TRACE_LIVE] = AF_MEMBER_LIVE,         [AF_TRACE_DEAD] = AF_MEMBER_DEAD,
+	    [AF_TRACE_UNFINISHED] = AF_MEMBER_UNFINISHED,
+	};
+	struct af_member *m = r->m;
+	struct af_trace_status status;
+
+	af_trace_status(dir_fd, now_ns, &status);
+	m->state = states[status.state];
+	m->why = kept(r, status.why, strlen(status.why));
+	if (m->state != AF_MEMBER_COMPLETE || af_trace_has(dir_fd, "metadata"))
+		return;
+	m->state = AF_MEMBER_UNREADABLE;
+	m->why = "it has no file metadata: it was copied in part";
 }
 
-void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd)
+void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns)
 {
 	struct member_reading r = {.arena = arena, .m = m};
 	struct af_file f;
@@ -143,7 +144,7 @@ void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd)
 	m->nr_groups = 0;
 	m->has_rank = m->has_status = m->has_cpu = false;
 	m->pid = 0;
-	member_state(m, dir_fd);
+	member_state(&r, dir_fd, now_ns);
 	if (af_file_map_at(&f, dir_fd, "recorder")) {
 		m->state = AF_MEMBER_UNREADABLE;
 		m->why = "its file recorder cannot be read: it was copied in part";

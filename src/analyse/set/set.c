@@ -59,7 +59,7 @@ static bool is_rank_name(const char *name, uint64_t *rank)
 }
 
 /* Add the trace @name. Those of programs that have no rank are not part of a job. */
-static void set_add(struct af_set *s, int fd, const char *name)
+static void set_add(struct af_set *s, int fd, const char *name, uint64_t *now_ns)
 {
 	struct af_member m = {.why = ""};
 	uint64_t rank;
@@ -67,7 +67,7 @@ static void set_add(struct af_set *s, int fd, const char *name)
 
 	if (one < 0 || (!is_trace(one) && !af_trace_has(one, "recorder")))
 		return;
-	set_member_read(&s->arena, &m, one);
+	set_member_read(&s->arena, &m, one, now_ns);
 	if (!m.has_rank && is_rank_name(name, &rank)) {
 		m.rank = rank;
 		m.has_rank = true;
@@ -112,8 +112,9 @@ static int set_single(struct af_set *s, int fd, const char *path)
 {
 	struct af_member m = {.why = ""};
 	const char *name = strrchr(path, '/');
+	uint64_t now_ns = 0;
 
-	set_member_read(&s->arena, &m, fd);
+	set_member_read(&s->arena, &m, fd, &now_ns);
 	if (m.state == AF_MEMBER_UNREADABLE && af_trace_has(fd, "metadata")) {
 		/* An imported trace has no recorder. */
 		m.state = AF_MEMBER_COMPLETE;
@@ -130,6 +131,8 @@ static int set_single(struct af_set *s, int fd, const char *path)
 
 int af_set_open(struct af_set *s, const char *path, struct af_err *err)
 {
+	uint64_t now_ns = 0;
+
 	*s = (struct af_set){0};
 	s->path = af_arena_strdup(&s->arena, path, strlen(path));
 	scope_close int fd = af_trace_dir_open(path);
@@ -140,7 +143,7 @@ int af_set_open(struct af_set *s, const char *path, struct af_err *err)
 	DIR *dir = af_dir_list(fd);
 	for (struct dirent *e; dir && (e = readdir(dir));)
 		if (e->d_name[0] != '.' && !is_copy(fd, e->d_name))
-			set_add(s, fd, e->d_name);
+			set_add(s, fd, e->d_name, &now_ns);
 	if (dir)
 		closedir(dir);
 	if (!s->nr && af_trace_has(fd, AF_JOB_FILE))
@@ -157,4 +160,17 @@ void af_set_close(struct af_set *s)
 	af_arena_free(&s->arena);
 	free(s->members);
 	*s = (struct af_set){0};
+}
+
+void af_set_refresh(struct af_set *s, uint32_t i)
+{
+	struct af_member was = s->members[i], *m = &s->members[i];
+	scope_close int fd = af_trace_dir_open(was.path);
+	uint64_t now_ns = 0;
+
+	if (fd < 0)
+		return;
+	set_member_read(&s->arena, m, fd, &now_ns);
+	m->rank = was.rank;
+	m->has_rank = was.has_rank;
 }

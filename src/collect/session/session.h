@@ -18,6 +18,7 @@
 
 #include "base/system/used.h"
 #include "collect/disk/drain.h"
+#include "collect/disk/heart.h"
 #include "collect/disk/place.h"
 #include "collect/disk/segments.h"
 #include "collect/session/bounds.h"
@@ -74,6 +75,7 @@ struct af_recording {
 	struct af_place place;
 	char shm[64];
 	int lock_fd;
+	struct af_heart heart;
 	struct af_session *control;
 	struct af_session own;    /* our copy of control */
 	uint32_t meddled;         /* how often control differed from it */

@@ -199,6 +199,7 @@ void af_target_poll(struct af_recording *r)
 static void poll_slowly(struct af_recording *r)
 {
 	af_control_poll_ticks(r);
+	af_heart_poll(&r->heart);
 	/* In a ring our own stream is to grow slowly. */
 	if (!r->options->ring_bytes || r->nr_polls++ % RING_ANCHOR_POLLS == 0)
 		af_session_anchor(r);
