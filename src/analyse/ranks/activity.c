@@ -134,25 +134,12 @@ static void take_call(struct activity *s, const struct af_event *ev)
 	spread(s, AF_RANK_MPI, ev->time_ns - ns, ev->time_ns);
 }
 
-static void take_clock(struct af_activity *a, const struct af_event *ev)
-{
-	struct af_ev_clock c;
-
-	if (a->has_realtime || !af_event_decode(ev, &c, sizeof c, NULL) || c.device ||
-	    c.clock != AF_CLOCK_REALTIME)
-		return;
-	a->has_realtime = true;
-	a->to_realtime_ns = (int64_t)(c.foreign - c.mono_ns);
-}
-
 static void activity_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct activity *s = self;
 	struct af_wait wait;
 
-	if (ev->kind == AF_KIND_CLOCK)
-		take_clock(&s->a, ev);
-	else if (ev->kind >= AF_KIND_API)
+	if (ev->kind >= AF_KIND_API)
 		take_call(s, ev);
 	else if (af_wait_read(w, ev, &wait)) {
 		enum af_rank_kind kind = wait.state == AF_STATE_DISK ? AF_RANK_DISK : AF_RANK_WAIT;

@@ -45,9 +45,6 @@ struct af_activity {
 	struct af_activity_call calls[AF_ACTIVITY_CALLS];
 	uint32_t nr_calls;
 	uint64_t wall_ns;
-	/* Added to a time of the trace it gives CLOCK_REALTIME. */
-	bool has_realtime;
-	int64_t to_realtime_ns;
 };
 
 struct af_pass_ops;

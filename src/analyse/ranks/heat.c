@@ -4,23 +4,6 @@
 
 #include "analyse/ranks/private.h"
 
-/*
- * The time to add to one of rank @i, for the clock of the first rank: none on one host, which has
- * one clock; else the difference by the realtime clocks of both.
- */
-static int64_t shift_of(const struct af_ranks *all, uint32_t i, bool *differ)
-{
-	const struct af_member *first = all->ranks[0].who, *m = all->ranks[i].who;
-	const struct ranks_profile *a = &all->profiles[0], *b = &all->profiles[i];
-	bool same = *m->boot_id || *first->boot_id ? !strcmp(m->boot_id, first->boot_id)
-	                                           : !strcmp(m->host, first->host);
-
-	if (same || !a->has_realtime || !b->has_realtime)
-		return 0;
-	*differ = true;
-	return (int64_t)((uint64_t)b->to_realtime_ns - (uint64_t)a->to_realtime_ns);
-}
-
 static uint64_t shifted(uint64_t ns, int64_t by)
 {
 	uint64_t is = ns + (uint64_t)by;
@@ -51,13 +34,14 @@ static void bin_spread(struct af_ranks_heat *h, uint32_t row, const struct ranks
 }
 
 /* From the first bin of any to the last; false when no rank did anything. */
-static bool extent_find(const struct af_ranks *all, struct af_ranks_heat *to, uint64_t *end_ns)
+static bool extent_find(const struct af_ranks *all, const int64_t *shifts, struct af_ranks_heat *to,
+                        uint64_t *end_ns)
 {
 	bool any = false;
 
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct ranks_profile *p = &all->profiles[i];
-		uint64_t from = shifted(p->start_ns, shift_of(all, i, &to->clocks_differ));
+		uint64_t from = shifted(p->start_ns, shifts ? shifts[i] : 0);
 		uint64_t length = p->nr_bins * p->each_ns;
 		if (!p->nr_bins || from > UINT64_MAX / 2)
 			continue;
@@ -68,20 +52,24 @@ static bool extent_find(const struct af_ranks *all, struct af_ranks_heat *to, ui
 	return any;
 }
 
-void af_ranks_heat(const struct af_ranks *all, struct af_ranks_heat *to)
+uint64_t af_ranks_start_ns(const struct af_ranks *all, uint32_t rank)
+{
+	return all->profiles[rank].start_ns;
+}
+
+void af_ranks_heat(const struct af_ranks *all, const int64_t *shifts, struct af_ranks_heat *to)
 {
 	uint64_t end_ns = 0;
-	bool differ = false;
 
-	*to = (struct af_ranks_heat){.nr = all->nr};
-	if (!extent_find(all, to, &end_ns))
+	*to = (struct af_ranks_heat){.nr = all->nr, .clocks = ""};
+	if (!extent_find(all, shifts, to, &end_ns))
 		return;
 	to->each_ns = (end_ns - to->start_ns + AF_RANKS_BINS - 1) / AF_RANKS_BINS;
 	to->nr_bins = (uint32_t)((end_ns - to->start_ns + to->each_ns - 1) / to->each_ns);
 	to->cells = af_xcalloc((size_t)to->nr * to->nr_bins * AF_RANK_KINDS, sizeof *to->cells);
 	for (uint32_t i = 0; i < all->nr; i++) {
 		const struct ranks_profile *p = &all->profiles[i];
-		uint64_t from = shifted(p->start_ns, shift_of(all, i, &differ));
+		uint64_t from = shifted(p->start_ns, shifts ? shifts[i] : 0);
 		for (uint32_t b = 0; b < p->nr_bins && from <= UINT64_MAX / 2; b++)
 			bin_spread(to, i, p, b, from + b * p->each_ns);
 	}
@@ -99,9 +87,8 @@ void af_ranks_heat_table(const struct af_ranks *all, const struct af_ranks_heat 
 	static const struct af_column columns[] = {AF_RANK_HEAT_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = AF_TABLE(f, "heat", "What each rank did over time", columns);
 
-	t->note =
-	    af_tables_text(f, "parts of bins of %s%s", af_tables_ns(f, h->each_ns),
-	                   h->clocks_differ ? "; hosts are aligned by their realtime clocks" : "");
+	t->note = af_tables_text(f, "parts of bins of %s%s%s", af_tables_ns(f, h->each_ns),
+	                         *h->clocks ? "; " : "", h->clocks);
 	for (uint32_t i = 0; i < h->nr; i++) {
 		const char *label = af_tables_text(f, "%s", all->ranks[i].who->label);
 		for (uint32_t b = 0; b < h->nr_bins; b++) {

@@ -31,8 +31,6 @@ struct ranks_profile {
 	uint64_t start_ns, each_ns;
 	uint32_t nr_bins;
 	uint32_t *bins; /* by bin and kind, in 10,000ths of a bin */
-	bool has_realtime;
-	int64_t to_realtime_ns;
 };
 
 struct af_ranks {

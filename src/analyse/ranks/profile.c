@@ -227,8 +227,6 @@ static void bins_keep(struct af_ranks *all, struct ranks_profile *p, const struc
 	p->start_ns = a->start_ns;
 	p->each_ns = a->each_ns;
 	p->nr_bins = a->nr;
-	p->has_realtime = a->has_realtime;
-	p->to_realtime_ns = a->to_realtime_ns;
 	p->bins = a->nr
 	              ? af_arena_alloc(&all->arena, (size_t)a->nr * AF_RANK_KINDS * sizeof *p->bins)
 	              : NULL;

@@ -160,15 +160,21 @@ enum { AF_RANKS_BINS = 200 };
 
 /* Rank by time. The caller frees it by af_ranks_heat_close(). */
 struct af_ranks_heat {
-	uint64_t start_ns, each_ns; /* of a bin; start on the clock of the first rank */
+	uint64_t start_ns, each_ns; /* of a bin; start on the clock of the reference */
 	uint32_t nr_bins, nr;       /* nr: rows, one a rank, in the order of the result */
 	/* By row, bin and kind: parts in 10,000 of a bin; of several threads more. */
 	uint32_t *cells;
-	bool clocks_differ; /* ranks of several hosts are aligned by their realtime clocks */
+	const char *clocks; /* how well hosts are aligned, for people: "" for one clock */
 };
 
-/* Lay the activities of all ranks over one another, in at most AF_RANKS_BINS bins. After _end. */
-void af_ranks_heat(const struct af_ranks *all, struct af_ranks_heat *to);
+/* The time at which what is known of a rank begins, on its own clock. */
+uint64_t af_ranks_start_ns(const struct af_ranks *all, uint32_t rank);
+
+/*
+ * Lay the activities of all ranks over one another, in at most AF_RANKS_BINS bins. After _end.
+ * @shifts (NULL: all 0), by rank, are added to the times of its clock for those of the reference.
+ */
+void af_ranks_heat(const struct af_ranks *all, const int64_t *shifts, struct af_ranks_heat *to);
 void af_ranks_heat_close(struct af_ranks_heat *h);
 
 static inline const uint32_t *af_ranks_heat_at(const struct af_ranks_heat *h, uint32_t row,

@@ -7,9 +7,8 @@
 #include "analyse/scale/scale.h"
 #include "analyse/set/set.h"
 #include "base/err.h"
-#include "cmd/output/progress.h"
+#include "cmd/ranks/members.h"
 #include "cmd/shared/commands.h"
-#include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
 #include "render/text/tables.h"
 
@@ -23,57 +22,44 @@ struct scale_options {
 
 static const struct scale_options scale_defaults = {.limit = 20};
 
-static int member_add(struct af_scale *s, const struct af_member *m, struct af_err *err)
+static void rank_add(void *arg, const struct af_member *who, const struct af_results *r)
 {
-	struct af_scale_rank rank = {.wall_ns = 0};
-	struct af_results r = {0};
-	const struct af_query query = {
-	    .answers = AF_SCALE_ANSWERS,
-	    .weights = 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_SAMPLES | 1 << AF_WEIGHT_COUNT |
-	               1 << AF_WEIGHT_OFF_CPU,
-	    .depth = AF_DEPTH_KERNEL,
-	    .own = &rank,
-	};
-	int rc = m->state == AF_MEMBER_UNREADABLE ? af_fail_plain(err, -EBADMSG, "%s", m->why)
-	         : m->state == AF_MEMBER_LIVE
-	             ? af_fail_plain(err, -EBUSY, "it is still being recorded")
-	             : af_trace_prepare(m->path, err);
-
-	if (!rc)
-		rc = af_analyse(m->path, af_scale_passes, &query, &r, NULL, NULL, err);
-	if (!rc)
-		af_scale_add(s, &r, &rank);
-	af_tally_free(&rank.calls);
-	af_results_close(&r);
-	return rc;
+	(void)who;
+	af_scale_add(arg, r, r->query.own);
 }
 
-/* A rank that cannot be read is named; what the others say would be of fewer ranks than ran. */
+static void rank_free(void *own)
+{
+	struct af_scale_rank *rank = own;
+
+	af_tally_free(&rank->calls);
+}
+
+/* Ranks that cannot be read are named, and the set counts as if they had not run. */
 static int set_add(struct af_scale *s, const char *path, struct af_err *err)
 {
-	struct af_progress progress = af_progress_begin("reading the set");
 	struct af_set set;
-	struct af_err why = {0};
-	uint32_t missing = 0;
 	int rc = af_set_open(&set, path, err);
+	const struct af_members members = {
+	    .command = "compare-scale",
+	    .set = &set,
+	    .passes = af_scale_passes,
+	    .query = {.answers = AF_SCALE_ANSWERS,
+	              .weights = 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_SAMPLES |
+	                         1 << AF_WEIGHT_COUNT | 1 << AF_WEIGHT_OFF_CPU,
+	              .depth = AF_DEPTH_KERNEL},
+	    .own_size = sizeof(struct af_scale_rank),
+	    .own_free = rank_free,
+	    .add = rank_add,
+	    .arg = s,
+	};
 
-	if (!rc)
+	if (!rc) {
 		af_scale_begin(s, path);
-	for (uint32_t i = 0; !rc && i < set.nr; i++) {
-		const struct af_member *m = &set.members[i];
-		if (member_add(s, m, &why) && !missing++)
-			fprintf(stderr, "aflame compare-scale: %s: %s is left out: %s\n", path,
-			        m->name, why.msg);
-		af_progress_tell(&progress, i + 1, set.nr);
+		af_members_read(&members);
+		if (!af_scale_ranks(s))
+			rc = af_fail_plain(err, -ENODATA, "no rank of %s can be read", path);
 	}
-	af_progress_end(&progress);
-	if (!rc && !af_scale_ranks(s))
-		rc = af_fail_plain(err, -ENODATA, "no rank of %s could be read", path);
-	else if (missing)
-		fprintf(stderr,
-		        "aflame compare-scale: %s: %u of %u ranks are compared, as if no others "
-		        "had run\n",
-		        path, set.nr - missing, set.nr);
 	af_set_close(&set);
 	return rc;
 }
@@ -139,7 +125,7 @@ const struct af_command af_command_compare_scale = {
 	"all ranks together take as much time as there, with --weak each rank does.\n"
 	"\n"
 	"A rank loses the time that it takes beyond the ideal: of call paths the slowest rank, "
-        "for\n"
+	"for\n"
 	"which the others wait, else ranks on average. A function, call path or API call\n"
 	"stops scaling at the number of ranks from which on its efficiency is below 80 %, if the\n"
 	"loss is more than sampling noise and half a percent of the run. Its exponent b says that\n"

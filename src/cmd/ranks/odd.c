@@ -6,20 +6,20 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/clocks/clocks.h"
 #include "analyse/difference/difference.h"
 #include "analyse/ranks/ranks.h"
 #include "analyse/set/set.h"
 #include "analyse/table/group_by.h"
 #include "base/err.h"
 #include "cmd/output/atomic_write.h"
-#include "cmd/output/progress.h"
+#include "cmd/ranks/members.h"
 #include "cmd/shared/annotate.h"
-#include "cmd/shared/names.h"
 #include "cmd/shared/summary.h"
 #include "render/heat/rank_map.h"
 #include "render/text/tables.h"
 
-enum { CLOSER = 3, CLOSER_ROWS = 5, MAP_ROWS = 64, COMPLAINTS = 8 };
+enum { CLOSER = 3, CLOSER_ROWS = 5, MAP_ROWS = 64 };
 
 struct ranks_report {
 	const struct af_odd_options *o;
@@ -27,7 +27,8 @@ struct ranks_report {
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
-	uint32_t nr_missing;
+	char clocks[96];               /* how well the map is aligned, or "" */
+	uint32_t *member_of, nr_added; /* by rank that was added: its index in the set */
 };
 
 /* How many rows to print: --limit, or else @standard; 0 means all. */
@@ -38,18 +39,7 @@ static uint32_t limit_of(const struct ranks_report *s, uint32_t standard)
 	return limit == UINT64_MAX ? standard : limit < UINT32_MAX ? (uint32_t)limit : 0;
 }
 
-/* Read @m as a part of the ranks; the caller closes @r. */
-static int member_read(const struct af_member *m, const struct af_query *query,
-                       struct af_results *r, struct af_err *err)
-{
-	int rc = m->state == AF_MEMBER_COMPLETE || m->state == AF_MEMBER_RECOVERED
-	             ? 0
-	             : af_trace_prepare(m->path, err);
-
-	return rc ? rc : af_analyse(m->path, af_ranks_passes, query, r, NULL, NULL, err);
-}
-
-static struct af_query ranks_query(const struct af_odd_options *o, struct af_activity *activity)
+static struct af_query ranks_query(const struct af_odd_options *o)
 {
 	return (struct af_query){
 	    .answers = AF_RANKS_ANSWERS,
@@ -57,50 +47,27 @@ static struct af_query ranks_query(const struct af_odd_options *o, struct af_act
 	    .from_ns = o->from_ns,
 	    .to_ns = o->to_ns,
 	    .depth = AF_DEPTH_KERNEL,
-	    .own = activity,
 	};
 }
 
-static const char *label_of(const struct af_member *m)
+static void rank_add(void *arg, const struct af_member *who, const struct af_results *r)
 {
-	return m->label && *m->label ? m->label : m->name;
-}
+	struct ranks_report *s = arg;
 
-/* One that cannot be read is named, and the others are compared. */
-static void complain(struct ranks_report *s, const struct af_member *m, const char *why)
-{
-	if (s->nr_missing++ < COMPLAINTS)
-		fprintf(stderr, "aflame report: %s is left out: %s\n", label_of(m), why);
+	s->member_of[s->nr_added++] = (uint32_t)(who - s->set.members);
+	af_ranks_add(s->all, who, r);
 }
 
 static void ranks_read(struct ranks_report *s)
 {
-	struct af_progress progress = af_progress_begin("reading the ranks");
-	struct af_activity *activity = calloc(1, sizeof *activity);
-	struct af_query query = ranks_query(s->o, activity);
-
-	for (uint32_t i = 0; i < s->set.nr; i++) {
-		const struct af_member *m = &s->set.members[i];
-		struct af_results r = {0};
-		struct af_err err = {0};
-		if (m->state == AF_MEMBER_UNREADABLE || m->state == AF_MEMBER_LIVE) {
-			complain(s, m,
-			         m->state == AF_MEMBER_LIVE ? "it is still being recorded"
-			                                    : m->why);
-			continue;
-		}
-		if (member_read(m, &query, &r, &err))
-			complain(s, m, err.msg);
-		else
-			af_ranks_add(s->all, m, &r);
-		af_results_close(&r);
-		af_progress_tell(&progress, i + 1, s->set.nr);
-	}
-	af_progress_end(&progress);
-	free(activity);
-	if (s->nr_missing)
-		fprintf(stderr, "aflame report: %u of %u ranks are compared\n",
-		        s->set.nr - s->nr_missing, s->set.nr);
+	s->member_of = af_xcalloc(s->set.nr + 1, sizeof *s->member_of);
+	af_members_read(&(struct af_members){.command = "report",
+	                                     .set = &s->set,
+	                                     .passes = af_ranks_passes,
+	                                     .query = ranks_query(s->o),
+	                                     .own_size = sizeof(struct af_activity),
+	                                     .add = rank_add,
+	                                     .arg = s});
 }
 
 /* Functions whose own time differs: their callers are in the path of the odd rank. */
@@ -117,7 +84,7 @@ static void closer_table(struct ranks_report *s, const struct af_table *from,
 	    &s->tables, from, af_tables_text(&s->tables, "odd_%u_functions", place),
 	    af_tables_text(&s->tables,
 	                   "Functions of %s (after) against %s, the typical rank (before)",
-	                   label_of(rank->who), label_of(typical)));
+	                   af_member_text(rank->who), af_member_text(typical)));
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		const struct af_cell *row = t->cells + (size_t)i * t->nr_columns;
 		if (row[own].value)
@@ -135,15 +102,16 @@ static int closer_read(struct ranks_report *s, const struct af_rank *rank, uint3
 	const struct af_member *typical = s->result->ranks[s->result->groups[0].typical].who;
 	int view = rank->kind == AF_RANK_DEVICE ? AF_VIEW_GPU : AF_VIEW_CPU;
 	bool off = rank->kind != AF_RANK_DEVICE && rank->kind != AF_RANK_CPU;
-	struct af_query query = ranks_query(s->o, NULL);
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame, NULL};
+	struct af_query query = ranks_query(s->o);
 	struct af_results sides[2] = {{.dir = NULL}, {.dir = NULL}};
 	struct af_difference d = {0};
 	struct af_tables f = {0};
 
 	query.answers = 1u << view;
-	int rc = member_read(typical, &query, &sides[0], err);
+	int rc = af_analyse(typical->path, passes, &query, &sides[0], NULL, NULL, err);
 	if (!rc)
-		rc = member_read(rank->who, &query, &sides[1], err);
+		rc = af_analyse(rank->who->path, passes, &query, &sides[1], NULL, NULL, err);
 	if (!rc && sides[0].trees[view].nr && sides[1].trees[view].nr) {
 		struct af_difference_side of[2];
 		for (uint32_t i = 0; i < 2; i++)
@@ -174,7 +142,8 @@ static void closer_all(struct ranks_report *s)
 		struct af_err err = {0};
 		if (rank->has_cause && rank->kind != AF_RANK_MPI &&
 		    closer_read(s, rank, i + 1, &err))
-			fprintf(stderr, "aflame report: %s: %s\n", label_of(rank->who), err.msg);
+			fprintf(stderr, "aflame report: %s: %s\n", af_member_text(rank->who),
+			        err.msg);
 	}
 }
 
@@ -202,6 +171,34 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 	              "time\n");
 }
 
+/* The map on the clock of the set's first member, by analyse/clocks. */
+static void heat_make(struct ranks_report *s, struct af_ranks_heat *heat)
+{
+	int64_t *shifts = af_xcalloc(s->nr_added + 1, sizeof *shifts);
+	uint64_t worst_ns = 0, bound_ns;
+	struct af_set_clocks clocks = {0};
+	struct af_err err = {0};
+	bool known = !af_set_clocks_read(&clocks, &s->set, &err);
+
+	for (uint32_t i = 0; known && i < s->nr_added; i++) {
+		uint64_t at_ns = af_ranks_start_ns(s->all, i);
+		shifts[i] =
+		    (int64_t)(af_set_clocks_convert(&clocks, s->member_of[i], at_ns, &bound_ns) -
+		              at_ns);
+		worst_ns = bound_ns > worst_ns ? bound_ns : worst_ns;
+	}
+	af_ranks_heat(s->all, shifts, heat);
+	if (worst_ns == AF_CLOCK_UNKNOWN)
+		snprintf(s->clocks, sizeof s->clocks,
+		         "hosts are aligned by their time of day, with an unknown error");
+	else if (worst_ns)
+		snprintf(s->clocks, sizeof s->clocks, "hosts are aligned to within %s",
+		         af_tables_ns(&s->tables, worst_ns));
+	heat->clocks = s->clocks;
+	af_set_clocks_free(&clocks);
+	free(shifts);
+}
+
 static int map_write(int fd, void *arg, struct af_err *err)
 {
 	struct ranks_report *s = arg;
@@ -210,7 +207,7 @@ static int map_write(int fd, void *arg, struct af_err *err)
 	const struct af_document document = {.report = "ranks"};
 	bool file = strcmp(s->o->heat, "-") != 0;
 
-	af_ranks_heat(s->all, &heat);
+	heat_make(s, &heat);
 	if (s->o->json) {
 		af_ranks_heat_table(s->all, &heat, &s->tables);
 		af_tables_json(&b, &document, &s->tables, limit_of(s, 0));
@@ -276,5 +273,6 @@ int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 	af_ranks_close(s.all);
 	af_tables_free(&s.tables);
 	af_set_close(&s.set);
+	free(s.member_of);
 	return rc;
 }

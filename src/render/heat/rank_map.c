@@ -85,8 +85,8 @@ static void text_legend(struct af_buf *b, const struct af_ranks_heat *h, uint32_
 	for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
 		af_buf_fmt(b, ", %c %s", looks[k].sign, af_rank_kind_title((enum af_rank_kind)k));
 	af_buf_str(b, "; * an odd rank\n");
-	if (h->clocks_differ)
-		af_buf_str(b, "hosts are aligned by their realtime clocks\n");
+	if (*h->clocks)
+		af_buf_fmt(b, "%s\n", h->clocks);
 }
 
 void af_rank_map_text(struct af_buf *b, const struct af_ranks_result *r,
@@ -153,7 +153,7 @@ static void svg_row(struct af_buf *b, const struct af_ranks_result *r,
 static void svg_legend(struct af_buf *b, const struct af_ranks_heat *h, uint32_t y)
 {
 	uint32_t x = LEFT;
-	char text[96];
+	char text[200];
 
 	for (uint32_t k = 0; k < AF_RANK_KINDS; k++) {
 		af_buf_fmt(b, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
@@ -162,8 +162,9 @@ static void svg_legend(struct af_buf *b, const struct af_ranks_heat *h, uint32_t
 		x += 40 + 7 * (uint32_t)strlen(af_rank_kind_title((enum af_rank_kind)k));
 	}
 	snprintf(text, sizeof text, "%.4g s from left to right%s",
-	         (double)h->each_ns * h->nr_bins / 1e9,
-	         h->clocks_differ ? "; hosts are aligned by their realtime clocks" : "");
+	         (double)h->each_ns * h->nr_bins / 1e9, *h->clocks ? "; " : "");
+	size_t len = strlen(text);
+	snprintf(text + len, sizeof text - len, "%s", h->clocks);
 	svg_text(b, LEFT, y + 22, "", text);
 }
 
