@@ -67,6 +67,25 @@ def _():
     refused(2, "goes to .svg", "report", "ranks", "--heat=x.png", out)
 
 
+@case("of 64 made-up ranks on 4 hosts the slow one is named, by CPU, device and disk; broken ones are not")
+def _():
+    generate = os.path.join(BUILD, "tests/bench/gen_set")
+    broken = {7: "--dead", 9: "--truncated", 11: "--version"}
+    words = [word for rank, how in broken.items() for word in (how, str(rank))]
+    for slow, kind, function in (("cpu", "more CPU", "sort_badly"), ("gpu", "more device", "launch_kernels"),
+                                 ("disk", "more disk or lock", "write_checkpoint")):
+        out = new_path("made-" + slow)
+        size = "2000000" if slow == "gpu" else "100000"
+        made = [generate, out, "--ranks", "64", "--hosts", "4", "--bytes", size, "--straggler", "41", "--slow", slow]
+        subprocess.run(made + words, stdout=subprocess.DEVNULL, check=True)
+        tables = ranks_job.report(BUILD, out, "-n", "0")
+        odd = [(row["number"], row["kind"]) for row in tables["odd_ranks"]]
+        equal(odd, [(41, kind)], "odd ranks, slow by %s" % slow)
+        expect(function in tables["odd_ranks"][0]["full_path"], tables["odd_ranks"][0])
+        missing = {row["rank"] for row in tables["ranks"] if row["group"] is None and row["why"]}
+        equal(missing, set(broken), "ranks that are not compared")
+
+
 @case("what one rank does alone stops scaling first; the work of all is counted to the nanosecond")
 def _():
     sets = []

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/set/read.h"
 #include "base/arena.h"
@@ -57,19 +58,40 @@ static void *members_read(void *arg, const struct af_member *who, struct af_err 
 	return NULL;
 }
 
+/* Times of half a trace are held against nothing: the reason why it is not whole, or NULL. */
+static const char *not_whole(const struct af_member *who, const struct af_results *r)
+{
+	if (who->state == AF_MEMBER_DEAD || who->state == AF_MEMBER_UNFINISHED)
+		return *who->why ? who->why : "its recording did not end";
+	return r->damage[0] ? r->damage : NULL;
+}
+
+/* Name it, and keep the reason for the table of ranks. */
+static void leave_out(struct members_reading *s, const struct af_member *who, const char *why)
+{
+	struct af_set *set = s->of->set;
+	const char *kept = af_arena_strdup(&set->arena, why, strlen(why));
+
+	set->members[who - set->members].why = kept;
+	if (s->nr_missing++ < NAMED)
+		fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
+		        af_member_text(who), set->path, kept);
+}
+
 /* One at a time, in the order of members. */
 static int members_take(void *arg, const struct af_member *who, void *result,
                         const struct af_err *why)
 {
 	struct members_reading *s = arg;
 
-	if (result) {
+	const char *cut = result ? not_whole(who, result) : why->msg;
+
+	if (cut)
+		leave_out(s, who, cut);
+	else
 		s->of->add(s->of->arg, who, result);
+	if (result)
 		result_close(result, s->of->own_free);
-	} else if (s->nr_missing++ < NAMED) {
-		fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
-		        af_member_text(who), s->of->set->path, why->msg);
-	}
 	return 0;
 }
 

@@ -21,8 +21,8 @@ struct af_members {
 };
 
 /*
- * Read all members and hand them over. Those that cannot be read are named on standard error, with
- * the reason. Returns how many these are.
+ * Read all members and hand them over. Those that cannot be read, or not as a whole, are named on
+ * standard error with the reason, which becomes the member's `why`. Returns how many these are.
  */
 uint32_t af_members_read(const struct af_members *m);
 
