@@ -11,7 +11,8 @@ import subprocess
 import time
 
 from machine import AFLAME, any_sampler, need, need_tool, program
-from recording import Trace, aflame, must, new_path, parse_folded, record, refused, used_by_tree_ns
+from rank_work import RECORD, bare_environment, new_folder
+from recording import Trace, aflame, must, parse_folded, record, refused, used_by_tree_ns
 from tap import Skip, case, equal, expect, run_cases
 
 
@@ -102,27 +103,10 @@ def _():
 
 # --- a recorder in each rank
 
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHERS = {
     "mpirun.openmpi": (["--oversubscribe"], "OMPI_COMM_WORLD_RANK"),
     "mpirun.mpich": ([], "PMI_RANK"),
 }
-RECORD = [AFLAME, "record", "-q", "--sample", "none"]
-
-
-def bare_environment(**more):
-    """Without what a launcher, which may have started this test, says of it."""
-    of_launchers = re.compile(
-        r"RANK$|^(OMPI|PMI|PMIX|SLURM|FLUX|PALS|TORCHELASTIC|MASTER|HYD|LOCAL|WORLD)_?"
-    )
-    kept = {k: v for k, v in os.environ.items() if not of_launchers.search(k)}
-    return {**kept, **AS_ROOT, **more}
-
-
-def new_folder():
-    path = new_path("job")
-    os.mkdir(path)
-    return path
 
 
 def launch(launcher, nr, folder, *command, record_words=(), status=0, options=()):
@@ -340,6 +324,23 @@ def _():
             continue
         expect(all("rank-%04d" % r in done.stderr for r in range(3)), "%s: %s" % (words, done.stderr))
         expect(not done.stdout, "%s on standard output: %s" % (words, done.stdout))
+    # A witness: the lines of each rank, added up here.
+    lines = {}
+    for rank in range(3):
+        for line in must("flame", "--rank", str(rank), path).splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            lines[stack] = lines.get(stack, 0) + int(weight)
+    whole = must("flame", path).splitlines()
+    equal({line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in whole}, lines, "stacks of all ranks")
+    apart = must("flame", "--by", "rank", path)
+    expect(all("[rank %d]" % rank in apart for rank in range(3)), apart)
+    tables = json.loads(must("report", "--json", "--limit", "0", path))["tables"]
+    about = {row["key"]: row["value"] for row in next(t for t in tables if t["name"] == "set")["rows"]}
+    equal((about["ranks"], about["hosts"]), ("3 of 3", "1"), "the set")
+    top = next(t for t in tables if t["name"] == "cpu_top")["rows"]
+    equal(sum(row["self"] for row in top), sum(lines.values()), "CPU time of all functions")
+    equal({row["max_rank"] for row in top} - {"rank 0", "rank 1", "rank 2"}, set(), "ranks with most")
+    expect(all(row["min_ranks"] <= row["median_ranks"] <= row["max_ranks"] <= row["self"] for row in top), top)
     changed = must("diff", "--rank", "1", path, path, "--json")
     expect('"rows"' in changed, changed)
 

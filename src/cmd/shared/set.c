@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/clocks/clocks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
@@ -271,6 +272,18 @@ static void set_members(const struct af_set *set, struct af_results *r)
 		            af_tables_text(&r->tables, "%u", versions));
 }
 
+/* Times of several hosts are only as good as what is known of their clocks. */
+static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
+{
+	struct af_set_clocks clocks;
+
+	if (!(query->answers & AF_ANSWER_TABLES))
+		return;
+	if (!af_set_clocks_read(&clocks, set, NULL) && clocks.nr_hosts > 1)
+		af_set_clocks_table(&clocks, &r->tables);
+	af_set_clocks_free(&clocks);
+}
+
 /* The list of ranks is a table, so tables are there while no rank can be read yet. */
 static int set_reported(const struct af_set *set, const struct af_merge *m, uint32_t answers,
                         struct af_err *err)
@@ -299,6 +312,7 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
 	set_members(set, r);
 	af_ranks_table(set, &r->tables);
+	set_clocks(set, query, r);
 	/* Findings are about all members together. */
 	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
 }
