@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/clocks/clocks.h"
+#include "analyse/functions/top.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
@@ -15,7 +16,10 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/together.h"
 
-enum { PAGE_RANKS = 64 }; /* of a set, at most, that a page shows one by one */
+enum {
+	PAGE_RANKS = 64, /* of a set, at most, that a page shows one by one */
+	TOP_ROWS = 1000  /* functions, in a report of all tables */
+};
 
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err)
 {
@@ -298,6 +302,21 @@ static int set_reported(const struct af_set *set, const struct af_merge *m, uint
 	return 0;
 }
 
+/* As in the report of one trace; the distribution needed all functions. */
+static void top_cut(struct af_results *r)
+{
+	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "cpu_top");
+
+	if (!t || !(r->query.answers & AF_ANSWER_TABLES))
+		return;
+	for (uint32_t i = TOP_ROWS; i < t->nr_rows; i++) {
+		const struct af_top_row *row = AF_ROW_AT(struct af_top_row, t, i);
+		t->left_out++;
+		t->left_weight += row ? row->self.value : 0;
+	}
+	t->nr_rows = t->nr_rows < TOP_ROWS ? t->nr_rows : TOP_ROWS;
+}
+
 static void set_results(const struct af_set *set, struct set_reading *s,
                         const struct af_query *query, struct af_results *r)
 {
@@ -310,6 +329,7 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 	for (uint32_t i = 0; i < r->nr_member_trees; i++)
 		r->member_trees[i].label =
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
+	top_cut(r);
 	set_members(set, r);
 	af_ranks_table(set, &r->tables);
 	set_clocks(set, query, r);
