@@ -71,8 +71,14 @@ void af_reduce_open(struct af_reduce *r)
 	r->silent = r->mpi ? r->rank != 0 : l.rank != 0;
 }
 
+/* MPI_Finalize waits for all, and takes a CPU meanwhile: so process 0 calls for it. */
 void af_reduce_close(struct af_reduce *r)
 {
+	struct af_buf none = {0};
+
+	if (r->size > 1)
+		af_reduce_broadcast(r, &none, NULL);
+	af_buf_free(&none);
 	if (r->mpi)
 		af_reduce_mpi_close(r->mpi);
 	r->mpi = NULL;
@@ -88,7 +94,10 @@ int af_reduce_send(struct af_reduce *r, uint32_t to, const void *data, size_t si
 {
 	const uint64_t len = size;
 	int rc = af_reduce_mpi_send(r->mpi, to, &len, sizeof len);
+	char go;
 
+	/* A long message that nobody waits for yet would take a whole CPU until somebody does. */
+	rc = rc ? rc : af_reduce_mpi_receive(r->mpi, to, &go, sizeof go);
 	for (size_t at = 0; !rc && at < size; at += AF_REDUCE_MOST) {
 		size_t part = size - at < AF_REDUCE_MOST ? size - at : AF_REDUCE_MOST;
 		rc = af_reduce_mpi_send(r->mpi, to, (const char *)data + at, part);
@@ -101,6 +110,7 @@ int af_reduce_receive(struct af_reduce *r, uint32_t from, struct af_buf *to, str
 	uint64_t len = 0;
 	int rc = af_reduce_mpi_receive(r->mpi, from, &len, sizeof len);
 
+	rc = rc ? rc : af_reduce_mpi_send(r->mpi, from, "", 1);
 	to->len = 0;
 	if (!rc)
 		AF_ROOM(to->data, (size_t)len + 1, to->cap);
