@@ -48,6 +48,9 @@ void af_merge_missing(struct af_merge *m, const struct af_member *who, const cha
 /* Add all of @later, whose members come behind those of @m. @later is empty afterwards. */
 void af_merge_join(struct af_merge *m, struct af_merge *later);
 
+/* How many members have been added. */
+uint64_t af_merge_members(const struct af_merge *m);
+
 /* "62 of 64 ranks; rank 3: not finished", at the end of @to. Before af_merge_end(), or after it. */
 void af_merge_about(const struct af_merge *m, struct af_buf *to);
 

@@ -162,6 +162,11 @@ void set_sums_write(const struct af_merge *m, struct af_buf *to)
 	for (int i = 0; i < 12; i++)
 		af_buf_leb128(to, *all[i]);
 	set_write_u64s(to, (uint64_t[]){s->counters.longest_ns, s->counters.shortest_ns}, 2);
+	const struct af_stack_losses *stacks = &s->counters.stacks;
+	set_write_u64s(to,
+	               (uint64_t[]){stacks->sampled_ns, stacks->cut_ns, stacks->middle_ns,
+	                            stacks->pointers_ns, stacks->none_ns},
+	               5);
 	af_buf_char(to, (char)s->counters.any);
 	write_coverage(to, s);
 	write_covered(to, &s->worst);
@@ -184,6 +189,13 @@ void set_sums_read(struct af_merge *m, struct af_cursor *from)
 	set_read_u64s(from, spans, 2);
 	s->counters.longest_ns = spans[0];
 	s->counters.shortest_ns = spans[1];
+	uint64_t stacks[5] = {0};
+	set_read_u64s(from, stacks, 5);
+	s->counters.stacks = (struct af_stack_losses){.sampled_ns = stacks[0],
+	                                              .cut_ns = stacks[1],
+	                                              .middle_ns = stacks[2],
+	                                              .pointers_ns = stacks[3],
+	                                              .none_ns = stacks[4]};
 	s->counters.any = af_cursor_uint(from, 1) != 0;
 	read_coverage(from, m, s);
 	s->worst = read_covered(from);

@@ -117,6 +117,17 @@ static int rank_missing(const struct af_set *set, const char *rank, struct af_er
 	return -ENOENT;
 }
 
+static int path_keep(const char **dir, const char *path, struct af_err *err)
+{
+	static char *kept; /* as long as the program, like the words of the command line */
+	char *copy = strdup(path);
+
+	if (!copy)
+		return af_fail(err, -ENOMEM, "cannot keep the name of the trace");
+	*dir = kept = copy;
+	return 0;
+}
+
 static int ranks_choose(const struct af_set *set, const char *rank, const char **dir,
                         struct af_err *err)
 {
@@ -138,12 +149,7 @@ static int ranks_choose(const struct af_set *set, const char *rank, const char *
 	}
 	if (!found)
 		return rank_missing(set, rank, err);
-	static char *kept; /* as long as the program, like the words of the command line */
-	char *path = strdup(found->path);
-	if (!path)
-		return af_fail(err, -ENOMEM, "cannot keep the name of the trace");
-	*dir = kept = path;
-	return 0;
+	return path_keep(dir, found->path, err);
 }
 
 int af_ranks_set(const char *dir, struct af_set *set, struct af_err *err)
@@ -200,4 +206,22 @@ int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_
 
 	*is_set = false;
 	return af_ranks_choose(dir, &query, err);
+}
+
+int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err)
+{
+	struct af_set set;
+	bool is_set;
+	uint32_t i = 0;
+	int rc = af_ranks_or_set(dir, rank, &is_set, err);
+
+	if (rc || !is_set || af_ranks_set(*dir, &set, err) <= 0)
+		return rc;
+	while (i + 1 < set.nr && set.members[i].state != AF_MEMBER_COMPLETE)
+		i++;
+	fprintf(stderr, "aflame %s: %s has %u traces: this is of %s; --rank N reads another\n", who,
+	        *dir, set.nr, set.members[i].label);
+	rc = path_keep(dir, set.members[i].path, err);
+	af_set_close(&set);
+	return rc;
 }

@@ -40,7 +40,10 @@ const char *af_set_prepare(struct af_set *set, uint32_t i);
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err);
 
-/* Prints that line: @m stands for so many of the members of @path. */
-void af_set_report(const char *path, const struct af_merge *m);
+/*
+ * Prints that line: @m, before its end, stands for so many of the members of @path. -ENODATA,
+ * without a line: for none.
+ */
+int af_set_report(const char *path, const struct af_merge *m, struct af_err *err);
 
 #endif
