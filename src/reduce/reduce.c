@@ -56,13 +56,23 @@ uint32_t af_reduce_launched_rank(void)
 	return l.is ? l.rank : 0;
 }
 
+/* MPI begins once: the others have ended then, and process 0 is alone. */
+static bool reduce_done;
+
+bool af_reduce_one(void)
+{
+	reduce_done = true;
+	return af_reduce_launched_rank() == 0;
+}
+
 void af_reduce_open(struct af_reduce *r)
 {
 	const struct launched l = launched();
 
 	*r = (struct af_reduce){.size = 1};
-	if (!l.is)
+	if (!l.is || reduce_done)
 		return;
+	reduce_done = true;
 	r->mpi = af_reduce_mpi_open(l.size, r->alone, sizeof r->alone);
 	if (r->mpi) {
 		r->rank = af_reduce_mpi_rank(r->mpi);
