@@ -1,4 +1,7 @@
-/* aflame report TABLE: one table of the summary; aflame report clocks, of a set alone. */
+/*
+ * aflame report TABLE: one table of the summary; and the reports of a set alone, clocks and ranks
+ * (cmd/ranks).
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -6,6 +9,7 @@
 #include "analyse/clocks/clocks.h"
 #include "base/err.h"
 #include "cmd/options/nearest.h"
+#include "cmd/ranks/odd.h"
 #include "cmd/report.h"
 #include "reduce/reduce.h"
 
@@ -155,4 +159,21 @@ int report_clocks(struct report *r, struct af_err *err)
 	af_set_clocks_free(&clocks);
 	af_set_close(&set);
 	return rc;
+}
+
+/* All ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_odd_options odd = {.dir = r->dir,
+	                                   .heat = o->heat,
+	                                   .json = o->json,
+	                                   .limit = o->limit,
+	                                   .from_ns = o->from_ns,
+	                                   .to_ns = o->to_ns};
+
+	if (o->rank)
+		return af_fail_plain(err, -EINVAL,
+		                     "report ranks compares all ranks of a set, without --rank");
+	return af_odd_print(&odd, err);
 }
