@@ -33,7 +33,7 @@ static int one_read(const char *name, const struct af_query *query, struct af_re
 	return rc;
 }
 
-/* Of a set, the sums: the time of all ranks, and all their steps. */
+/* A set has sums: the time of all its ranks, and all their steps. */
 static int set_read(struct af_diff_side *s, struct af_set *set, const struct af_query *query,
                     const char *step, struct af_err *err)
 {

@@ -18,6 +18,7 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/set.h"
 #include "cmd/shared/stacks.h"
+#include "cmd/shared/together.h"
 #include "render/svg/attributes.h"
 #include "render/svg/palette_map.h"
 
@@ -331,6 +332,8 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 		rc = af_ranks_or_set(&dir, o->rank, &is_set, err);
 	if (!rc)
 		rc = af_by_check(o->by, is_set, dir, err);
+	if (!rc && !o->folded && !is_set && af_together_idle(dir))
+		return 0;
 	if (!rc)
 		rc = flame_files(o, request.format, err);
 	if (!rc)

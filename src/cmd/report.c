@@ -17,6 +17,7 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
 #include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
@@ -224,6 +225,9 @@ const struct report_kind report_kinds[] = {
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
      .print = report_annotate},
+    {.name = "clocks",
+     .what = "a set: how far apart the clocks of its hosts are, and how exactly that is known",
+     .print = report_clocks},
     {.name = "diff", .what = "what changed from one trace to another, as `aflame diff` shows it"},
     {.name = NULL},
 };
@@ -381,6 +385,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
+	if (r.kind->print == report_clocks)
+		return report_clocks(&r, err);
 	if (r.kind->print == report_ranks)
 		return report_ranks(&r, err);
 	rc = r.kind->print == report_annotate
@@ -388,6 +394,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
 		return rc;
+	if (!r.is_set && af_together_idle(r.dir))
+		return 0;
 	rc = report_check_by(&r, &options, err);
 	if (rc)
 		return rc;

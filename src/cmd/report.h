@@ -94,6 +94,8 @@ bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
 int report_too_many(const struct report *r, const char *word, struct af_err *err);
 
+/* The clocks of a set's hosts against that of its first rank; reads the set itself. */
+int report_clocks(struct report *r, struct af_err *err);
 /* report_table.c: compares the ranks of a set, which it reads itself. */
 int report_ranks(struct report *r, struct af_err *err);
 

@@ -1,8 +1,12 @@
-/* aflame report TABLE: one table of the summary. And the table of ranks, made by cmd/ranks. */
+/*
+ * aflame report TABLE: one table of the summary; and the reports of a set alone, clocks and ranks
+ * (cmd/ranks).
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/clocks/clocks.h"
 #include "base/err.h"
 #include "cmd/options/nearest.h"
 #include "cmd/ranks/odd.h"
@@ -127,6 +131,31 @@ int report_one_table(struct report *r, struct af_err *err)
 		return 0;
 	}
 	return unknown(r->table, &near, err);
+}
+
+int report_clocks(struct report *r, struct af_err *err)
+{
+	const struct af_document document = {.report = "clocks"};
+	struct af_set_clocks clocks = {0};
+	struct af_set set = {0};
+	struct af_buf b = {0};
+
+	int rc = af_set_open(&set, r->dir, err);
+	if (!rc)
+		rc = af_set_clocks_read(&clocks, &set, err);
+	if (!rc) {
+		struct af_tables *tables = &r->results.tables;
+		af_set_clocks_table(&clocks, tables);
+		if (r->options->json)
+			af_tables_json(&b, &document, tables, report_limit(r, 0));
+		else
+			report_table(r, &b, tables->first);
+		report_print(&b);
+		af_tables_free(tables);
+	}
+	af_set_clocks_free(&clocks);
+	af_set_close(&set);
+	return rc;
 }
 
 /* All ranks of a set, which it reads itself. */

@@ -221,7 +221,7 @@ static void sums_are_exact_and_shares_are_of_the_whole(void **state)
 	af_merge_close(m);
 }
 
-/* Whoever read which members, and in which blocks, the bytes are the same. */
+/* It makes no difference who read which members, and in which blocks. */
 static void joins_of_members_in_a_row_are_the_same_as_one_merge(void **state)
 {
 	static const enum af_merge_by bys[] = {AF_BY_NOTHING, AF_BY_HOST,    AF_BY_RANK,

@@ -30,10 +30,23 @@ struct af_cpu_part {
 	uint64_t ns;
 };
 
+/* Sampled time whose stacks are not whole, and all of it. */
+struct af_stack_losses {
+	uint64_t sampled_ns, cut_ns, middle_ns, pointers_ns, none_ns;
+};
+
+/* A tree of one member of a set, for a page that shows single ranks beside all of them. */
+struct af_member_tree {
+	const char *label; /* "rank 3" */
+	struct af_tree tree;
+};
+
 /* The results of all passes together. */
 struct af_results {
 	struct af_query query;
 	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
+	struct af_member_tree *member_trees;
+	uint32_t nr_member_trees;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.
@@ -72,6 +85,7 @@ struct af_results {
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
 	uint64_t nr_events; /* that were read */
+	struct af_stack_losses stacks;
 	uint64_t lost[AF_LOST_END]; /* from the trace, by reason */
 	char damage[768];           /* of the trace, in one line; "" for none */
 };

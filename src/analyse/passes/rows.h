@@ -202,9 +202,16 @@ struct af_seen_row {
 	C(count, "Count", AF_CELL_COUNT)                                                           \
 	C(key, "Key", AF_CELL_TEXT, AF_SHOW_NEVER,                                                 \
 	  .merge = AF_MERGE_KEY) /* for programs, never changed */
+/* The keys of rows that are shares of samples begin so. */
+#define AF_LOST_STACKS "stacks_"
 struct af_lost_row {
 	AF_LOST_COLUMNS(AF_ROW_CELL)
 };
+
+struct af_stack_losses;
+
+/* Add the rows of @t, the table `lost`, that are shares of samples. */
+void af_lost_stacks(struct af_tables *f, struct af_table *t, const struct af_stack_losses *lost);
 
 #define AF_PACKAGE_COLUMNS(C)                                                                      \
 	C(file, "File", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                       \

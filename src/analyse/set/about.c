@@ -18,10 +18,10 @@ static void named_line(const struct set_named *of, const char *how, struct af_bu
 
 void af_merge_about(const struct af_merge *m, struct af_buf *to)
 {
-	uint64_t all = m->nr_members + m->missing.nr;
+	unsigned long long all = m->nr_members + m->missing.nr;
 
-	af_buf_fmt(to, "%llu of %llu rank%s", (unsigned long long)m->nr_members,
-	           (unsigned long long)all, all == 1 ? "" : "s");
+	af_buf_fmt(to, "%llu of %llu rank%s", (unsigned long long)m->nr_members, all,
+	           all == 1 ? "" : "s");
 	named_line(&m->missing, " is missing", to);
 	named_line(&m->parts, " in part", to);
 }
@@ -67,10 +67,10 @@ static void row_worst(const struct af_merge *m, struct af_tables *f, struct af_t
 void set_about_table(const struct af_merge *m, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "set", "The set");
+	unsigned long long all = m->nr_members + m->missing.nr;
 	struct af_buf b = {0};
 
-	af_buf_fmt(&b, "%llu of %llu", (unsigned long long)m->nr_members,
-	           (unsigned long long)(m->nr_members + m->missing.nr));
+	af_buf_fmt(&b, "%llu of %llu", (unsigned long long)m->nr_members, all);
 	af_pair_row(f, t, "ranks", "ranks", af_tables_text(f, "%s", b.data));
 	af_buf_free(&b);
 	named_rows(&m->missing, "missing", "missing", f, t);

@@ -55,11 +55,12 @@ uint64_t af_merge_members(const struct af_merge *m);
 void af_merge_about(const struct af_merge *m, struct af_buf *to);
 
 /*
- * The merge as bytes, for another process of the same version of aflame, and back. A reader trusts
- * no byte: -EBADMSG with the place.
+ * The merge as bytes, for another process of the same version of aflame; and such bytes added to a
+ * merge that was opened in the same way, whose members come before. A reader trusts no byte:
+ * -EBADMSG, and nothing was added.
  */
 void af_merge_write(const struct af_merge *m, struct af_buf *to);
-int af_merge_read(struct af_merge **m, const void *data, size_t size, struct af_err *err);
+int af_merge_read(struct af_merge *m, const void *data, size_t size, struct af_err *err);
 
 /*
  * The results of all, as af_analyse() leaves those of one trace: finished trees, tables, coverage,

@@ -108,6 +108,7 @@ enum set_counter {
 struct set_counters {
 	uint64_t sums[SET_COUNTERS], lost[AF_LOST_END];
 	struct af_sampled_device sampled;
+	struct af_stack_losses stacks;
 	uint64_t longest_ns, shortest_ns; /* of what is shown of one member */
 	bool any;
 };

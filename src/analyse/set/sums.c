@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/passes/rows.h"
 #include "analyse/set/private.h"
 #include "base/buf.h"
 
@@ -149,6 +150,15 @@ static void sampled_add(struct af_sampled_device *to, const struct af_sampled_de
 	add(&to->bare_ns, d->bare_ns);
 }
 
+static void stacks_add(struct af_stack_losses *to, const struct af_stack_losses *s)
+{
+	add(&to->sampled_ns, s->sampled_ns);
+	add(&to->cut_ns, s->cut_ns);
+	add(&to->middle_ns, s->middle_ns);
+	add(&to->pointers_ns, s->pointers_ns);
+	add(&to->none_ns, s->none_ns);
+}
+
 static void counters_add(struct set_counters *to, const struct set_counters *c)
 {
 	uint64_t *sums = to->sums;
@@ -158,6 +168,7 @@ static void counters_add(struct set_counters *to, const struct set_counters *c)
 	for (uint32_t i = 0; i < AF_LOST_END; i++)
 		add(&to->lost[i], c->lost[i]);
 	sampled_add(&to->sampled, &c->sampled);
+	stacks_add(&to->stacks, &c->stacks);
 	if (c->longest_ns > to->longest_ns)
 		to->longest_ns = c->longest_ns;
 	if (c->any && (!to->any || c->shortest_ns < to->shortest_ns))
@@ -178,6 +189,7 @@ static void counters_of(struct set_counters *to, const struct af_results *r)
 	             [SET_SHOWN_NS] = r->shown_ns,
 	             [SET_EVENTS] = r->nr_events},
 	    .sampled = r->sampled,
+	    .stacks = r->stacks,
 	    .longest_ns = r->shown_ns,
 	    .shortest_ns = r->shown_ns,
 	    .any = true,
@@ -234,6 +246,7 @@ static void counters_take(const struct set_counters *c, struct af_results *out)
 	out->shown_ns = c->sums[SET_SHOWN_NS];
 	out->nr_events = c->sums[SET_EVENTS];
 	out->sampled = c->sampled;
+	out->stacks = c->stacks;
 	memcpy(out->lost, c->lost, sizeof out->lost);
 }
 
@@ -272,6 +285,18 @@ static struct af_coverage_row *covered_take(struct set_covered *set, struct af_t
 	return rows;
 }
 
+/* Shares have no distribution over members. */
+static void stacks_rows(struct af_tables *f, struct af_table *t, const struct af_stack_losses *lost)
+{
+	const uint32_t own = sizeof(struct af_lost_row) / sizeof(struct af_cell);
+	uint32_t r = t->nr_rows;
+
+	af_lost_stacks(f, t, lost);
+	for (; r < t->nr_rows; r++)
+		for (uint32_t c = own; c < t->nr_columns; c++)
+			t->cells[(size_t)r * t->nr_columns + c].unknown = true;
+}
+
 void set_sums_finish(struct af_merge *m, struct af_results *out)
 {
 	struct set_sums *s = &m->sums;
@@ -291,6 +316,9 @@ void set_sums_finish(struct af_merge *m, struct af_results *out)
 	out->coverage = *c;
 	*c = (struct af_coverage){0};
 	af_coverage_tables(&out->coverage, f);
+	for (struct af_table *t = f->first; t; t = t->next)
+		if (!strcmp(t->name, "lost"))
+			stacks_rows(f, t, &out->stacks);
 	out->own_python = m->own_python;
 	m->own_python = (struct af_strtab){0};
 }

@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/passes/rows.h"
 #include "analyse/set/private.h"
 #include "analyse/table/group_by.h"
 #include "base/buf.h"
@@ -225,6 +226,16 @@ static void member_end(struct set_table *t, uint64_t whole, uint32_t who)
 	t->whole = saturated(t->whole, whole);
 }
 
+/* Shares of samples among what was lost: they come from sums. */
+static bool is_made_anew(const struct af_table *from, uint32_t row)
+{
+	const struct af_lost_row *lost =
+	    strcmp(from->name, "lost") == 0 ? AF_ROW_AT(struct af_lost_row, from, row) : NULL;
+
+	return lost && lost->key.text &&
+	       !strncmp(lost->key.text, AF_LOST_STACKS, strlen(AF_LOST_STACKS));
+}
+
 static void table_add(struct af_merge *m, struct set_table *t, const struct af_table *from,
                       const char *by, uint32_t who)
 {
@@ -234,6 +245,8 @@ static void table_add(struct af_merge *m, struct set_table *t, const struct af_t
 	if (t->plan == SET_LIST)
 		by = af_strtab_get(&m->texts, who);
 	for (uint32_t r = 0; r < from->nr_rows; r++) {
+		if (is_made_anew(from, r))
+			continue;
 		cells_map(t, from, r, by, cells);
 		if (t->plan == SET_LIST)
 			list_row(m, t, cells);

@@ -15,17 +15,17 @@ static void write_text(struct af_buf *to, const char *text)
 		af_buf_add(to, text, strlen(text) + 1);
 }
 
-static const char *read_text(struct af_cursor *from, struct af_tables *f)
+static const char *read_text(struct af_cursor *from, struct af_arena *arena)
 {
 	const char *text = af_cursor_uint(from, 1) ? af_cursor_string(from) : NULL;
 
-	return !text ? NULL : *text ? af_arena_strdup(&f->arena, text, strlen(text)) : "";
+	return !text ? NULL : *text ? af_arena_strdup(arena, text, strlen(text)) : "";
 }
 
 /* One that must be there. */
-static const char *read_name(struct af_cursor *from, struct af_tables *f)
+static const char *read_name(struct af_cursor *from, struct af_arena *arena)
 {
-	const char *text = read_text(from, f);
+	const char *text = read_text(from, arena);
 
 	return text ? text : "";
 }
@@ -56,7 +56,7 @@ static void read_cells(struct af_cursor *from, struct af_tables *f, const struct
 		                            .less = bits & CELL_LESS,
 		                            .tone = from->bad ? 0 : (enum af_tone)tone};
 		if (columns[c].unit == AF_CELL_TEXT)
-			cells[c].text = read_text(from, f);
+			cells[c].text = read_text(from, &f->arena);
 		else
 			cells[c].value = af_cursor_uleb(from);
 	}
@@ -65,17 +65,41 @@ static void read_cells(struct af_cursor *from, struct af_tables *f, const struct
 static void write_columns(struct af_buf *to, const struct af_table *t)
 {
 	af_buf_leb128(to, t->nr_columns);
-	for (uint32_t c = 0; c < t->nr_columns; c++) {
-		write_text(to, t->columns[c].title);
-		write_text(to, t->columns[c].key);
-		af_buf_char(to, (char)t->columns[c].unit);
-		af_buf_char(to, (char)t->columns[c].show);
-		af_buf_char(to, (char)t->columns[c].change);
-		af_buf_char(to, (char)t->columns[c].merge);
-		write_text(to, t->columns[c].of);
-		write_text(to, t->columns[c].per);
-		af_buf_leb128(to, (uint64_t)t->columns[c].scale);
-	}
+	for (uint32_t c = 0; c < t->nr_columns; c++)
+		af_column_write(&t->columns[c], to);
+}
+
+void af_column_write(const struct af_column *c, struct af_buf *to)
+{
+	write_text(to, c->title);
+	write_text(to, c->key);
+	write_text(to, c->of);
+	write_text(to, c->per);
+	af_buf_char(to, (char)c->unit);
+	af_buf_char(to, (char)c->show);
+	af_buf_char(to, (char)c->change);
+	af_buf_char(to, (char)c->merge);
+	af_buf_add(to, &c->scale, sizeof c->scale);
+}
+
+void af_column_read(struct af_column *c, struct af_cursor *from, struct af_arena *arena)
+{
+	*c = (struct af_column){0};
+	c->title = read_name(from, arena);
+	c->key = read_name(from, arena);
+	c->of = read_text(from, arena);
+	c->per = read_text(from, arena);
+	uint64_t unit = af_cursor_uint(from, 1), show = af_cursor_uint(from, 1);
+	uint64_t change = af_cursor_uint(from, 1), merge = af_cursor_uint(from, 1);
+	uint64_t scale = af_cursor_uint(from, sizeof c->scale);
+	from->bad |= unit > AF_CELL_PERCENT || show > AF_SHOW_NEVER || merge > AF_MERGE_WHO;
+	if (from->bad)
+		return;
+	c->unit = (enum af_cell_unit)unit;
+	c->show = (enum af_column_show)show;
+	c->merge = (enum af_merge_rule)merge;
+	c->change = change != 0;
+	memcpy(&c->scale, &scale, sizeof scale);
 }
 
 static uint32_t read_columns(struct af_cursor *from, struct af_tables *f, struct af_column *columns)
@@ -83,20 +107,8 @@ static uint32_t read_columns(struct af_cursor *from, struct af_tables *f, struct
 	uint64_t nr = af_cursor_uleb(from);
 
 	from->bad |= nr > AF_TABLE_COLUMNS;
-	for (uint64_t c = 0; c < nr && !from->bad; c++) {
-		columns[c] =
-		    (struct af_column){.title = read_name(from, f), .key = read_name(from, f)};
-		uint64_t unit = af_cursor_uint(from, 1), show = af_cursor_uint(from, 1);
-		columns[c].change = af_cursor_uint(from, 1) != 0;
-		uint64_t merge = af_cursor_uint(from, 1);
-		columns[c].of = read_text(from, f);
-		columns[c].per = read_text(from, f);
-		columns[c].scale = (double)af_cursor_uleb(from);
-		from->bad |= unit > AF_CELL_PERCENT || show > AF_SHOW_NEVER || merge > AF_MERGE_WHO;
-		columns[c].merge = from->bad ? 0 : (enum af_merge_rule)merge;
-		columns[c].unit = from->bad ? 0 : (enum af_cell_unit)unit;
-		columns[c].show = from->bad ? 0 : (enum af_column_show)show;
-	}
+	for (uint64_t c = 0; c < nr && !from->bad; c++)
+		af_column_read(&columns[c], from, &f->arena);
 	return from->bad ? 0 : (uint32_t)nr;
 }
 
@@ -123,8 +135,8 @@ void af_table_write(const struct af_table *t, struct af_buf *to)
 struct af_table *af_table_read(struct af_tables *f, struct af_cursor *from)
 {
 	struct af_column columns[AF_TABLE_COLUMNS];
-	const char *name = read_name(from, f), *title = read_name(from, f);
-	const char *note = read_text(from, f), *warning = read_text(from, f);
+	const char *name = read_name(from, &f->arena), *title = read_name(from, &f->arena);
+	const char *note = read_text(from, &f->arena), *warning = read_text(from, &f->arena);
 	uint32_t nr_columns = read_columns(from, f, columns);
 	struct af_table *t = af_tables_table(f, name, title, columns, nr_columns);
 

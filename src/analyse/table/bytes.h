@@ -11,6 +11,10 @@ struct af_buf;
 struct af_cursor;
 struct af_err;
 
+/* Append a column; read one, whose texts are in @arena, into @c. */
+void af_column_write(const struct af_column *c, struct af_buf *to);
+void af_column_read(struct af_column *c, struct af_cursor *from, struct af_arena *arena);
+
 /* Append the table @t to @to. */
 void af_table_write(const struct af_table *t, struct af_buf *to);
 

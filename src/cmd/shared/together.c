@@ -54,18 +54,12 @@ static void together_progress(void *arg, uint64_t done, uint64_t nr)
 	af_progress_tell(&t->progress, done, nr);
 }
 
-/* One lists for all: a folder of 100,000 entries is not listed by each. */
-static int together_list(struct af_reduce *r, const char *path, struct af_set *set,
-                         struct af_err *err)
+/* Process 0's list becomes that of all; @rc is what became of it there. */
+static int together_hand_out(struct af_reduce *r, struct af_set *set, int rc, struct af_err *err)
 {
 	struct af_buf b = {0};
-	int rc = 0;
-
-	if (!r->rank)
-		rc = af_set_open(set, path, err);
-	if (r->size == 1)
-		return rc;
 	const int64_t status = rc;
+
 	if (!r->rank) {
 		af_buf_add(&b, &status, sizeof status);
 		if (!rc)
@@ -74,12 +68,23 @@ static int together_list(struct af_reduce *r, const char *path, struct af_set *s
 	int sent = af_reduce_broadcast(r, &b, err);
 	struct af_cursor c = af_buf_cursor(&b);
 	int64_t theirs = (int64_t)af_cursor_uint(&c, sizeof theirs);
-	if (r->rank && !sent && (c.bad || theirs))
-		rc = af_fail_plain(err, -ENODATA, "process 0 could not list %s", path);
-	else if (r->rank && !sent)
+	if (r->rank && !sent && (c.bad || theirs)) {
+		rc = af_fail_plain(err, -ENODATA, "process 0 could not list the set");
+	} else if (r->rank && !sent) {
+		af_set_close(set);
 		rc = af_set_read_bytes(set, c.at, (size_t)(c.end - c.at), err);
+	}
 	af_buf_free(&b);
 	return rc ? rc : sent;
+}
+
+/* One lists for all: a folder of 100,000 entries is not listed by each. */
+static int together_list(struct af_reduce *r, const char *path, struct af_set *set,
+                         struct af_err *err)
+{
+	int rc = r->rank ? 0 : af_set_open(set, path, err);
+
+	return r->size > 1 ? together_hand_out(r, set, rc, err) : rc;
 }
 
 /* Shares the members out; the place of the part is that of its results among those of all. */
@@ -95,14 +100,16 @@ static int together_share(struct af_reduce *r, const struct af_set *set,
 	return rc;
 }
 
-static int together_part(struct af_reduce *r, const struct af_together *how,
-                         const struct af_set *set, struct af_err *err)
+static int together_part(struct af_reduce *r, const struct af_together *how, struct af_set *set,
+                         struct af_err *err)
 {
 	struct together t = {.how = how};
 	struct af_reduce_part part;
 
 	int rc = together_share(r, set, &part, err);
 	if (!rc) {
+		if (how->prepare)
+			how->prepare(how->sum, set, part.first, part.nr);
 		const struct af_set_reading reading = {
 		    .set = set,
 		    .first = part.first,
@@ -123,6 +130,29 @@ static int together_part(struct af_reduce *r, const struct af_together *how,
 	return rc;
 }
 
+static void together_open(struct af_reduce *r, bool *silent)
+{
+	af_reduce_open(r);
+	*silent = r->silent;
+	if (*r->alone && !r->silent)
+		fprintf(stderr, "aflame: one process reads all: %s\n", r->alone);
+}
+
+int af_together_members(const struct af_together *how, struct af_set *set, bool *silent,
+                        struct af_err *err)
+{
+	struct af_reduce r;
+	int rc = 0;
+
+	together_open(&r, silent);
+	if (r.size > 1)
+		rc = together_hand_out(&r, set, 0, err);
+	if (!rc && (!r.silent || r.size > 1))
+		rc = together_part(&r, how, set, err);
+	af_reduce_close(&r);
+	return r.silent ? 0 : rc;
+}
+
 int af_together_read(const struct af_together *how, const char *path, struct af_set *set,
                      bool *silent, struct af_err *err)
 {
@@ -130,11 +160,9 @@ int af_together_read(const struct af_together *how, const char *path, struct af_
 	int rc = 0;
 
 	*set = (struct af_set){0};
+	*silent = false;
 	if (!is_trace(path))
-		af_reduce_open(&r);
-	*silent = r.silent;
-	if (*r.alone && !r.silent)
-		fprintf(stderr, "aflame: one process reads all: %s\n", r.alone);
+		together_open(&r, silent);
 	if (!r.silent || r.size > 1) {
 		rc = together_list(&r, path, set, err);
 		rc = rc ? rc : together_part(&r, how, set, err);

@@ -17,6 +17,8 @@ struct af_err;
 struct af_together {
 	const char *what; /* for the progress: "adding up ranks" */
 	uint64_t jobs;    /* -j; 0: as many as there are CPUs */
+	/* Called before members are read, with those that this process reads; or NULL. */
+	void (*prepare)(void *sum, struct af_set *set, uint32_t first, uint32_t nr);
 	void *(*read)(void *sum, const struct af_member *who, struct af_err *err);
 	int (*take)(void *sum, const struct af_member *who, void *result, const struct af_err *why);
 	void (*drop)(void *result);
@@ -36,6 +38,10 @@ bool af_together_idle(const char *path);
  */
 int af_together_read(const struct af_together *how, const char *path, struct af_set *set,
                      bool *silent, struct af_err *err);
+
+/* The same of a set that every process has listed: it becomes the list of process 0. */
+int af_together_members(const struct af_together *how, struct af_set *set, bool *silent,
+                        struct af_err *err);
 
 /* The option -j, for the tables of commands. */
 #define AF_JOBS_OPTION(type)                                                                       \

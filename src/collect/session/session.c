@@ -100,6 +100,8 @@ static void client_asks(void *arg, struct af_client *g, uint32_t ask)
 		af_watcher_see_calls(r, g);
 	if (ask == AF_ASK_FORBIDDEN)
 		af_filtered_take(r, g);
+	if (ask == AF_ASK_STEPS_BEGIN || ask == AF_ASK_STEPS_END)
+		af_steps_take(r, g, ask == AF_ASK_STEPS_BEGIN);
 	if (!af_watcher_can_hold(r) || g->fd < 0 || g->debugged)
 		return;
 	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
@@ -256,6 +258,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 
 	af_heart_keep(&r->heart);
 	af_bounds_end(r);
+	af_steps_note(r);
 	af_control_poll(r);
 	af_control_put_state(r, AF_SESSION_OVER);
 	af_live_end(r);
