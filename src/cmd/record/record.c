@@ -452,7 +452,8 @@ const struct af_command af_command_record = {
 	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
 	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
 	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
-	"whole name. docs/ranks.md says more.\n"
+	"whole name. --ranks, --hosts and --every record some ranks; the others become their\n"
+	"program at once, and nothing of aflame's is left. docs/ranks.md says more.\n"
 	"\n"
 	"Bounds do not touch the program: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
@@ -466,6 +467,8 @@ const struct af_command af_command_record = {
 		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
 		"name\n"
 		"mpirun -n 64 aflame record -- ./app\taflame.data/rank-0000 to rank-0063\n"
+		"srun aflame record --every 8 --steps 100:110@step -- ./app\televen steps of every "
+		"eighth rank\n"
 		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
 		"aflame.data.1\n"
 		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",

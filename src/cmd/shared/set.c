@@ -268,6 +268,10 @@ static void set_members(const struct af_set *set, struct af_results *r)
 	if (!t)
 		return;
 	af_pair_row(&r->tables, t, "hosts", "hosts", af_tables_text(&r->tables, "%u", hosts));
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		af_pair_row(&r->tables, t, "lacks", "ranks of the job",
+		            af_tables_text(&r->tables, "%s", lacks));
 	if (twins)
 		af_pair_row(&r->tables, t, "duplicates", "traces of a rank that has another",
 		            af_tables_text(&r->tables, "%u: their labels name the trace", twins));
