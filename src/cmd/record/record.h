@@ -30,6 +30,10 @@ struct af_record_options {
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
 	uint64_t min_block_ns;
+	/* of `record` */
+	const char *stage;
+	uint64_t grace_ns;
+	bool no_symbols;
 	/* of `run` */
 	const char *report, *sources;
 	bool no_report, report_public, open_report;
@@ -205,6 +209,7 @@ struct af_recorded {
 	const char *who; /* the command, for messages */
 	struct af_job_rank job;
 	char dir[1024]; /* the trace, "" when there is no whole one */
+	bool unnamed;   /* it has no names yet */
 };
 
 /*
@@ -216,6 +221,15 @@ struct af_recorded {
  */
 int af_record(const struct af_record_options *o, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err);
+
+struct af_recording;
+
+/*
+ * The end of af_record(): the program has ended, or with r->hurry.left is still to be waited for.
+ * Completes the trace and closes the recording. Returns as af_record() does.
+ */
+int af_record_end(const struct af_record_options *o, struct af_recording *r, char **words,
+                  struct af_recorded *done, struct af_err *err);
 
 /*
  * The program has ended with @status, and the use of its trace failed with @rc < 0: with o->strict

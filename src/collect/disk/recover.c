@@ -174,8 +174,7 @@ static int recover_nothing(const char *dir, int dir_fd, struct af_err *err)
 	return 2;
 }
 
-/* The second line of the .session file: what shared memory holds can be had on that host only. */
-static bool session_is_elsewhere(const char *line)
+bool af_session_is_elsewhere(const char *line)
 {
 	char boot[AF_BOOT_ID_SIZE], host[256] = "";
 	size_t len = strcspn(line, " \n");
@@ -212,7 +211,7 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 	ssize_t n = read(fd, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = 0;
 	char *end = text + strcspn(text, "\n");
-	if (*end && session_is_elsewhere(end + 1))
+	if (*end && af_session_is_elsewhere(end + 1))
 		return 2;
 	*end = 0;
 
@@ -234,19 +233,4 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 void af_recovered(int dir_fd)
 {
 	unlinkat(dir_fd, AF_SESSION_FILE, 0);
-}
-
-int af_unnamed_begin(int dir_fd)
-{
-	if (!dir_is_ours(dir_fd) || !af_origin_is_here(dir_fd))
-		return -ENOENT;
-	scope_close int fd = af_trace_file_change(dir_fd, AF_UNNAMED_FILE);
-	if (fd < 0)
-		return -ENOENT;
-	return flock(fd, LOCK_EX | LOCK_NB) ? -EBUSY : give_fd(fd);
-}
-
-void af_unnamed_end(int dir_fd)
-{
-	unlinkat(dir_fd, AF_UNNAMED_FILE, 0);
 }

@@ -4,6 +4,8 @@
 #ifndef AF_COLLECT_DISK_RECOVER_H
 #define AF_COLLECT_DISK_RECOVER_H
 
+#include <stdbool.h>
+
 struct af_err;
 
 /*
@@ -20,12 +22,10 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err);
 void af_recovered(int dir_fd);
 
 /*
- * Is the trace in @dir_fd ours, and does it lack only its names, because there was no room for
- * them? Then returns a descriptor, to be closed when naming has been tried. Negative when it is not
- * so, when names cannot be written, or when another process is at work on it.
+ * Was @line, "BOOT HOST" of AF_SESSION_FILE, written on another host? Shared memory and locks of
+ * that host are out of reach here.
  */
-int af_unnamed_begin(int dir_fd);
-void af_unnamed_end(int dir_fd);
+bool af_session_is_elsewhere(const char *line);
 
 /*
  * Opens @path if it is a shared directory of a recorder's and belongs to this user alone: a

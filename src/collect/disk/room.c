@@ -56,9 +56,14 @@ int af_room_is_trace(int dir_fd)
 
 static bool trace_is_recorded(int dir_fd)
 {
-	scope_close int fd = af_trace_file(dir_fd, AF_SESSION_FILE);
+	static const char *const locked[] = {AF_SESSION_FILE, AF_NAMING_FILE};
+	bool is = false;
 
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	for (size_t i = 0; !is && i < sizeof locked / sizeof *locked; i++) {
+		scope_close int fd = af_trace_file(dir_fd, locked[i]);
+		is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	}
+	return is;
 }
 
 int af_room_each(int dir_fd, int (*each)(void *arg, int dir_fd, const char *name), void *arg)
