@@ -111,6 +111,19 @@ static bool names_wait(const struct af_record_options *o, const struct af_record
 	return o->no_symbols || (ending && r->options->grace_ns);
 }
 
+/* All ranks print this: one command does it for the set. */
+static void later_tell(const struct af_record_options *o, const struct af_recording *r)
+{
+	char set[sizeof r->place.dir];
+	const char *shown = af_record_shown(r->place.dir);
+	const char *end = r->place.job_in_fd >= 0 ? strrchr(shown, '/') : NULL;
+
+	snprintf(set, sizeof set, "%.*s", end ? (int)(end - shown) : (int)strlen(shown), shown);
+	fprintf(stderr,
+	        "aflame: %s has no names of functions yet%s: `aflame finish %s` writes them\n",
+	        shown, o->no_symbols ? "" : ", because SIGTERM ended the job", set);
+}
+
 /* The streams are whole: bring the trace to its place, and name its addresses. */
 static int record_complete(const struct af_record_options *o, struct af_recording *r,
                            struct af_recorded *done, struct af_err *err)
@@ -125,11 +138,7 @@ static int record_complete(const struct af_record_options *o, struct af_recordin
 		return rc == -EBUSY ? 0 : rc; /* `aflame finish` was faster */
 	}
 	if (!o->quiet)
-		fprintf(stderr,
-		        "aflame: the trace has no names of functions yet%s: `aflame finish %s` "
-		        "writes them\n",
-		        o->no_symbols ? "" : ", because SIGTERM ended the job",
-		        af_record_shown(r->place.dir));
+		later_tell(o, r);
 	return 0;
 }
 

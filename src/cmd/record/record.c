@@ -307,9 +307,10 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 
 	if (status < 0 || o->quiet || !done.dir[0])
 		return status;
-	if (done.job.is_rank || done.unnamed) {
-		fprintf(stderr, "aflame: the trace%s%s is %s\n",
-		        done.job.is_rank ? " of rank " : "", done.job.is_rank ? done.job.rank : "",
+	if (done.unnamed)
+		return status;
+	if (done.job.is_rank) {
+		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done.job.rank,
 		        af_record_shown(done.dir));
 		return status;
 	}

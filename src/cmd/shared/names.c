@@ -62,7 +62,7 @@ int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *
 
 int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_err *err)
 {
-	struct naming n;
+	struct naming n = {0};
 	int rc = af_unnamed_begin(dirfd, &n.claim);
 
 	if (rc)
