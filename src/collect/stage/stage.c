@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -16,6 +17,8 @@
 #include "base/write.h"
 #include "collect/stage/move.h"
 #include "trace/read/staged.h"
+
+#define STAGE_LEAST_BYTES (16u << 20)
 
 /* A small file, there as a whole and for good, or not at all. */
 static int note_make(int dir_fd, const char *name, const char *text)
@@ -41,6 +44,19 @@ int af_stage_stub(int target_fd, const char *stage)
 	return note_make(target_fd, AF_STAGED_FILE, text);
 }
 
+/* A disk that is as good as full would cost events that the place has room for. */
+static int room_check(const char *in, struct af_err *err)
+{
+	struct statvfs v;
+
+	if (statvfs(in, &v))
+		return af_fail(err, -errno, "cannot use --stage %s", in);
+	unsigned long long room = (unsigned long long)v.f_bavail * v.f_frsize;
+	if (room >= STAGE_LEAST_BYTES)
+		return 0;
+	return af_fail_plain(err, -ENOSPC, "--stage %s has room for %llu kB only", in, room / 1000);
+}
+
 static int stage_make(struct af_place *stage, const char *in, struct af_err *err)
 {
 	char name[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2], full[PATH_MAX];
@@ -53,7 +69,8 @@ static int stage_make(struct af_place *stage, const char *in, struct af_err *err
 	snprintf(path, sizeof path, "%s/%s", full, name);
 	if (strlen(path) >= sizeof stage->dir)
 		return af_fail_plain(err, -ENAMETOOLONG, "the name --stage %s is too long", in);
-	rc = af_place_make_at(stage, path, AF_ROOM_REFUSE, err);
+	rc = room_check(full, err);
+	rc = rc ? rc : af_place_make_at(stage, path, AF_ROOM_REFUSE, err);
 	if (rc)
 		return rc;
 	/* A gather waits until we have ended. */
