@@ -60,10 +60,10 @@ static void grouped_add(struct grouped *g, struct af_keys *keys, struct af_buf *
 {
 	bool fresh;
 
+	AF_GROW(g->rows, g->nr, g->cap);
 	key_of(key, row, g->group);
 	uint64_t *slot = af_keys_at(keys, key->data, key->len, &fresh);
 	if (fresh) {
-		AF_GROW(g->rows, g->nr, g->cap);
 		g->rows[g->nr] = *row;
 		g->rows[g->nr].stats = (struct af_call_stats){0};
 		*slot = g->nr++;
