@@ -25,7 +25,7 @@ enum {
 	TICK_FULL_MS = 1, /* threads fill packets as fast as we drain them */
 	TICK_BUSY_MS = 10,
 	TICK_IDLE_MS = 100,
-	TICK_BPF_MS = 40, /* a debugger is to be noticed (client_poll.c); full rings wake us earlier */
+	TICK_BPF_MS = 40, /* as often as client_poll.c looks; full rings wake us earlier */
 	SLOW_POLL_NS = 1000000000,
 	RING_ANCHOR_POLLS = 60,
 };
