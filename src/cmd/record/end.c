@@ -13,7 +13,6 @@
 #include "base/system/program.h"
 #include "base/system/rights.h"
 #include "cmd/record/record.h"
-#include "cmd/record/sudo_owner.h"
 #include "cmd/shared/names.h"
 #include "collect/session/session.h"
 

@@ -24,7 +24,6 @@
 #include "cmd/record/live.h"
 #include "cmd/record/mpi.h"
 #include "cmd/record/scope.h"
-#include "cmd/record/sudo_owner.h"
 #include "cmd/record/unrecorded.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"

@@ -238,6 +238,13 @@ int af_record_end(const struct af_record_options *o, struct af_recording *r, cha
 int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
                      const struct af_err *err);
 
+/*
+ * Give the trace in @dir, which is complete, to the user that sudo(8) names in SUDO_UID and
+ * SUDO_GID, if we are root and there is one. Only what root owns changes hands, no link is
+ * followed, and what cannot be given stays root's.
+ */
+void af_sudo_owner_give(const char *dir);
+
 /* @dir, an absolute path, as the user would write it from the working directory. */
 const char *af_record_shown(const char *dir);
 

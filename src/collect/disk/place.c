@@ -186,7 +186,6 @@ static int place_at(struct af_place *p, const char *path, bool in_folder, bool p
 		p->in_fd = folder_join(p, asked->job, path, err);
 		if (p->in_fd < 0)
 			return p->in_fd;
-		mkdirat(p->in_fd, AF_OBJECTS_DIR, 0700); /* for all ranks: trace/write/objects.h */
 		snprintf(p->name, sizeof p->name, "rank-%04llu",
 		         strtoull(asked->job->rank, NULL, 10));
 		snprintf(shown, sizeof shown, "%s/%s", path, p->name);

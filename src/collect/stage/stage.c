@@ -62,7 +62,7 @@ static int stage_make(struct af_place *stage, const char *in, struct af_err *err
 	char name[NAME_MAX + 1], path[PATH_MAX + NAME_MAX + 2], full[PATH_MAX];
 	int rc = af_unique_name(name, AF_STAGE_NAME);
 
-	if (rc)
+	if (rc < 0)
 		return af_fail(err, rc, "cannot choose a name in --stage %s", in);
 	if (!realpath(in, full))
 		return af_fail(err, -errno, "cannot use --stage %s", in);
@@ -84,7 +84,7 @@ static int stage_make(struct af_place *stage, const char *in, struct af_err *err
 
 int af_stage_begin(struct af_stage *s, struct af_place *p, const char *in, struct af_err *err)
 {
-	struct af_place stage;
+	struct af_place stage = {.dir_fd = -1};
 	char text[sizeof p->dir + 2];
 	int rc = stage_make(&stage, in, err);
 

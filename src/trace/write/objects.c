@@ -48,8 +48,8 @@ static int create_temporary(int dirfd, char *name, size_t size)
 	return -EEXIST;
 }
 
-/* The store of the trace's job, if it is a rank's; else negative. */
-static int open_shared(int trace_dirfd)
+/* The store of the trace's job, if it is a rank's; else negative. With @make it is made. */
+static int open_shared(int trace_dirfd, bool make)
 {
 	struct stat st;
 
@@ -58,7 +58,9 @@ static int open_shared(int trace_dirfd)
 		return -ENOENT;
 	scope_close int above =
 	    openat(trace_dirfd, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-	scope_close int fd = above < 0 ? above : open_objects(above);
+	scope_close int fd = above < 0 ? above
+	                     : make    ? open_or_make_objects(above)
+	                               : open_objects(above);
 	if (fd < 0 || fstat(fd, &st) || st.st_uid != geteuid())
 		return -ENOENT;
 	return give_fd(fd);
@@ -67,7 +69,7 @@ static int open_shared(int trace_dirfd)
 int af_object_link(int trace_dirfd, const char *name, uint64_t size)
 {
 	struct stat st;
-	scope_close int shared = open_shared(trace_dirfd);
+	scope_close int shared = open_shared(trace_dirfd, false);
 	scope_close int own = shared < 0 ? shared : open_or_make_objects(trace_dirfd);
 
 	if (own < 0)
@@ -84,7 +86,7 @@ int af_object_link(int trace_dirfd, const char *name, uint64_t size)
 
 void af_object_share(int trace_dirfd, const char *name)
 {
-	scope_close int shared = open_shared(trace_dirfd);
+	scope_close int shared = open_shared(trace_dirfd, true);
 	scope_close int own = shared < 0 ? shared : open_objects(trace_dirfd);
 
 	if (own >= 0 && linkat(own, name, shared, name, 0))
