@@ -11,7 +11,8 @@ import subprocess
 import time
 
 from machine import AFLAME, any_sampler, need, need_tool, program
-from recording import Trace, aflame, must, new_path, parse_folded, record, refused, used_by_tree_ns
+from rank_work import RECORD, bare_environment, new_folder
+from recording import Trace, aflame, must, parse_folded, record, refused, used_by_tree_ns
 from tap import Skip, case, equal, expect, run_cases
 
 
@@ -102,27 +103,10 @@ def _():
 
 # --- a recorder in each rank
 
-AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 LAUNCHERS = {
     "mpirun.openmpi": (["--oversubscribe"], "OMPI_COMM_WORLD_RANK"),
     "mpirun.mpich": ([], "PMI_RANK"),
 }
-RECORD = [AFLAME, "record", "-q", "--sample", "none"]
-
-
-def bare_environment(**more):
-    """Without what a launcher, which may have started this test, says of it."""
-    of_launchers = re.compile(
-        r"RANK$|^(OMPI|PMI|PMIX|SLURM|FLUX|PALS|TORCHELASTIC|MASTER|HYD|LOCAL|WORLD)_?"
-    )
-    kept = {k: v for k, v in os.environ.items() if not of_launchers.search(k)}
-    return {**kept, **AS_ROOT, **more}
-
-
-def new_folder():
-    path = new_path("job")
-    os.mkdir(path)
-    return path
 
 
 def launch(launcher, nr, folder, *command, record_words=(), status=0, options=()):

@@ -57,11 +57,15 @@ static void note_end(struct af_recording *r)
 
 static void warn_end(const struct af_recording *r)
 {
+	char why[512];
+
 	if (r->still_running && !r->hurry.left)
 		fprintf(
 		    stderr,
 		    "aflame: %u processes of the program still run; they are no longer recorded\n",
 		    r->still_running);
+	if (af_steps_missed(r, why, sizeof why))
+		fprintf(stderr, "aflame: %s\n", why);
 	if (r->control->sampler_failed)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "base/system/rights.h"
+#include "cmd/record/begin.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/hint.h"
 #include "cmd/record/library.h"
@@ -57,43 +57,22 @@ static int program_check(const char *program, struct af_err *err)
 		                     program, hint);
 	return af_fail(err, -errno, "cannot run %s", program);
 }
-
-static void note_run(struct af_recording *r, const char *sampler, int nr_words, char **words)
-{
-	char cmd[1024] = "";
-	struct utsname u;
-
-	for (int i = 0; i < nr_words; i++) {
-		size_t used = strlen(cmd);
-		snprintf(cmd + used, sizeof cmd - used, "%s%s", i ? " " : "", words[i]);
-	}
-	uname(&u);
-	af_session_note(r, "cmd", "%s", cmd);
-	af_session_note(r, "host", "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
-	                sysconf(_SC_NPROCESSORS_ONLN));
-	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
-	if (r->options->job->is_rank) {
-		af_session_note(r, "rank", "%s", r->options->job->rank);
-		af_session_note(r, "job", "%s", r->options->job->key);
-	}
-	af_session_note(r, "collector.cpu", "%s", sampler);
-	af_session_note(r, "sample.period_ns", "%llu",
-	                (unsigned long long)r->control->sample_period_ns);
-	if (r->options->flags & AF_SESSION_OPENCL)
-		af_session_note(r, "collector.opencl", "recorded by a loader layer");
-	const char *other = getenv("CUDA_INJECTION64_PATH");
-	if (r->options->flags & AF_SESSION_CUDA && other && *other)
-		af_session_note(r, "collector.cuda", "in place of CUDA_INJECTION64_PATH=%s", other);
-}
-
 /* A smaller bound would hold hardly more than the definitions that every trace needs. */
 #define RING_LEAST_BYTES (1u << 20)
 
 /* Slurm kills 30 s after SIGTERM, and the trace has to be written until then. */
 #define GRACE_NS UINT64_C(20000000000)
 
-static int bounds_check(const struct af_record_options *o, struct af_err *err)
+static int bounds_check(const struct af_record_options *o, struct af_session_options *s,
+                        int nr_words, struct af_err *err)
 {
+	if (o->steps && (o->delay_ns || o->duration_ns || !nr_words))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--steps records steps of a program that aflame starts: leave out %s",
+		    nr_words ? "--delay and --duration, which count time" : "-p and -a");
+	if (o->steps && af_steps_parse(&s->steps, o->steps, err))
+		return -EINVAL;
 	if (o->ring_bytes && o->max_bytes)
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
@@ -193,10 +172,10 @@ static void tell_what_is_less(const struct af_record_options *o, const struct af
 
 /* 0: the program has run. Else nothing is left, and *@unstarted says whether it may yet run. */
 static int record_target(struct af_recording *r, const struct af_record_options *o,
-                         const char *sampler, int nr_words, char **words, bool *unstarted,
-                         struct af_err *err)
+                         const struct af_recorded *done, const char *sampler, int nr_words,
+                         char **words, bool *unstarted, struct af_err *err)
 {
-	note_run(r, sampler, nr_words, words);
+	af_begin_notes(r, o, done, sampler, nr_words, words);
 	int live = o->live ? af_live_show(r->place.dir, err) : 0;
 	int rc = live < 0 ? live : af_target_run(r, nr_words ? words : NULL, err);
 
@@ -262,16 +241,17 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
-	int rc = bounds_check(o, err);
+	int rc = bounds_check(o, &s, nr_words, err);
 	if (!rc && nr_words)
 		rc = program_check(words[0], err);
 	if (rc)
 		return rc;
 	if (nr_words)
 		af_unrecorded_arm(words, &r.child);
-	af_job_find(&done->job);
+	rc = af_begin_rank(o, words, done, err);
 	s.grace_ns = o->grace_ns ? o->grace_ns : af_job_may_be_killed(&done->job) ? GRACE_NS : 0;
-	rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
+	if (!rc)
+		rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
 	if (rc == -EINVAL) /* the command line makes no sense */
 		return rc;
 	if (rc)
@@ -282,7 +262,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 		tell_that_it_goes_on(o, r.place.dir);
 	}
 	if (!rc)
-		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
+		rc = record_target(&r, o, done, sampler, nr_words, words, &unstarted, err);
 	if (rc && unstarted)
 		return record_refused(o, nr_words, words, done, rc, err);
 	af_unrecorded_disarm();

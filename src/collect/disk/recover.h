@@ -4,8 +4,6 @@
 #ifndef AF_COLLECT_DISK_RECOVER_H
 #define AF_COLLECT_DISK_RECOVER_H
 
-#include <stdbool.h>
-
 struct af_err;
 
 /*
@@ -20,18 +18,6 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err);
 
 /* Mark it finished. */
 void af_recovered(int dir_fd);
-
-/*
- * Was @line, "BOOT HOST" of AF_SESSION_FILE, written on another host? Shared memory and locks of
- * that host are out of reach here.
- */
-bool af_session_is_elsewhere(const char *line);
-
-/*
- * Opens @path if it is a shared directory of a recorder's and belongs to this user alone: a
- * descriptor, else negative.
- */
-int af_recover_shm_open(const char *path);
 
 /*
  * Remove the shared memory of killed recorders of this user whose traces have since been deleted:

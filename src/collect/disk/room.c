@@ -18,6 +18,7 @@
 #include "trace/metadata.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
+#include "trace/read/state.h"
 #include "trace/write/session.h"
 
 static const char job_head[] = AF_JOB_HEAD;
@@ -54,16 +55,23 @@ int af_room_is_trace(int dir_fd)
 	return rc ? rc : strstr(head, "aflame") != NULL;
 }
 
+/*
+ * A job that was killed as a whole is often started again at once. Its folder is only renamed, so
+ * here a recorder of another host counts as gone sooner than for readers.
+ */
+enum { HEARTBEATS_MISSED = 4 };
+
 static bool trace_is_recorded(int dir_fd)
 {
-	static const char *const locked[] = {AF_SESSION_FILE, AF_NAMING_FILE};
-	bool is = false;
+	struct af_trace_status is;
+	uint64_t now_ns = 0;
+	scope_close int naming = af_trace_file(dir_fd, AF_NAMING_FILE);
 
-	for (size_t i = 0; !is && i < sizeof locked / sizeof *locked; i++) {
-		scope_close int fd = af_trace_file(dir_fd, locked[i]);
-		is = fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
-	}
-	return is;
+	if (naming >= 0 && af_trace_is_locked(naming))
+		return true;
+	af_trace_status(dir_fd, &now_ns, &is);
+	return is.state == AF_TRACE_LIVE &&
+	       (is.locked || !is.has_age || is.age_ns < HEARTBEATS_MISSED * AF_HEARTBEAT_NS);
 }
 
 int af_room_each(int dir_fd, int (*each)(void *arg, int dir_fd, const char *name), void *arg)

@@ -12,8 +12,8 @@
 #include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "base/system/proc.h"
-#include "collect/disk/recover.h"
 #include "trace/read/files.h"
+#include "trace/read/state.h"
 #include "trace/write/session.h"
 
 #define RENEW_NS UINT64_C(10000000000)
@@ -78,8 +78,7 @@ static int claim_release(int dir_fd)
 		return -EBUSY;
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);
 	text[n > 0 ? n : 0] = 0;
-	const char *end = strchr(text, '\n');
-	if (end && af_session_is_elsewhere(end + 1) && claim_age_s(dir_fd, fd) < AF_UNNAMED_STALE_S)
+	if (af_trace_is_elsewhere(text) && claim_age_s(dir_fd, fd) < AF_UNNAMED_STALE_S)
 		return -EBUSY;
 	return renameat(dir_fd, AF_NAMING_FILE, dir_fd, AF_UNNAMED_FILE) ? -errno : 0;
 }
