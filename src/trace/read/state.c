@@ -176,9 +176,14 @@ static bool status_staged(int dir_fd, struct af_trace_status *is)
 
 	if (!af_staged_read(dir_fd, &staged))
 		return false;
-	is->state = AF_TRACE_STAGED;
+	/* Its recorder, or a gather, holds the lock of the staging directory. */
+	scope_close int fd =
+	    open(staged.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	is->locked = fd >= 0 && af_trace_is_locked(fd);
+	is->state = is->locked ? AF_TRACE_LIVE : AF_TRACE_UNFINISHED;
 	snprintf(is->why, sizeof is->why,
-	         "it is staged on %.60s at %.140s: `aflame gather` there moves it here",
+	         "it is staged on %.60s at %.140s: `aflame gather` there moves it here, when its "
+	         "program has ended",
 	         staged.host, staged.path);
 	return true;
 }

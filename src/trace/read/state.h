@@ -18,11 +18,14 @@
 
 enum af_trace_state {
 	AF_TRACE_COMPLETE,
-	AF_TRACE_RECOVERED,  /* its recorder was killed, and a later command finished it */
-	AF_TRACE_LIVE,       /* a recorder is at work on it, here or on another host */
-	AF_TRACE_DEAD,       /* of another host, and its recorder has been silent for long */
-	AF_TRACE_UNFINISHED, /* of this host, and its recorder is gone: a command can finish it */
-	AF_TRACE_STAGED      /* it is not here yet (trace/read/staged.h) */
+	AF_TRACE_RECOVERED, /* its recorder was killed, and a later command finished it */
+	AF_TRACE_LIVE,      /* a recorder is at work on it, here or on another host */
+	AF_TRACE_DEAD,      /* of another host, and its recorder has been silent for long */
+	/*
+	 * Of this host, and its recorder is gone: a command can finish it. Or it is staged, on any
+	 * host, and not here yet (staged.h).
+	 */
+	AF_TRACE_UNFINISHED
 };
 
 struct af_trace_status {
