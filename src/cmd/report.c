@@ -15,7 +15,9 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
 #include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
@@ -297,29 +299,6 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	return 0;
 }
 
-static int report_check(const struct report *r, struct af_err *err)
-{
-	const struct report_options *o = r->options;
-
-	if (!r->kind->is_of_tree && (o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(err, -EINVAL,
-		                     "--focus, --hide and --search are for top, tree, callers and "
-		                     "callees");
-	if (o->by && r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
-		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
-	if (o->by && r->kind->print != report_coverage &&
-	    (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "--by is for top and coverage, and without --focus, --hide and "
-		    "--search");
-	if (o->depth && !r->kind->is_of_tree)
-		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
-	if (o->to_ns && o->to_ns <= o->from_ns)
-		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	return 0;
-}
-
 static struct af_query report_query(const struct report *r)
 {
 	struct af_query query = {
@@ -331,6 +310,7 @@ static struct af_query report_query(const struct report *r)
 	    .locations = r->options->by,
 	};
 
+	af_by_query(r->members_by, &query, NULL);
 	if (r->table && !strncmp(r->table, "steady_", strlen("steady_")))
 		query.answers |= AF_ANSWER_STEADY;
 	if (report_is_plain_top(r)) {
@@ -382,7 +362,8 @@ static int report_load(struct report *r, struct af_err *err)
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	struct report r = {.options = state};
+	struct report_options options = *(const struct report_options *)state;
+	struct report r = {.options = &options};
 
 	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
@@ -398,10 +379,16 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
-	const struct af_ranks_query ranks = {r.options->rank, true, r.options->json};
-	rc = af_ranks_choose(&r.dir, &ranks, err);
+	rc = r.kind->print == report_annotate
+	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
+	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
-		return rc < 0 ? rc : 0;
+		return rc;
+	if (!r.is_set && af_together_idle(r.dir))
+		return 0;
+	rc = report_check_by(&r, &options, err);
+	if (rc)
+		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	rc = report_load(&r, err);
@@ -438,8 +425,10 @@ static const struct af_option report_options[] = {
     {AF_OPT_CHOICE, "sort", 0, "BY",
      "top: by the functions' own weight (self) or with their callees (total) (self)",
      offsetof(struct report_options, sort), "self|total"},
-    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: group by this instead of by function",
-     offsetof(struct report_options, by), "process|rank|thread|device|stream"},
+    {AF_OPT_STRING, "by", 0, "WHOSE",
+     "top: group by process, rank, thread, device or stream instead of by function; of a folder "
+     "of ranks all reports: rows for each host, rank, device, process or group:KEY",
+     offsetof(struct report_options, by), "process|rank|thread|device|stream|host"},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
      offsetof(struct report_options, depth), "kernel|line|insn|stall"},
@@ -472,6 +461,8 @@ const struct af_command af_command_report = {
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
+	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"
+	"the median and the most of a rank beside each sum, and the ranks that are missing.\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"

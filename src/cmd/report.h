@@ -31,6 +31,8 @@ struct report {
 	const char *function; /* function or kernel of callers, callees and annotate, or NULL */
 	const char *table;    /* the one table to print, or NULL */
 	const char *dir;
+	const char *members_by; /* --by of a set: whose rows are kept apart, or NULL */
+	bool is_set;
 	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
 	bool gpu_instead;   /* for top without a view: only devices have data */
 	struct af_results results;
@@ -50,6 +52,15 @@ struct report_kind {
 
 /* NULL-terminated by name. */
 extern const struct report_kind report_kinds[];
+
+/* report_check.c: do the options go together? -EINVAL: they do not. */
+int report_check(const struct report *r, struct af_err *err);
+
+/*
+ * The same for --by, when it is known whether the trace is a set: then @r->members_by may be set in
+ * place of @o->by.
+ */
+int report_check_by(struct report *r, struct report_options *o, struct af_err *err);
 
 /* How many rows to print: --limit, or else @standard; 0 means all. */
 uint32_t report_limit(const struct report *r, uint32_t standard);
