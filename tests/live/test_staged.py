@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Traces that are written later: staged on a host, without names, ended before the job is killed."""
 
+import atexit
 import json
 import os
 import re
@@ -30,16 +31,27 @@ sys.exit(3)
 """
 
 
+STARTED = []
+
+
+@atexit.register
+def _():
+    for recorder in STARTED:
+        if recorder.poll() is None:
+            os.killpg(recorder.pid, signal.SIGKILL)
+
+
 def rank(number, **more):
     return {**BARE, "PMI_RANK": str(number), "PMI_SIZE": "8", "FLUX_JOB_ID": "7", "FLUX_TASK_RANK": str(number), **more}
 
 
 def start(place, number, *options, ends_after=0.0, **more):
-    """A rank's recorder, when its program is at work."""
+    """A rank's recorder, when its program is at work. What a failed case leaves is killed at the end."""
     ready = new_path("ready")
     recorder = subprocess.Popen(
         [AFLAME, "record", "--sample", "none", "-o", place, *options, "--", "python3", "-c", PROGRAM % ends_after, ready],
         env=rank(number, **more), stderr=subprocess.PIPE, cwd=WORKPLACE, start_new_session=True)
+    STARTED.append(recorder)
     for _ in range(600):
         if os.path.exists(ready):
             return recorder
@@ -127,11 +139,16 @@ def _():
 @case("a recorder at work keeps its staged trace from being gathered")
 def _():
     place, stage = new_path(), stage_new()
+    equal(aflame("record", "-q", "-o", place, "--", "true", env=rank(1)).returncode, 0, "rank 1")
     recorder = start(place, 0, "--stage", stage)
-    equal(states("gather", place, "--stage", stage), {"rank-0000": "still being recorded"}, "gather")
-    equal(states("finish", place), {"rank-0000": "staged"}, "finish")
+    found = states("gather", place, "--stage", stage)
+    equal(found, {"rank-0000": "still being recorded", "rank-0001": "here"}, "gather")
+    equal(states("finish", place), {"rank-0000": "staged", "rank-0001": "complete before"}, "finish")
+    tables = json.loads(must("report", "ranks", place, "--json"))["tables"]
+    listed = next(t["rows"] for t in tables if t["name"] == "ranks")
+    equal([(row["rank"], row["state"]) for row in listed], [(0, "recorded, staged"), (1, "complete")], "the ranks")
     end(recorder)
-    equal(states("gather", place), {"rank-0000": "here"}, "gather after its end")
+    equal(states("gather", place), {"rank-0000": "here", "rank-0001": "here"}, "gather after its end")
 
 
 @case("a move that was killed anywhere is made good")

@@ -11,6 +11,7 @@
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
 #include "trace/read/reader.h"
+#include "trace/read/staged.h"
 #include "trace/read/state.h"
 
 enum { MEMBER_GROUPS_MAX = 64 }; /* a hostile stream may have any number of notes */
@@ -114,8 +115,10 @@ static void member_event(struct member_reading *r, const struct af_event *ev)
 static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 {
 	static const enum af_member_state states[] = {
-	    [AF_TRACE_COMPLETE] = AF_MEMBER_COMPLETE, [AF_TRACE_RECOVERED] = AF_MEMBER_RECOVERED,
-	    [AF_TRACE_LIVE] = AF_MEMBER_LIVE,         [AF_TRACE_DEAD] = AF_MEMBER_DEAD,
+	    [AF_TRACE_COMPLETE] = AF_MEMBER_COMPLETE,
+	    [AF_TRACE_RECOVERED] = AF_MEMBER_RECOVERED,
+	    [AF_TRACE_LIVE] = AF_MEMBER_LIVE,
+	    [AF_TRACE_DEAD] = AF_MEMBER_DEAD,
 	    [AF_TRACE_UNFINISHED] = AF_MEMBER_UNFINISHED,
 	};
 	struct af_member *m = r->m;
@@ -133,6 +136,7 @@ static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns)
 {
 	struct member_reading r = {.arena = arena, .m = m};
+	struct af_staged staged;
 	struct af_file f;
 	struct af_trace *t = NULL;
 	struct af_event ev;
@@ -142,9 +146,15 @@ void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, ui
 	m->host = m->job_key = m->version = m->boot_id = "";
 	m->groups = NULL;
 	m->nr_groups = 0;
-	m->has_rank = m->has_status = m->has_cpu = false;
+	m->has_rank = m->has_status = m->has_cpu = m->staged = false;
 	m->pid = 0;
 	member_state(&r, dir_fd, now_ns);
+	/* A part of it may be here already, while it is being moved. */
+	if (af_staged_read(dir_fd, &staged)) {
+		m->staged = true;
+		m->host = kept(&r, staged.host, strlen(staged.host));
+		return;
+	}
 	if (af_file_map_at(&f, dir_fd, "recorder")) {
 		m->state = AF_MEMBER_UNREADABLE;
 		m->why = "its file recorder cannot be read: it was copied in part";

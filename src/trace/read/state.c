@@ -199,9 +199,6 @@ void af_trace_status(int dir_fd, uint64_t *now_ns, struct af_trace_status *statu
 	if (fd < 0) {
 		if (af_trace_has(dir_fd, AF_RECOVERED_STREAM))
 			status->state = AF_TRACE_RECOVERED;
-		if (af_trace_has(dir_fd, AF_UNNAMED_FILE))
-			snprintf(status->why, sizeof status->why,
-			         "it has no names of functions yet: `aflame finish` writes them");
 		return;
 	}
 	ssize_t n = pread(fd, text, sizeof text - 1, 0);

@@ -22,8 +22,8 @@ enum af_trace_state {
 	AF_TRACE_LIVE,      /* a recorder is at work on it, here or on another host */
 	AF_TRACE_DEAD,      /* of another host, and its recorder has been silent for long */
 	/*
-	 * Of this host, and its recorder is gone: a command can finish it. Or it is staged, on any
-	 * host, and not here yet (staged.h).
+	 * Its recorder on this host is gone: a command can finish it. Or it is staged, on any host,
+	 * and not here yet (staged.h).
 	 */
 	AF_TRACE_UNFINISHED
 };
