@@ -186,6 +186,9 @@ const struct report_kind report_kinds[] = {
          "CPU time used beside CPU time sampled, by process and thread, and why some is missing",
      .answers = AF_ANSWER_COVERAGE,
      .print = report_coverage},
+    {.name = "ranks",
+     .what = "the ranks of a set: which is odd, by which call path, and who behaves alike",
+     .print = report_ranks},
     {.name = "top",
      .what = "the heaviest functions, and kernels",
      .is_of_tree = true,
@@ -222,6 +225,9 @@ const struct report_kind report_kinds[] = {
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
      .print = report_annotate},
+    {.name = "clocks",
+     .what = "a set: how far apart the clocks of its hosts are, and how exactly that is known",
+     .print = report_clocks},
     {.name = "diff", .what = "what changed from one trace to another, as `aflame diff` shows it"},
     {.name = NULL},
 };
@@ -379,6 +385,10 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
+	if (r.kind->print == report_clocks)
+		return report_clocks(&r, err);
+	if (r.kind->print == report_ranks)
+		return report_ranks(&r, err);
 	rc = r.kind->print == report_annotate
 	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
 	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
@@ -417,6 +427,7 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, from_ns)},
     {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut",
      offsetof(struct report_options, to_ns)},
+    REPORT_HEAT_OPTION,
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
@@ -445,7 +456,8 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff|TABLE] "
+    .usage = "[summary|findings|coverage|ranks|top|tree|callers|callees|gaps|stalls|annotate|diff|"
+	     "TABLE] "
 	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
@@ -453,6 +465,7 @@ const struct af_command af_command_report = {
 	"threads waited, what was lost, what it cost.\n"
 	"findings: the main findings, ranked by time, and how to check each.\n"
 	"coverage: CPU time that processes and threads used, beside the time that was sampled.\n"
+	"ranks: of a set of traces, one a rank: who is odd and why, who behaves alike.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"
@@ -470,6 +483,7 @@ const struct af_command af_command_report = {
 	"aflame report top --by rank --view gpu\tdevice time of each MPI rank\n"
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
+	"aflame report ranks run1\twhich rank the others wait for, and what it does\n"
 	"aflame report gaps\twhy the device was idle",
     .options = report_options,
     .state_size = sizeof(struct report_options),

@@ -19,7 +19,7 @@ enum { REPORT_ROWS = 20 }; /* of a table, by default */
 struct report_options {
 	bool json, list;
 	uint64_t limit; /* UINT64_MAX: not given */
-	const char *view, *weight, *sort, *depth, *by, *rank, *sources;
+	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
 };
@@ -69,6 +69,14 @@ uint32_t report_limit(const struct report *r, uint32_t standard);
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
 
+/* The row of the option for the report of ranks. */
+#define REPORT_HEAT_OPTION                                                                         \
+	{                                                                                          \
+		AF_OPT_OPTIONAL, "heat", 0, "FILE",                                                \
+		    "ranks: what each did over time, as a map on the terminal, or to .svg",        \
+		    offsetof(struct report_options, heat), "-", .any = true                        \
+	}
+
 /* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);
 int report_tree(struct report *r, struct af_err *err);
@@ -85,6 +93,11 @@ int report_one_table(struct report *r, struct af_err *err);
 bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
 int report_too_many(const struct report *r, const char *word, struct af_err *err);
+
+/* The clocks of a set's hosts against that of its first rank; reads the set itself. */
+int report_clocks(struct report *r, struct af_err *err);
+/* report_table.c: compares the ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err);
 
 /* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyse/table/group_by.h"
 #include "analyse/tally/columns.h"
@@ -14,16 +15,18 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/summary.h"
 #include "cmd/shared/together.h"
+#include "cmd/tally/follow.h"
 #include "cmd/tally/sums.h"
 #include "render/text/tables.h"
 
 struct tally_options {
-	bool json, csv, percentiles;
-	uint64_t limit, jobs;
+	bool json, csv, percentiles, follow;
+	uint64_t limit, jobs, interval_ns;
 	const char *sort, *group, *rank;
 };
 
-static const struct tally_options tally_defaults = {.limit = 20, .sort = "time", .group = "none"};
+static const struct tally_options tally_defaults = {
+    .limit = 20, .interval_ns = 2000000000, .sort = "time", .group = "none"};
 
 struct tally {
 	const struct tally_options *options;
@@ -149,12 +152,22 @@ static void tally_header(struct af_buf *b, const struct af_table *t)
 		af_buf_str(b, " of functions that aflame " AFLAME_VERSION " does not know\n");
 }
 
+/* A document's line ends are between its values, never in them. */
+static void one_line(struct af_buf *b)
+{
+	for (size_t i = 0; i + 1 < b->len; i++)
+		if (b->data[i] == '\n')
+			b->data[i] = ' ';
+}
+
 static void tally_print(const struct tally_options *o, const struct af_tables *f)
 {
 	struct af_buf b = {0};
 
 	if (o->json)
 		af_tables_json(&b, &(struct af_document){.report = "tally"}, f, (uint32_t)o->limit);
+	if (o->json && o->follow)
+		one_line(&b);
 	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
 		if (b.len)
 			af_buf_char(&b, '\n');
@@ -181,6 +194,42 @@ static enum af_tally_group tally_group(const char *name)
 		if (!strcmp(name, names[i]))
 			return (enum af_tally_group)i;
 	return AF_TALLY_BY_PROCESS; /* of the device */
+}
+
+/* A line of JSON, the terminal drawn again, or a paragraph more. */
+static void tally_moment(void *arg, const struct tally_sums *sums, const struct tally_moment *at)
+{
+	const struct tally_options *o = arg;
+	struct tally t = {.options = o, .sums = *sums, .nr_set = at->nr};
+
+	tally_tables(&t);
+	if (!o->json)
+		printf("%s%u ranks, %u still recorded, after %.0f s\n",
+		       isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "", at->nr, at->nr_live,
+		       (double)at->ns / 1e9);
+	if (t.shown.first)
+		tally_print(o, &t.shown);
+	if (!o->json)
+		putchar('\n');
+	fflush(stdout);
+	af_tables_free(&t.shown);
+}
+
+static int tally_while(const struct tally *t, const char *dir, struct af_err *err)
+{
+	const struct tally_options *o = t->options;
+	const struct tally_follow follow = {
+	    .by = t->sums.by,
+	    .interval_ns = o->interval_ns,
+	    .jobs = o->jobs,
+	    .show = tally_moment,
+	    .arg = (void *)o,
+	};
+
+	if (o->csv)
+		return af_fail_plain(err, -EINVAL,
+		                     "--follow has no --csv: use --json, a line each time");
+	return tally_follow(&follow, dir, err);
 }
 
 /* Any thread. */
@@ -293,6 +342,10 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 	    o->rank ? af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err) : 0;
 	if (!rc && af_together_idle(dir))
 		return 0;
+	if (!rc && o->follow && af_reduce_launched_rank())
+		return 0;
+	if (!rc && o->follow)
+		rc = tally_while(&t, dir, err);
 	rc = rc ? rc : tally_load(&t, dir, &silent, err);
 	if (!rc && !silent) {
 		tally_tables(&t);
@@ -318,6 +371,11 @@ static const struct af_option tally_options[] = {
      offsetof(struct tally_options, sort), "time|calls|mean|min|max|failed|bytes|name"},
     {AF_OPT_CHOICE, "group", 'g', "BY", "rows of their own for each host, rank, …",
      offsetof(struct tally_options, group), "none|host|rank|process|thread|device"},
+    {AF_OPT_FLAG, "follow", 'f', NULL,
+     "while the job runs: what was counted so far, again and again until it ends",
+     offsetof(struct tally_options, follow)},
+    {AF_OPT_TIME, "interval", 'i', "TIME", "with --follow: how often (2 s)",
+     offsetof(struct tally_options, interval_ns)},
     {AF_OPT_FLAG, "percentiles", 'P', NULL, "show the median, the 95th and the 99th percentile",
      offsetof(struct tally_options, percentiles)},
     {AF_OPT_END},
@@ -337,7 +395,9 @@ const struct af_command af_command_tally = {
 	"not recorded themselves are counted by the work that they enqueued.",
     .examples = "aflame tally --sort calls\twhat is called most often\n"
 		"aflame tally --group rank --percentiles\twhich rank waits, and how unevenly\n"
-		"aflame tally --group process --json\tfor each process, for programs",
+		"aflame tally --group process --json\tfor each process, for programs\n"
+		"aflame tally --follow run1\tof a job that runs\n"
+		"mpirun -n 8 aflame tally run1\tmany ranks, read by 8 processes",
     .options = tally_options,
     .state_size = sizeof(struct tally_options),
     .defaults = &tally_defaults,

@@ -54,14 +54,18 @@ uint64_t set_clock(const struct set_host *h, uint64_t ns)
 
 static void hosts_make(struct set_job *j)
 {
+	/* No host has stood for less than no time. */
+	int64_t base_ns =
+	    1000000000000 + (j->o.offset_ms > 5e5 ? (int64_t)(j->o.offset_ms * 1e6) : 0);
+
 	for (uint32_t i = 0; i < j->o.hosts; i++) {
 		struct set_host *h = &j->hosts[i];
 		double span = i ? 2 : 0; /* the first host is the reference */
 		snprintf(h->name, sizeof h->name, "node%04u", i);
 		snprintf(h->boot_id, sizeof h->boot_id, "%08x-0000-4000-8000-%012llx", i,
 		         (unsigned long long)set_random(j, OF_BOOT, i, 0) >> 16);
-		h->base_ns = 1000000000000 + (int64_t)(span * j->o.offset_ms * 1e6 *
-		                                       (set_unit(j, OF_OFFSET, i, 0) - 0.5));
+		h->base_ns = base_ns + (int64_t)(span * j->o.offset_ms * 1e6 *
+		                                 (set_unit(j, OF_OFFSET, i, 0) - 0.5));
 		h->drift = span * j->o.drift_ppm * 1e-6 * (set_unit(j, OF_DRIFT, i, 0) - 0.5);
 		/* Clocks of the day agree within a millisecond, as NTP has them. */
 		h->realtime_ns = 1790000000000000000 - h->base_ns +

@@ -188,11 +188,10 @@ static uint64_t step_compute(struct writer *w, uint32_t step, const struct set_s
 			uint64_t kernel =
 			    set_random(w->j, 20, w->rank, w->correlation) % SET_KERNELS;
 			uint64_t ns = set_kernel_ns(w->j, w->rank, w->correlation);
-			w->correlation++;
 			call_put(w, FUNCTION_LAUNCH, now, now + 1800, &w->truth->launch);
 			uint64_t start = now + 5000 > idle ? now + 5000 : idle;
 			af_stream_put(&w->buffers, gpu_work, at(w, start + ns),
-			              (uint32_t)kernel + 1, w->correlation - 1,
+			              (uint32_t)kernel + 1, w->correlation++,
 			              at(w, start) - DEVICE_BEHIND, (uint32_t)ns, 0);
 			w->truth->kernels[kernel].count++;
 			w->truth->kernels[kernel].ns += ns;
@@ -223,6 +222,7 @@ static void step_put(struct writer *w, uint32_t step)
 		sample_put(w, now += is.slow_ns, PATH_SLOW, is.slow_ns);
 	call_put(w, FUNCTION_WAIT, now, j->launches && idle + 2000 > now ? idle + 2000 : now + 500,
 	         &w->truth->wait);
+	w->correlation++;
 	af_stream_put(&w->kernel, offcpu, at(w, is.send_begin), .callpath = PATH_DISK,
 	              .state = AF_STATE_DISK, .blocked_ns = is.disk_ns);
 	w->truth->disk_ns += is.disk_ns;
@@ -343,8 +343,11 @@ static int streams_close(struct writer *w)
 int set_trace_write(const struct set_job *j, uint32_t rank, int dirfd, const char *name,
                     struct set_truth *truth)
 {
-	struct writer w = {
-	    .j = j, .h = &j->hosts[set_host_of(j, rank)], .truth = truth, .rank = rank};
+	struct writer w = {.correlation = 1,
+	                   .j = j,
+	                   .h = &j->hosts[set_host_of(j, rank)],
+	                   .truth = truth,
+	                   .rank = rank};
 
 	if (mkdirat(dirfd, name, 0700))
 		return -errno;

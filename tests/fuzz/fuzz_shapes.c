@@ -1,7 +1,7 @@
 /*
  * Results as another process sends them, of hostile bytes: a tree, tables, a tally, a list of
- * members, a merge of all (the first byte chooses). But for the last, all is written and read again:
- * it is the same.
+ * members, a merge of all (the first byte chooses). But for the last, all is written and read
+ * again: it is the same.
  */
 #include <stdint.h>
 #include <stdlib.h>

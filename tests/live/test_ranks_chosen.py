@@ -109,9 +109,9 @@ def _():
     first = start(3, folder, *wait, stdin=subprocess.PIPE)
     first.stdout.readline()
     second = start(3, folder, "sh", "-c", "exit 5")
-    told = second.communicate(timeout=60)[1]
+    words = second.communicate(timeout=60)[1]
     equal(second.returncode, 5, "status of the second")
-    expect(re.search(r"another recorder of rank 3 .*rank-0003b", told), told)
+    expect(re.search(r"another recorder of rank 3 .*rank-0003b", words), words)
     first.communicate(timeout=60)
     equal(first.returncode, 4, "status of the first")
     for restarts in ("0", "1", "2"):

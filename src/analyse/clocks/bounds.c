@@ -23,7 +23,7 @@ static int by_time(const void *a, const void *b)
 	return p->x != q->x ? (p->x < q->x ? -1 : 1) : p->y < q->y ? -1 : p->y > q->y;
 }
 
-/* Of each part of the time keep the tightest: the highest of lower bounds (@sign 1). */
+/* Keep the tightest of each part of the time: the highest of lower bounds (@sign 1). */
 static void points_thin(struct clock_points *p, int sign)
 {
 	uint32_t nr = 0;
@@ -86,7 +86,7 @@ static void knot_add(struct af_clock_curve *c, const struct clock_fit *f, int64_
 }
 
 /* The points of @p from @begin up to @end. */
-static struct clock_points within(const struct clock_points *p, int64_t begin, int64_t end)
+static struct clock_points points_from(const struct clock_points *p, int64_t begin, int64_t end)
 {
 	uint32_t first = 0, last;
 
@@ -113,8 +113,8 @@ struct splitting {
 
 static bool fit_part(struct splitting *s, int64_t begin, int64_t end)
 {
-	struct clock_points lower = within(&s->b->lower, begin, end),
-			    upper = within(&s->b->upper, begin, end);
+	struct clock_points lower = points_from(&s->b->lower, begin, end),
+			    upper = points_from(&s->b->upper, begin, end);
 
 	if (!lower.nr || !upper.nr)
 		return false;
@@ -165,11 +165,22 @@ static double chord_error(const struct part *p, const struct part *q)
 	return fmax(before, behind) + CLOCK_DRIFT_MAX * (double)(q->begin - p->end);
 }
 
+static void part_knot(struct af_clock_curve *c, const struct part *p, int64_t at, double error)
+{
+	c->knots[c->nr++] = (struct af_clock_knot){
+	    .at_ns = at,
+	    .offset_ns = p->offset_ns + llround(p->slope * (double)(at - p->middle)),
+	    .bound_ns = bound_of(error)};
+}
+
 /* A knot in the middle of each part; its bound holds up to the middles beside it. */
 static void curve_of_parts(const struct splitting *s, struct af_clock_curve *c)
 {
 	double errors[PARTS_MAX];
 
+	if (!s->nr)
+		return;
+	const struct part *first = s->parts, *last = &s->parts[s->nr - 1];
 	for (uint32_t i = 0; i < s->nr; i++) {
 		const struct part *p = &s->parts[i];
 		errors[i] = p->error;
@@ -178,15 +189,15 @@ static void curve_of_parts(const struct splitting *s, struct af_clock_curve *c)
 		if (i + 1 < s->nr)
 			errors[i] += chord_error(p, p + 1);
 	}
+	part_knot(c, first, first->begin, errors[0]);
 	for (uint32_t i = 0; i < s->nr; i++) {
 		double most = errors[i];
 		most = i ? fmax(most, errors[i - 1]) : most;
 		most = i + 1 < s->nr ? fmax(most, errors[i + 1]) : most;
-		c->knots[c->nr++] = (struct af_clock_knot){.at_ns = s->parts[i].middle,
-		                                           .offset_ns = s->parts[i].offset_ns,
-		                                           .bound_ns = bound_of(most)};
+		part_knot(c, &s->parts[i], s->parts[i].middle, most);
 	}
-	c->drift = s->nr ? s->parts[s->nr - 1].slope : 0;
+	part_knot(c, last, last->end, errors[s->nr - 1]);
+	c->drift = last->slope;
 	c->loose = 2 * CLOCK_DRIFT_MAX;
 }
 

@@ -1,4 +1,4 @@
-/* What the functions of MPI do to messages: by their names, and where their arguments are. */
+/* The functions of MPI that messages depend on, by name, and the places of their arguments. */
 #include <string.h>
 
 #include "analyse/clocks/private.h"

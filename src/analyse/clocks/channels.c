@@ -43,7 +43,7 @@ static void forget(struct clock_messages *m, struct clock_channel *c)
 	c->broken = true;
 }
 
-/* Too many: those of one tag in two stay. The others remain known, so that none is begun again. */
+/* There are too many: those of one tag in two stay. */
 static void sparser(struct clock_messages *m)
 {
 	uint32_t nr = 0;
@@ -65,12 +65,21 @@ static void sparser(struct clock_messages *m)
 	m->nr_channels = nr;
 }
 
+/* Its number plus 1; 0: there is none. */
+static uint64_t number_of(const struct clock_messages *m, uint32_t comm, uint32_t peer, int32_t tag,
+                          bool sends)
+{
+	const uint64_t *slot = af_keys_get(&m->by_key, AF_KEY(comm, peer, (uint32_t)tag, sends));
+
+	return slot ? *slot : 0;
+}
+
 struct clock_channel *clock_channel_find(const struct clock_messages *m, uint32_t comm,
                                          uint32_t peer, int32_t tag, bool sends)
 {
-	uint64_t *slot = af_keys_get(&m->by_key, AF_KEY(comm, peer, (uint32_t)tag, sends));
+	uint64_t number = number_of(m, comm, peer, tag, sends);
 
-	return slot && *slot ? &m->channels[*slot - 1] : NULL;
+	return number ? &m->channels[number - 1] : NULL;
 }
 
 static bool is_far(const struct clock_messages *m, uint32_t peer)
@@ -80,27 +89,33 @@ static bool is_far(const struct clock_messages *m, uint32_t peer)
 	return member && *member && m->clocks->members[*member - 1].host != m->host;
 }
 
+static struct clock_channel *channel_add(struct clock_messages *m, const struct clock_channel *c)
+{
+	AF_GROW(m->channels, m->nr_channels, m->cap_channels);
+	m->channels[m->nr_channels++] = *c;
+	*af_keys_at(&m->by_key, AF_KEY(c->comm, c->peer, (uint32_t)c->tag, c->sends), NULL) =
+	    m->nr_channels;
+	return &m->channels[m->nr_channels - 1];
+}
+
 struct clock_channel *clock_channel_of(struct clock_messages *m, uint32_t comm, uint32_t peer,
                                        int32_t tag, bool sends, uint32_t tid)
 {
+	const struct clock_channel is = {
+	    .comm = comm, .peer = peer, .tag = tag, .sends = sends, .tid = tid};
+
 	if (!tag_is_kept(m, tag) || !is_far(m, peer))
 		return NULL;
-	struct clock_channel *c = clock_channel_find(m, comm, peer, tag, sends);
-	if (!c) {
-		while (m->nr_channels >= CLOCK_CHANNELS && m->sparse < 31)
-			sparser(m);
-		if (!tag_is_kept(m, tag))
-			return NULL;
-		AF_GROW(m->channels, m->nr_channels, m->cap_channels);
-		c = &m->channels[m->nr_channels++];
-		*c = (struct clock_channel){
-		    .comm = comm, .peer = peer, .tag = tag, .sends = sends, .tid = tid};
-		*af_keys_at(&m->by_key, AF_KEY(comm, peer, (uint32_t)tag, sends), NULL) =
-		    m->nr_channels;
+	uint64_t number = number_of(m, comm, peer, tag, sends);
+	if (number) {
+		struct clock_channel *c = &m->channels[number - 1];
+		/* The order of what two threads do is not certain. */
+		c->broken |= c->tid != tid;
+		return c;
 	}
-	/* The order of what two threads do is not certain. */
-	c->broken |= c->tid != tid;
-	return c;
+	while (m->nr_channels >= CLOCK_CHANNELS && m->sparse < 31)
+		sparser(m);
+	return tag_is_kept(m, tag) ? channel_add(m, &is) : NULL;
 }
 
 static void thin(struct clock_messages *m)

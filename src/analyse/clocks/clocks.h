@@ -1,18 +1,18 @@
 /*
- * The clocks of the hosts of a set. Each trace has the CLOCK_MONOTONIC of its host. The reference is
- * that of the set's first member, as its processes see it; times of the others become times of the
- * reference by an offset that changes with time, and whose error is known:
+ * The clocks of the hosts of a set. Each trace has the CLOCK_MONOTONIC of its host. The reference
+ * is that of the set's first member, as its processes see it; times of the others become times of
+ * the reference by an offset that changes with time, and whose error is known:
  *
  *	af_set_clocks_read → { af_set_clocks_convert }* → af_set_clocks_table → af_set_clocks_free
  *
  * Members with one boot id have one clock, apart from the offsets of their time namespaces, which
- * the recorder notes. Between hosts the offset comes from messages of MPI that both ends recorded: a
- * message is received after it was sent, so each is a bound, and those of both directions enclose
+ * the recorder notes. Between hosts the offset comes from messages of MPI that both ends recorded:
+ * a message is received after it was sent, so each is a bound, and those of both directions enclose
  * the line (offset and drift) between two convex hulls (A. Duda et al., "Estimating global time in
- * distributed systems", ICDCS 1987). Collectives bound it in the same way: nobody leaves MPI_Barrier
- * before the last has entered. Where the bounds admit no line, the time is halved until they do.
- * Hosts that have no messages with the reference are reached over others. Without messages there is
- * only the time of day of both hosts, whose error is not known.
+ * distributed systems", ICDCS 1987). Collectives bound it in the same way: nobody leaves
+ * MPI_Barrier before the last has entered. Where the bounds admit no line, the time is halved until
+ * they do. Hosts that have no messages with the reference are reached over others. Without messages
+ * there is only the time of day of both hosts, whose error is not known.
  */
 #ifndef AF_ANALYSE_CLOCKS_CLOCKS_H
 #define AF_ANALYSE_CLOCKS_CLOCKS_H
@@ -78,14 +78,14 @@ struct af_set_clocks {
 
 /*
  * Find the clocks of the members of @s, which is borrowed for the call. Where all are of one host
- * only a few kilobytes of each trace are read, else the calls of MPI of up to 512 members, evenly of
- * all hosts. Members that cannot be read are skipped. Fails only when @s has no member: -ENODATA.
+ * only a few kilobytes of each trace are read, else the calls of MPI of up to 512 members, evenly
+ * of all hosts. Members that cannot be read are skipped. -ENODATA: @s has no member.
  */
 int af_set_clocks_read(struct af_set_clocks *c, const struct af_set *s, struct af_err *err);
 void af_set_clocks_free(struct af_set_clocks *c);
 
 /*
- * The time of the reference when the clock of member @member stood at @time_ns, kept between 0 and
+ * The time of the reference when the clock of member @member stood at @time_ns, from 0 to
  * the largest time that there is. *@bound_ns (may be NULL) is the possible error, or
  * AF_CLOCK_UNKNOWN.
  */
@@ -115,7 +115,7 @@ struct af_clock_row {
 	AF_CLOCK_COLUMNS(AF_ROW_CELL)
 };
 
-/* Add the table to @f: nothing where the set has one host and one time namespace. */
+/* Add the table to @f: of one row where all members are of one host. */
 void af_set_clocks_table(const struct af_set_clocks *c, struct af_tables *f);
 
 #endif

@@ -1,4 +1,6 @@
-/* Members with one boot id have one clock; the recorder's stream tells the rest in a few kilobytes. */
+/*
+ * Members with one boot id have one clock; the recorder's stream tells the rest in a few kilobytes.
+ */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -10,7 +12,7 @@
 #include "trace/read/merge.h"
 #include "trace/read/reader.h"
 
-/* What the recorder notes about the clock of a member. */
+/* The recorder's notes about the clock of a member. */
 struct noted {
 	char boot_id[64];
 	int64_t namespace_ns;
@@ -57,7 +59,7 @@ static void anchor_take(struct noted *n, const struct af_ev_clock *pair)
 	n->has_anchors = true;
 }
 
-/* Of these nobody knows when they happened: any message may be missing. */
+/* Nobody knows when these losses happened: any message may be missing. */
 static bool loses_calls(uint32_t reason)
 {
 	switch (reason) {

@@ -98,7 +98,7 @@ static bool fit_lines(struct clock_fit *f)
 		high++;
 	f->low = low < best ? edge(f, f->slopes[low + 1], f->slopes[low]) : f->slopes[best];
 	f->high = high > best ? edge(f, f->slopes[high - 1], f->slopes[high]) : f->slopes[best];
-	f->slope = f->slopes[best];
+	f->slope = (f->low + f->high) / 2;
 	f->offset = (rests(&f->upper, f->slope, -1) + rests(&f->lower, f->slope, 1)) / 2;
 	return true;
 }

@@ -22,7 +22,7 @@ struct clock_fit {
 	struct clock_hull lower, upper;
 	long double slopes[2 * CLOCK_HULL_MAX + 4];
 	uint32_t nr;
-	long double low, high, slope, offset; /* slope and offset: of the line with most room */
+	long double low, high, slope, offset; /* slope and offset: of the line in the middle */
 };
 
 /*

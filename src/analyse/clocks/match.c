@@ -4,7 +4,10 @@
 #include "analyse/clocks/private.h"
 #include "base/arena.h"
 
-/* Of larger sets a part of the members is read, and collectives bound hosts against the reference. */
+/*
+ * Only a part of the members of a larger set is read, and its collectives bound hosts against the
+ * reference alone.
+ */
 enum {
 	READ_MAX = 512,
 	ALL_PAIRS = 64,
@@ -71,7 +74,7 @@ static void times_of(struct clock_times *to, const struct clock_times *from, int
 	}
 }
 
-/* What holds for one process of a host holds for its clock. */
+/* A bound of one process of a host is a bound of its clock. */
 static void meetings_take(struct clock_messages *host, const struct clock_messages *m, int64_t less)
 {
 	for (uint32_t i = 0; i < m->nr_meetings; i++) {

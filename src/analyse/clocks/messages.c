@@ -364,7 +364,7 @@ static bool event_take(struct reading *r, const struct af_event *ev)
 		return true;
 	if (c.is->role == CLOCK_ROLE_INIT) {
 		if (r->begun)
-			return false; /* a second process: ranks of another job, or several in one trace */
+			return false; /* a second process: several ranks are in one trace */
 		r->begun = true;
 		r->process = ev->process;
 		return true;

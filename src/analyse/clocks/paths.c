@@ -22,7 +22,7 @@ static uint64_t worst_of(const struct af_clock_curve *c)
 	return most;
 }
 
-/* Of the hosts that are reached and not done, the most exact one; or nr_hosts. */
+/* The most exact one of the hosts that are reached and not done; or nr_hosts. */
 static uint32_t next_host(const struct searching *s)
 {
 	uint32_t nr = s->w->c->nr_hosts, best = nr;

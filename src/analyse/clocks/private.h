@@ -3,7 +3,7 @@
  *
  *	clocks.c    the whole way; times are converted
  *	hosts.c     which members have one clock; times of day
- *	calls.c     what the functions of MPI do to messages
+ *	calls.c     the functions of MPI that messages depend on
  *	messages.c  the messages of one member, thinned out to a bounded number
  *	receives.c  which message a receive got
  *	match.c     messages of both ends become bounds of two hosts
@@ -61,14 +61,14 @@ bool clock_bounds_curve(struct clock_bounds *b, int64_t begin, int64_t end,
 /* Offset and bound of a curve at a time. */
 struct af_clock_knot clock_curve_at(const struct af_clock_curve *c, int64_t at_ns);
 
-/* Of b → a make a → b. */
+/* Make a → b of b → a. */
 void clock_curve_reverse(const struct af_clock_curve *c, struct af_clock_curve *reverse);
 
 /* First @c, then @next: c → b and b → a make c → a. */
 void clock_curve_chain(const struct af_clock_curve *c, const struct af_clock_curve *next,
                        struct af_clock_curve *chain);
 
-/* What a function of MPI is for. */
+/* The purpose of a function of MPI. */
 enum clock_role {
 	CLOCK_ROLE_NONE,
 	CLOCK_ROLE_INIT,
@@ -93,7 +93,7 @@ struct clock_function {
 	bool known, is_all; /* MPI_Wait, MPI_Waitall */
 };
 
-/* What the function does; decided once for each. */
+/* The role and the parameters of a function; found once for each. */
 const struct clock_function *clock_function_of(uint32_t number, const struct af_api_function *f);
 
 /* Times of every 2^shift-th, from the first: of messages of a channel, or of collectives. */
@@ -197,7 +197,7 @@ struct clock_anchor {
 	int64_t mono_ns, real_ns;
 };
 
-/* What the room finds out on the way. */
+/* The results of all steps on the way. */
 struct clock_work {
 	struct af_set_clocks *c;
 	const struct af_set *s;

@@ -74,15 +74,13 @@ void af_set_clocks_table(const struct af_set_clocks *c, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_CLOCK_COLUMNS(AF_ROW_COLUMN)};
 
-	if (c->nr_hosts < 2)
-		return;
 	struct af_table *t = AF_TABLE(
 	    f, "clocks", af_tables_text(f, "Clocks of the hosts, against %s", c->hosts[0].name),
 	    columns);
-	t->note =
-	    "the offset is added to times of the host; a figure between two hosts may be wrong "
-	    "by the sum of their errors. The error of the time of day is not known: it is as "
-	    "good as the hosts keep it (NTP)";
+	if (c->nr_hosts > 1)
+		t->note = "the offset is added to times of the host; a figure between two hosts "
+			  "may be wrong by the sum of their errors. The error of the time of day "
+			  "is not known: it is as good as the hosts keep it (NTP)";
 	for (uint32_t i = 0; i < c->nr_hosts; i++)
 		row_add(c, f, t, &c->hosts[i]);
 }

@@ -35,6 +35,9 @@ void af_results_close(struct af_results *r)
 {
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_close(&r->trees[i]);
+	for (uint32_t i = 0; i < r->nr_member_trees; i++)
+		af_tree_close(&r->member_trees[i].tree);
+	free(r->member_trees);
 	af_tables_free(&r->tables);
 	af_tables_free(&r->annotated);
 	af_coverage_free(&r->coverage);

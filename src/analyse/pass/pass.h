@@ -35,10 +35,18 @@ struct af_stack_losses {
 	uint64_t sampled_ns, cut_ns, middle_ns, pointers_ns, none_ns;
 };
 
+/* A tree of one member of a set, for a page that shows single ranks beside all of them. */
+struct af_member_tree {
+	const char *label; /* "rank 3" */
+	struct af_tree tree;
+};
+
 /* The results of all passes together. */
 struct af_results {
 	struct af_query query;
 	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
+	struct af_member_tree *member_trees;
+	uint32_t nr_member_trees;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.

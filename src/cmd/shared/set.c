@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/clocks/clocks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
@@ -13,6 +14,8 @@
 #include "cmd/shared/names.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/together.h"
+
+enum { PAGE_RANKS = 64 }; /* of a set, at most, that a page shows one by one */
 
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err)
 {
@@ -87,6 +90,9 @@ struct set_reading {
 	const struct af_query *query;
 	const struct af_set *set;
 	const char **why; /* by member: why it cannot be read, or NULL */
+	struct af_member_tree
+	    *trees; /* of single members, for a page; or NULL: nobody shows them */
+	uint32_t nr_trees;
 };
 
 /* On any thread. The table of functions has no limit, so that its distribution is exact. */
@@ -113,6 +119,29 @@ static void member_drop(void *result)
 	free(result);
 }
 
+/* The view that has all of a member; an empty one equals another. */
+static int member_view(const struct af_results *r)
+{
+	return r->trees[AF_VIEW_ALL].nr > 1   ? AF_VIEW_ALL
+	       : r->trees[AF_VIEW_CPU].nr > 1 ? AF_VIEW_CPU
+	                                      : AF_VIEW_GPU;
+}
+
+/* Its tree is taken from the results, which have been merged. */
+static void member_tree_take(struct set_reading *s, const struct af_member *who,
+                             struct af_results *r)
+{
+	int view = member_view(r);
+	struct af_member_tree *to = &s->trees[s->nr_trees];
+
+	if (r->trees[view].nr <= 1)
+		return;
+	*to = (struct af_member_tree){.label = who->label, .tree = r->trees[view]};
+	to->tree.weights[AF_WEIGHT_COUNT].unit = af_weights[AF_WEIGHT_COUNT].unit;
+	r->trees[view] = (struct af_tree){0};
+	s->nr_trees++;
+}
+
 /* One at a time, in the order of members. */
 static int member_take(void *arg, const struct af_member *who, void *result,
                        const struct af_err *why)
@@ -124,6 +153,8 @@ static int member_take(void *arg, const struct af_member *who, void *result,
 		return 0;
 	}
 	af_merge_add(s->m, who, result);
+	if (s->trees)
+		member_tree_take(s, who, result);
 	member_drop(result);
 	return 0;
 }
@@ -160,12 +191,18 @@ static void members_prepare(void *arg, struct af_set *set, uint32_t first, uint3
 		s->why[i] = af_set_prepare(set, i);
 }
 
-/* Into *@m. A process that another one answers for ends here. */
-static int members_read(struct af_set *set, struct af_merge **m, const struct af_merge_how *how,
-                        struct af_err *err)
+static void trees_close(struct set_reading *s)
 {
-	struct set_reading reading = {
-	    .m = af_merge_open(how), .how = how, .query = &how->query, .set = set};
+	for (uint32_t i = 0; i < s->nr_trees; i++)
+		af_tree_close(&s->trees[i].tree);
+	free(s->trees);
+	s->trees = NULL;
+	s->nr_trees = 0;
+}
+
+/* Into @reading->m. A process that another one answers for ends here. */
+static int members_read(struct set_reading *reading, struct af_set *set, struct af_err *err)
+{
 	const struct af_together together = {
 	    .what = "reading the traces",
 	    .prepare = members_prepare,
@@ -173,13 +210,15 @@ static int members_read(struct af_set *set, struct af_merge **m, const struct af
 	    .take = member_take,
 	    .drop = member_drop,
 	    .ops = {.write = merge_write, .join = merge_join, .empty = merge_empty},
-	    .sum = &reading,
+	    .sum = reading,
 	};
 	bool silent;
 
 	int rc = af_together_members(&together, set, &silent, err);
-	free(reading.why);
-	*m = reading.m;
+	free(reading->why);
+	/* Other processes send the sums of their members, and no trees of single ones. */
+	if (rc || reading->nr_trees != af_merge_members(reading->m))
+		trees_close(reading);
 	if (silent)
 		af_command_end(0);
 	return rc;
@@ -233,6 +272,18 @@ static void set_members(const struct af_set *set, struct af_results *r)
 		            af_tables_text(&r->tables, "%u", versions));
 }
 
+/* Times of several hosts are only as good as what is known of their clocks. */
+static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
+{
+	struct af_set_clocks clocks;
+
+	if (!(query->answers & AF_ANSWER_TABLES))
+		return;
+	if (!af_set_clocks_read(&clocks, set, NULL) && clocks.nr_hosts > 1)
+		af_set_clocks_table(&clocks, &r->tables);
+	af_set_clocks_free(&clocks);
+}
+
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err)
 {
@@ -245,8 +296,12 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	how.query.merges = true;
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;
-	struct af_merge *m;
-	int rc = members_read(set, &m, &how, err);
+	struct set_reading reading = {
+	    .m = af_merge_open(&how), .how = &how, .query = &how.query, .set = set};
+	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
+		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
+	int rc = members_read(&reading, set, err);
+	struct af_merge *m = reading.m;
 	if (rc) {
 		af_merge_close(m);
 		return rc;
@@ -255,9 +310,15 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	af_merge_end(m, r);
 	r->query.merges = false;
 	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
+	r->member_trees = reading.trees;
+	r->nr_member_trees = reading.nr_trees;
+	for (uint32_t i = 0; i < r->nr_member_trees; i++)
+		r->member_trees[i].label =
+		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
 	if (!rc) {
 		set_members(set, r);
 		af_ranks_table(set, &r->tables);
+		set_clocks(set, query, r);
 		/* Findings are about all members together. */
 		af_load_finish(r, how.by == AF_BY_NOTHING ? how.query.answers : AF_ANSWER_TOP);
 	}

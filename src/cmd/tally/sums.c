@@ -197,15 +197,13 @@ static int prepare(const char *dir, struct af_err *err)
 	return rc;
 }
 
-int tally_sums_read(struct tally_sums *s, const char *dir, const char *who, struct af_err *err)
+static int sums_load(struct tally_sums *s, const char *dir, const char *who, bool live,
+                     struct af_err *err)
 {
 	const struct af_query query = {.answers = AF_ANSWER_TALLY, .own = &s->calls};
 	struct af_results r = {0};
 
-	int rc = prepare(dir, err);
-	if (rc)
-		return rc;
-	rc = af_load_quietly(dir, &query, &r, err);
+	int rc = af_load_quietly(dir, &query, &r, err);
 	for (unsigned i = 0; !rc && i < TALLY_PARTS; i++) {
 		const struct af_table *from = af_tables_find(&r.tables, tally_parts[i].table);
 		if (!from)
@@ -214,13 +212,26 @@ int tally_sums_read(struct tally_sums *s, const char *dir, const char *who, stru
 		work_prepare(s, (struct af_table *)af_tables_find(&s->works, from->name));
 	}
 	if (!rc) {
+		const bool damaged = r.damage[0] && !live;
 		s->nr_members++;
-		s->nr_damaged += r.damage[0] != 0;
-		if (r.damage[0])
+		s->nr_damaged += damaged;
+		if (damaged)
 			name_one(s, who, r.damage, true);
 	}
 	af_results_close(&r);
 	return rc;
+}
+
+int tally_sums_read(struct tally_sums *s, const char *dir, const char *who, struct af_err *err)
+{
+	int rc = prepare(dir, err);
+
+	return rc ? rc : sums_load(s, dir, who, false, err);
+}
+
+int tally_sums_read_live(struct tally_sums *s, const char *dir, const char *who, struct af_err *err)
+{
+	return sums_load(s, dir, who, true, err);
 }
 
 void tally_sums_join(struct tally_sums *s, const struct tally_sums *later)

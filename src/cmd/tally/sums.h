@@ -60,6 +60,10 @@ void tally_sums_free(struct tally_sums *s);
  */
 int tally_sums_read(struct tally_sums *s, const char *dir, const char *who, struct af_err *err);
 
+/* The same of one that is being recorded, as far as it is on disk. */
+int tally_sums_read_live(struct tally_sums *s, const char *dir, const char *who,
+                         struct af_err *err);
+
 /* Count the member @who as one that could not be read. */
 void tally_sums_missing(struct tally_sums *s, const char *who, const char *why);
 
