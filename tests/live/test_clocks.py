@@ -158,6 +158,8 @@ for _mpi in "openmpi", "mpich":
     @case("%s: the offset of two hosts is inside of the printed error" % _mpi)
     def _(mpi=_mpi):
         folder = recorded(mpi)
+        (one,) = json.loads(must("report", "clocks", "--json", folder))["tables"][0]["rows"]
+        equal(one["members"], 2, "ranks of one machine, which has one clock")
         forget_machine(folder)
         text = must("report", "clocks", "--json", folder)
         reference, other = json.loads(text)["tables"][0]["rows"]

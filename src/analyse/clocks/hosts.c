@@ -127,7 +127,7 @@ static bool same_clock(const struct clock_work *w, uint32_t host, const char *na
 {
 	const int64_t second = 1000000000, most = strcmp(w->c->hosts[host].name, name) ? 1 : 60;
 	const struct clock_anchor *a = &w->anchors[host][1], *b = &n->anchors[0];
-	int64_t then = a->real_ns - a->mono_ns, now = b->real_ns - b->mono_ns - n->namespace_ns;
+	int64_t then = a->real_ns - a->mono_ns, now = b->real_ns - b->mono_ns + n->namespace_ns;
 
 	return !w->has_anchors[host] || !n->has_anchors || llabs(now - then) < most * second;
 }
