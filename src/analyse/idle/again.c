@@ -41,15 +41,12 @@ void af_idle_verdicts(struct af_tables *f)
 	for (uint32_t r = 0; idle && r < idle->nr_rows; r++) {
 		struct af_idle_row *row = (void *)(idle->cells + (size_t)r * idle->nr_columns);
 		row_shares(row, shares);
-		row->verdict.text =
-		    idle_verdict_text(idle_verdict(shares), row->is_gpu.value != 0);
+		row->verdict.text = idle_verdict_text(idle_verdict(shares), row->is_gpu.value != 0);
 		if (!t)
 			t = af_pairs_table(f, "verdict", "What holds the devices back");
 		af_pair_row(f, t, row->verdict.text, row->device.text,
-		            af_tables_text(f,
-		                           "%s: %s from first to last work, of all ranks: %s",
-		                           row->verdict.text,
-		                           af_tables_ns(f, row->span_ns.value),
+		            af_tables_text(f, "%s: %s from first to last work, of all ranks: %s",
+		                           row->verdict.text, af_tables_ns(f, row->span_ns.value),
 		                           shares_text(f, shares)));
 	}
 }

@@ -3,8 +3,8 @@
  * rank's own time (or a hundredth of the run, if that is more), or by no more than chance explains.
  * So the distance of two ranks is that of the path that differs most.
  *
- * The largest of n deviations is about √(2 ln n) by chance, so as many and one more count as chance.
- * Samples scatter by their number. Waits scatter at most as if their number varied by chance; where
+ * The largest of n deviations is about √(2 ln n) by chance, so as many and one more count as
+ * chance. Samples scatter by their number. Waits scatter at most as if their number varied by chance; where
  * a program makes as many in each rank they scatter less, as ranks beside each other show.
  *
  * A rank joins the nearest group, or founds one where none is near. Then groups get the medians of
@@ -144,7 +144,7 @@ static double column_median(struct grouping *g)
 	return (double)g->column[g->all->nr / 2];
 }
 
-/* Of waits: no more variance than the middle of all ranks has. */
+/* Waits have no more variance than the middle of all ranks has. */
 static void waits_bound(struct grouping *g, uint32_t f)
 {
 	uint32_t nr = g->all->nr;
