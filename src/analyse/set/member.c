@@ -11,6 +11,7 @@
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
 #include "trace/read/reader.h"
+#include "trace/read/staged.h"
 #include "trace/read/state.h"
 
 enum { MEMBER_GROUPS_MAX = 64 }; /* a hostile stream may have any number of notes */
@@ -139,6 +140,7 @@ static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns)
 {
 	struct member_reading r = {.arena = arena, .m = m};
+	struct af_staged staged;
 	struct af_file f;
 	struct af_trace *t = NULL;
 	struct af_event ev;
@@ -149,9 +151,15 @@ void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, ui
 	m->job_ranks = 0;
 	m->groups = NULL;
 	m->nr_groups = 0;
-	m->has_rank = m->has_status = m->has_cpu = false;
+	m->has_rank = m->has_status = m->has_cpu = m->staged = false;
 	m->pid = 0;
 	member_state(&r, dir_fd, now_ns);
+	/* A part of it may be here already, while it is being moved. */
+	if (af_staged_read(dir_fd, &staged)) {
+		m->staged = true;
+		m->host = kept(&r, staged.host, strlen(staged.host));
+		return;
+	}
 	if (af_file_map_at(&f, dir_fd, "recorder")) {
 		m->state = AF_MEMBER_UNREADABLE;
 		m->why = "its file recorder cannot be read: it was copied in part";

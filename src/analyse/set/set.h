@@ -47,6 +47,7 @@ struct af_member {
 	bool has_cpu;
 	enum af_member_state state;
 	const char *why; /* the state's reason, in words; "" for none */
+	bool staged;     /* it lies on @host, which gather has to run on (trace/read/staged.h) */
 	const struct af_member_group *groups;
 	uint32_t nr_groups;
 	uint64_t job_ranks;    /* of the job, recorded or not; 0: not known */

@@ -49,6 +49,8 @@ static const char *state_text(const struct af_member *m)
 	    [AF_MEMBER_UNFINISHED] = "not finished",   [AF_MEMBER_UNREADABLE] = "cannot be read",
 	};
 
+	if (m->staged)
+		return m->state == AF_MEMBER_LIVE ? "recorded, staged" : "staged";
 	return texts[m->state];
 }
 

@@ -65,7 +65,10 @@ bool af_room_is_live(int dir_fd)
 {
 	struct af_trace_status is;
 	uint64_t now_ns = 0;
+	scope_close int naming = af_trace_file(dir_fd, AF_NAMING_FILE);
 
+	if (naming >= 0 && af_trace_is_locked(naming))
+		return true;
 	af_trace_status(dir_fd, &now_ns, &is);
 	return is.state == AF_TRACE_LIVE &&
 	       (is.locked || !is.has_age || is.age_ns < HEARTBEATS_MISSED * AF_HEARTBEAT_NS);

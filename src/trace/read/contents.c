@@ -13,6 +13,7 @@
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "trace/read/files.h"
+#include "trace/read/staged.h"
 #include "trace/write/objects.h"
 #include "trace/write/session.h"
 
@@ -50,9 +51,12 @@ bool af_trace_is_stream(const char *name)
 static enum contents kind_in_trace(const char *name)
 {
 	static const char *const files[] = {
-	    "metadata",     ".metadata.new", "recorder",      AF_RECOVERED_STREAM, "snapshot",
-	    "symbols",      ".symbols.tmp",  ".segment",      ".origin",           AF_SESSION_FILE,
-	    ".session.new", AF_WATCHED_FILE, AF_UNNAMED_FILE,
+	    "metadata",          ".metadata.new", "recorder",
+	    AF_RECOVERED_STREAM, "snapshot",      "symbols",
+	    ".symbols.tmp",      ".segment",      ".origin",
+	    AF_SESSION_FILE,     ".session.new",  AF_WATCHED_FILE,
+	    AF_UNNAMED_FILE,     AF_NAMING_FILE,  AF_NAMING_FILE ".new",
+	    AF_STAGED_FILE,      AF_STAGING_FILE, AF_MOVED_FILE,
 	};
 	const char *rest = past_number(name, AF_LIVE_PREFIX);
 
@@ -92,6 +96,8 @@ static enum contents kind_in_job(const char *name)
 		rest++;
 	if (!strcmp(name, AF_JOB_FILE))
 		return FILE_OF_TRACE;
+	if (!strcmp(name, AF_OBJECTS_DIR))
+		return OBJECTS;
 	if (rest && past_number(rest, ".")) {
 		rest = past_number(rest, ".");
 		if (!strcmp(rest, ".tmp"))

@@ -10,8 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* In a folder of ranks: "aflame job KEY" */
-#define AF_JOB_FILE ".job"
+#include "trace/write/objects.h"
 
 /* "objects/NAME", ".live.7/objects/NAME" */
 enum { AF_STRAY_SIZE = 3 * (NAME_MAX + 1) };
