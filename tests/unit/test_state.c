@@ -9,6 +9,7 @@
 #include <cmocka.h>
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -17,6 +18,7 @@
 
 #include "base/system/fs.h"
 #include "base/system/proc.h"
+#include "collect/disk/heart.h"
 #include "trace/read/state.h"
 #include "trace/write/session.h"
 
@@ -173,6 +175,47 @@ static void hosts_of_one_name_differ_by_boot_id(void **state)
 	assert_true(af_trace_is_elsewhere(text));
 }
 
+static void hearts_beat(void **state)
+{
+	const struct place *p = *state;
+	int fd = session_make(p, ELSEWHERE "node7\n");
+	struct af_heart h;
+
+	af_heart_open(&h, fd);
+	session_age(fd, 500);
+	af_heart_poll(&h); /* it is too early */
+	assert_int_equal(status_of(p).state, AF_TRACE_DEAD);
+	h.beat_ns -= AF_HEARTBEAT_NS;
+	af_heart_poll(&h);
+	assert_int_equal(status_of(p).state, AF_TRACE_LIVE);
+	/* The thread beats at once. */
+	session_age(fd, 500);
+	af_heart_keep(&h);
+	for (int i = 0; i < 1000 && status_of(p).state == AF_TRACE_DEAD; i++)
+		usleep(5000);
+	assert_int_equal(status_of(p).state, AF_TRACE_LIVE);
+	af_heart_close(&h);
+	af_heart_close(&h);
+	close(fd);
+}
+
+static void locks_are_waited_for_a_moment(void **state)
+{
+	const struct place *p = *state;
+	int fd = session_make(p, ELSEWHERE "node7\n"), other = dup(fd);
+	char name[64];
+
+	snprintf(name, sizeof name, "/proc/self/fd/%d", fd);
+	int again = open(name, O_RDWR);
+	assert_int_equal(af_trace_lock(fd), 0);
+	assert_int_equal(af_trace_lock(other), 0); /* the same open file */
+	assert_int_equal(af_trace_lock(again), -EWOULDBLOCK);
+	close(fd);
+	close(other);
+	assert_int_equal(af_trace_lock(again), 0);
+	close(again);
+}
+
 static void any_text_is_read(void **state)
 {
 	static const char *const texts[] = {
@@ -196,6 +239,8 @@ int main(void)
 	    cmocka_unit_test_setup_teardown(the_time_may_be_given, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(this_host_is_known_by_the_lock, set_up, tear_down),
 	    cmocka_unit_test(hosts_of_one_name_differ_by_boot_id),
+	    cmocka_unit_test_setup_teardown(hearts_beat, set_up, tear_down),
+	    cmocka_unit_test_setup_teardown(locks_are_waited_for_a_moment, set_up, tear_down),
 	    cmocka_unit_test_setup_teardown(any_text_is_read, set_up, tear_down),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -170,10 +170,9 @@ static bool is_elsewhere(int dir_fd, const char *text)
 /* Where the disk has no locks, that of the shared directory tells. */
 static bool lock_take(int fd, const char *shm)
 {
-	if (!flock(fd, LOCK_EX | LOCK_NB))
-		return true;
-	if (errno == EWOULDBLOCK)
-		return false;
+	int rc = af_trace_lock(fd);
+	if (!rc || rc == -EWOULDBLOCK)
+		return !rc;
 	scope_close int shm_fd = af_trace_shm_open(shm);
 	return shm_fd < 0 || !af_trace_is_locked(shm_fd);
 }

@@ -27,6 +27,7 @@
 #include "collect/session/target.h"
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
+#include "trace/read/state.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
 
@@ -65,8 +66,12 @@ static int shared_make(struct af_recording *r, struct af_err *err)
 		return af_fail(err, -errno, "cannot make a directory in /dev/shm");
 	}
 	int shm_fd = open(r->shm, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (shm_fd < 0 || flock(shm_fd, LOCK_EX | LOCK_NB))
-		return af_fail(err, -errno, "cannot open %s", r->shm);
+	int rc = shm_fd < 0 ? -errno : af_trace_lock(shm_fd);
+	if (rc) {
+		if (shm_fd >= 0)
+			close(shm_fd);
+		return af_fail(err, rc, "cannot open %s", r->shm);
+	}
 	af_drain_open(&r->drain, shm_fd, r->place.dir_fd, NULL);
 	return 0;
 }

@@ -17,7 +17,7 @@
 #include "trace/read/staged.h"
 #include "trace/write/session.h"
 
-enum { TEXT_BYTES = 512 };
+enum { TEXT_BYTES = 512, LOCK_TRIES = 5, LOCK_WAIT_NS = 2000000 };
 
 /* The second line of AF_SESSION_FILE: the boot id and the name of the host. */
 struct host {
@@ -59,6 +59,18 @@ bool af_trace_is_locked(int fd)
 		return false;
 	}
 	return errno == EWOULDBLOCK;
+}
+
+int af_trace_lock(int fd)
+{
+	const struct timespec moment = {.tv_nsec = LOCK_WAIT_NS};
+
+	for (int i = 0; flock(fd, LOCK_EX | LOCK_NB); i++) {
+		if (errno != EWOULDBLOCK || i == LOCK_TRIES)
+			return -errno;
+		nanosleep(&moment, NULL);
+	}
+	return 0;
 }
 
 /* "/dev/shm/aflame." and six characters of mkdtemp. */

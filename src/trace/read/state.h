@@ -50,8 +50,17 @@ void af_trace_status(int dir_fd, uint64_t *now_ns, struct af_trace_status *statu
  */
 bool af_trace_is_elsewhere(const char *text);
 
-/* Is @fd locked by another process? False too where the file system has no locks. */
+/*
+ * Is @fd locked by another process? False too where the file system has no locks. It holds the lock
+ * itself for a moment.
+ */
 bool af_trace_is_locked(int fd);
+
+/*
+ * Lock @fd for this process alone, if no other has it for longer than such a moment: 0, or -errno.
+ * -EWOULDBLOCK: another one has it.
+ */
+int af_trace_lock(int fd);
 
 /*
  * Opens @path if it is a shared directory of a recorder's and belongs to this user alone: a
