@@ -303,6 +303,9 @@ static int tally_load(struct tally *t, const char *dir, bool *silent, struct af_
 
 	int rc = af_together_read(&how, dir, &set, silent, err);
 	t->nr_set = set.nr;
+	char lacks[256];
+	if (!rc && !*silent && af_set_lacks(&set, lacks, sizeof lacks))
+		fprintf(stderr, "aflame: %s: %s\n", dir, lacks);
 	af_set_close(&set);
 	const struct tally_sums *s = &t->sums;
 	if (rc || *silent || s->nr_members)

@@ -35,7 +35,8 @@ static void write_member(const struct af_member *m, struct af_buf *to)
 	af_buf_leb128(to, m->cpu_ns);
 	af_buf_leb128(to, m->job_ranks);
 	af_buf_char(to, (char)m->state);
-	af_buf_char(to, (char)(m->has_rank | m->has_status << 1 | m->has_cpu << 2));
+	af_buf_char(to,
+	            (char)(m->has_rank | m->has_status << 1 | m->has_cpu << 2 | m->staged << 3));
 	af_buf_leb128(to, m->nr_groups);
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
 		write_text(to, m->groups[i].key);
@@ -80,6 +81,7 @@ static void read_member(struct af_cursor *from, struct af_arena *arena, struct a
 	m->has_rank = has & 1;
 	m->has_status = has & 2;
 	m->has_cpu = has & 4;
+	m->staged = has & 8;
 	read_groups(from, arena, m);
 }
 
