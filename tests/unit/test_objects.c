@@ -119,6 +119,75 @@ static void same_bytes_are_kept_once(void **state)
 	assert_int_equal(nr_files(d), 2);
 }
 
+/* Two ranks of a job in @d: the job's folder has AF_JOB_FILE. */
+static void ranks_make(const struct trace_dir *d, struct trace_dir ranks[2])
+{
+	close(openat(d->fd, AF_JOB_FILE, O_CREAT | O_WRONLY, 0600));
+	for (int i = 0; i < 2; i++) {
+		snprintf(ranks[i].path, sizeof ranks[i].path, "rank-000%d", i);
+		mkdirat(d->fd, ranks[i].path, 0700);
+		ranks[i].fd = openat(d->fd, ranks[i].path, O_RDONLY | O_DIRECTORY);
+	}
+}
+
+static void ranks_of_a_job_share_objects(void **state)
+{
+	const struct trace_dir *d = *state;
+	struct trace_dir ranks[2];
+	char name[AF_SHA256_HEX], path[200];
+	struct stat shared, own;
+	struct af_file f;
+
+	ranks_make(d, ranks);
+	for (int i = 0; i < 2; i++) {
+		assert_int_equal(af_object_put(ranks[i].fd, "abc", 3, name), 0);
+		snprintf(path, sizeof path, "objects/%s", name);
+		assert_int_equal(fstatat(d->fd, path, &shared, 0), 0);
+		assert_int_equal(fstatat(ranks[i].fd, path, &own, 0), 0);
+		assert_int_equal(own.st_ino, shared.st_ino);
+		assert_int_equal(own.st_nlink, 2 + i);
+	}
+	/* A trace is whole without its job. */
+	assert_int_equal(unlinkat(d->fd, path, 0), 0);
+	assert_int_equal(af_object_map(&f, ranks[1].fd, name, NULL), 0);
+	af_file_unmap(&f);
+	close(ranks[0].fd);
+	close(ranks[1].fd);
+}
+
+static void half_an_object_of_the_job_is_not_taken(void **state)
+{
+	const struct trace_dir *d = *state;
+	struct trace_dir ranks[2];
+	char name[AF_SHA256_HEX], path[200];
+	struct af_file f;
+
+	ranks_make(d, ranks);
+	af_sha256_hex("abc", 3, name);
+	snprintf(path, sizeof path, "objects/%s", name);
+	mkdirat(d->fd, AF_OBJECTS_DIR, 0700);
+	close(openat(d->fd, path, O_CREAT | O_WRONLY, 0600));
+	assert_int_equal(af_object_put(ranks[0].fd, "abc", 3, name), 0);
+	assert_int_equal(af_object_map(&f, ranks[0].fd, name, NULL), 0);
+	af_file_unmap(&f);
+	close(ranks[0].fd);
+	close(ranks[1].fd);
+}
+
+static void a_folder_beside_a_trace_is_no_store(void **state)
+{
+	const struct trace_dir *d = *state;
+	struct trace_dir ranks[2];
+	char name[AF_SHA256_HEX];
+
+	ranks_make(d, ranks);
+	assert_int_equal(unlinkat(d->fd, AF_JOB_FILE, 0), 0);
+	assert_int_equal(af_object_put(ranks[0].fd, "abc", 3, name), 0);
+	assert_int_equal(nr_files(d), 0);
+	close(ranks[0].fd);
+	close(ranks[1].fd);
+}
+
 static void *put_many(void *arg)
 {
 	const struct trace_dir *d = arg;
@@ -270,6 +339,9 @@ int main(void)
 	    IN_DIR(absent_object_and_link_are_not_read),
 	    IN_DIR(an_object_has_the_digest_that_it_is_called_by),
 	    cmocka_unit_test(digests_are_those_of_the_standard),
+	    IN_DIR(ranks_of_a_job_share_objects),
+	    IN_DIR(half_an_object_of_the_job_is_not_taken),
+	    IN_DIR(a_folder_beside_a_trace_is_no_store),
 	};
 	return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,6 +11,7 @@
 #include "trace/read/files.h"
 #include "trace/read/merge.h"
 #include "trace/read/reader.h"
+#include "trace/read/staged.h"
 #include "trace/read/state.h"
 
 enum { MEMBER_GROUPS_MAX = 64 }; /* a hostile stream may have any number of notes */
@@ -74,6 +75,10 @@ static void member_note(struct member_reading *r, const char *key, const char *v
 		m->version = kept(r, value, strlen(value));
 	else if (!strcmp(key, "boot_id"))
 		m->boot_id = kept(r, value, strlen(value));
+	else if (!strcmp(key, "ranks.size") && !af_rank_parse(value, &m->job_ranks))
+		m->job_ranks = 0;
+	else if (!strcmp(key, "ranks.selection"))
+		m->selection = kept(r, value, strlen(value));
 	else if (!strncmp(key, "group.", 6) && key[6])
 		member_group(r, key + 6, value);
 }
@@ -114,8 +119,10 @@ static void member_event(struct member_reading *r, const struct af_event *ev)
 static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 {
 	static const enum af_member_state states[] = {
-	    [AF_TRACE_COMPLETE] = AF_MEMBER_COMPLETE, [AF_TRACE_RECOVERED] = AF_MEMBER_RECOVERED,
-	    [AF_TRACE_LIVE] = AF_MEMBER_LIVE,         [AF_TRACE_DEAD] = AF_MEMBER_DEAD,
+	    [AF_TRACE_COMPLETE] = AF_MEMBER_COMPLETE,
+	    [AF_TRACE_RECOVERED] = AF_MEMBER_RECOVERED,
+	    [AF_TRACE_LIVE] = AF_MEMBER_LIVE,
+	    [AF_TRACE_DEAD] = AF_MEMBER_DEAD,
 	    [AF_TRACE_UNFINISHED] = AF_MEMBER_UNFINISHED,
 	};
 	struct af_member *m = r->m;
@@ -133,18 +140,26 @@ static void member_state(struct member_reading *r, int dir_fd, uint64_t *now_ns)
 void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, uint64_t *now_ns)
 {
 	struct member_reading r = {.arena = arena, .m = m};
+	struct af_staged staged;
 	struct af_file f;
 	struct af_trace *t = NULL;
 	struct af_event ev;
 	const uint64_t wanted =
 	    1ull << AF_KIND_NOTE | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_USAGE;
 
-	m->host = m->job_key = m->version = m->boot_id = "";
+	m->host = m->job_key = m->version = m->boot_id = m->selection = "";
+	m->job_ranks = 0;
 	m->groups = NULL;
 	m->nr_groups = 0;
-	m->has_rank = m->has_status = m->has_cpu = false;
+	m->has_rank = m->has_status = m->has_cpu = m->staged = false;
 	m->pid = 0;
 	member_state(&r, dir_fd, now_ns);
+	/* A part of it may be here already, while it is being moved. */
+	if (af_staged_read(dir_fd, &staged)) {
+		m->staged = true;
+		m->host = kept(&r, staged.host, strlen(staged.host));
+		return;
+	}
 	if (af_file_map_at(&f, dir_fd, "recorder")) {
 		m->state = AF_MEMBER_UNREADABLE;
 		m->why = "its file recorder cannot be read: it was copied in part";

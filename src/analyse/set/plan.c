@@ -110,7 +110,7 @@ struct set_table *set_table_open(struct af_merge *m, const struct af_table *t, e
 	to->head.note = t->note ? set_text_of(m, t->note) : NULL;
 	int own = plan == SET_MERGE ? own_by_column(m, t) : -1;
 	bool by = plan == SET_LIST || (plan == SET_MERGE && own < 0 && m->how.by != AF_BY_NOTHING &&
-	                              m->how.by != AF_BY_DEVICE);
+	                               m->how.by != AF_BY_DEVICE);
 	columns_copy(m, &to->head, t);
 	if (by) {
 		to->by = (int)to->head.nr_columns;

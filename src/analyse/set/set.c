@@ -14,6 +14,7 @@
 #include "base/system/fs.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
+#include "trace/read/staged.h"
 #include "trace/write/session.h"
 
 static const char *set_text(struct af_set *s, const char *a, const char *between, const char *b)
@@ -27,7 +28,8 @@ static const char *set_text(struct af_set *s, const char *a, const char *between
 
 static bool is_trace(int fd)
 {
-	return af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
+	return af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE) ||
+	       af_trace_has(fd, AF_STAGED_FILE);
 }
 
 /* Is it a backup, "rank-0000.old", or a snapshot, "rank-0000.1", of a trace beside it? */

@@ -47,8 +47,11 @@ struct af_member {
 	bool has_cpu;
 	enum af_member_state state;
 	const char *why; /* the state's reason, in words; "" for none */
+	bool staged;     /* it lies on @host, which gather has to run on (trace/read/staged.h) */
 	const struct af_member_group *groups;
 	uint32_t nr_groups;
+	uint64_t job_ranks;    /* of the job, recorded or not; 0: not known */
+	const char *selection; /* by which ranks were chosen, "--ranks 0-3"; "": all are recorded */
 };
 
 struct af_set {
@@ -65,6 +68,12 @@ struct af_set {
  */
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
+
+/*
+ * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were
+ * recorded, as --ranks 0-1 asks". False: it has all, or nobody knows how many there are.
+ */
+bool af_set_lacks(const struct af_set *s, char *text, size_t size);
 
 /* Read the member @i again, as it may have been finished since. */
 void af_set_refresh(struct af_set *s, uint32_t i);

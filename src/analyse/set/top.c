@@ -39,8 +39,7 @@ void set_top_names(struct af_table *top, const struct af_tree *t)
 
 	names_index(&names, t);
 	for (uint32_t r = 0; r < top->nr_rows; r++) {
-		struct af_top_row *row =
-		    (void *)(top->cells + (size_t)r * top->nr_columns);
+		struct af_top_row *row = (void *)(top->cells + (size_t)r * top->nr_columns);
 		row->function.value = name_of(&names, row);
 	}
 	af_keys_free(&names);

@@ -24,7 +24,6 @@
 #include "cmd/record/live.h"
 #include "cmd/record/mpi.h"
 #include "cmd/record/scope.h"
-#include "cmd/record/sudo_owner.h"
 #include "cmd/record/unrecorded.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
@@ -58,109 +57,11 @@ static int program_check(const char *program, struct af_err *err)
 		                     program, hint);
 	return af_fail(err, -errno, "cannot run %s", program);
 }
-
-/* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
-static const char *why_not_loaded(const char *program)
-{
-	char path[PATH_MAX];
-
-	if (!af_program_find(program, path))
-		return NULL;
-	switch (af_program_preload(path)) {
-	case AF_PRELOAD_STATIC:
-		return "it is statically linked";
-	case AF_PRELOAD_32_BIT:
-		return "it is a 32-bit program";
-	case AF_PRELOAD_FOREIGN:
-		return "it is a program for another machine";
-	case AF_PRELOAD_MUSL:
-		return "it is linked against musl, not glibc";
-	case AF_PRELOAD_WORKS:
-		return "it ended while its libraries were loaded, is set-user-id, or replaced its "
-		       "environment";
-	case AF_PRELOAD_UNKNOWN:
-		break;
-	}
-	return NULL;
-}
-
-static void note_end(struct af_recording *r)
-{
-	if (WIFSIGNALED(r->status))
-		af_session_note(r, "end.status", "by signal %d (%s)", WTERMSIG(r->status),
-		                strsignal(WTERMSIG(r->status)));
-	else
-		af_session_note(r, "end.status", "with status %d", WEXITSTATUS(r->status));
-	if (r->control->sampler_failed)
-		af_session_note(r, "sampler_failed", "%llu",
-		                (unsigned long long)r->control->sampler_failed);
-}
-
-static void warn_end(const struct af_recording *r)
-{
-	char why[512];
-
-	if (r->still_running)
-		fprintf(
-		    stderr,
-		    "aflame: %u processes of the program still run; they are no longer recorded\n",
-		    r->still_running);
-	if (af_steps_missed(r, why, sizeof why))
-		fprintf(stderr, "aflame: %s\n", why);
-	if (r->control->sampler_failed)
-		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
-		        (unsigned long long)r->control->sampler_failed);
-	if (r->control->lost_no_stream && r->drain.packets)
-		fprintf(stderr,
-		        "aflame: %llu events were lost as no stream could be made: is /dev/shm "
-		        "full or hidden from the program (chroot, another user), or ulimit -f or "
-		        "-v too low?\n",
-		        (unsigned long long)r->control->lost_no_stream);
-}
-
-/* After the program has ended: bring everything home, then name the addresses. */
-static int record_end(struct af_recording *r, char **words, struct af_err *err)
-{
-	struct af_err moved_err = {0};
-
-	note_end(r);
-	int rc = af_session_finish(r, err);
-	int moved = af_session_find(r, &moved_err);
-	uint32_t nr_processes = r->control->nr_processes;
-	bool no_streams = r->control->lost_no_stream && !r->drain.packets;
-	warn_end(r);
-	int named = moved == -ENOENT
-	                ? 0
-	                : af_names_add(r->place.dir_fd, r->place.dir, NULL, rc ? NULL : err);
-	if (!rc)
-		rc = named;
-	r->unnamed = named < 0;
-	af_session_close(r);
-	if (moved && (!rc || moved == -ENOENT)) {
-		*err = moved_err;
-		return moved;
-	}
-	if (rc)
-		return rc;
-	if (!nr_processes && !words[0])
-		return af_fail_plain(err, -ESRCH, "nothing was recorded: no process ran");
-	if (!nr_processes) {
-		const char *why = why_not_loaded(words[0]);
-		return af_fail_plain(
-		    err, -EPERM, "nothing was recorded: libaflame.so was not loaded into %s%s%s",
-		    words[0], why ? ", for " : "", why ? why : "");
-	}
-	if (no_streams)
-		return af_fail_plain(
-		    err, -ENOSPC,
-		    "nothing was recorded: no stream could be made in /dev/shm: free some of it, "
-		    "give the container more (--shm-size=1g), or lift the limit on the size of "
-		    "files (ulimit -f)");
-	return 0;
-}
-
 /* A smaller bound would hold hardly more than the definitions that every trace needs. */
 #define RING_LEAST_BYTES (1u << 20)
+
+/* Slurm kills 30 s after SIGTERM, and the trace has to be written until then. */
+#define GRACE_NS UINT64_C(20000000000)
 
 static int bounds_check(const struct af_record_options *o, struct af_session_options *s,
                         int nr_words, struct af_err *err)
@@ -306,35 +207,6 @@ static int record_refused(const struct af_record_options *o, int nr_words, char 
 	return af_unrecorded_run(done->who, words, err);
 }
 
-/*
- * The program's status is not lost with what is still to be written; the next command writes that.
- */
-static int ended_as;
-
-static void record_ends_early(void)
-{
-	af_command_end(ended_as);
-}
-
-static int record_result(const struct af_record_options *o, struct af_recording *r, char **words,
-                         struct af_recorded *done, struct af_err *err)
-{
-	int status =
-	    WIFSIGNALED(r->status) ? AF_ENDED_BY + WTERMSIG(r->status) : WEXITSTATUS(r->status);
-	if (!o->strict) {
-		ended_as = status;
-		af_out_of_memory(record_ends_early);
-	}
-	int rc = record_end(r, words, err);
-
-	af_rights_drop(); /* what follows reads a trace as any command does */
-	if (rc)
-		return words[0] ? af_record_failed(o, done->who, status, rc, err) : rc;
-	snprintf(done->dir, sizeof done->dir, "%s", r->place.dir);
-	af_sudo_owner_give(done->dir);
-	return status;
-}
-
 int af_record(const struct af_record_options *given, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err)
 {
@@ -357,6 +229,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	    .max_bytes = o->max_bytes,
 	    .ring_bytes = o->ring_bytes,
 	    .ctl = o->ctl,
+	    .stage = o->stage ? o->stage : getenv("AFLAME_STAGE"),
 	    .finish_copy = snapshot_names,
 	    .tell = snapshot_tell,
 	};
@@ -376,6 +249,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	if (nr_words)
 		af_unrecorded_arm(words, &r.child);
 	rc = af_begin_rank(o, words, done, err);
+	s.grace_ns = o->grace_ns ? o->grace_ns : af_job_may_be_killed(&done->job) ? GRACE_NS : 0;
 	if (!rc)
 		rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
 	if (rc == -EINVAL) /* the command line makes no sense */
@@ -392,7 +266,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	if (rc && unstarted)
 		return record_refused(o, nr_words, words, done, rc, err);
 	af_unrecorded_disarm();
-	return rc ? rc : record_result(o, &r, words, done, err);
+	return rc ? rc : af_record_end(o, &r, words, done, err);
 }
 
 const char *af_record_shown(const char *dir)
@@ -411,6 +285,8 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 	int status = af_record(o, nr_words, words, &done, err);
 
 	if (status < 0 || o->quiet || !done.dir[0])
+		return status;
+	if (done.unnamed)
 		return status;
 	if (done.job.is_rank) {
 		fprintf(stderr, "aflame: the trace of rank %s is %s\n", done.job.rank,
@@ -434,6 +310,16 @@ static int record_run(void *state, int nr_words, char **words, struct af_err *er
 
 static const struct af_option record_options[] = {
     AF_RECORD_OPTIONS(struct af_record_options),
+    {AF_OPT_STRING, "stage", 0, "DIR",
+     "record into a directory of this host and move the trace to its place at the end "
+     "($AFLAME_STAGE)",
+     offsetof(struct af_record_options, stage)},
+    {AF_OPT_FLAG, "no-symbols", 0, NULL,
+     "leave the names of functions to `aflame finish`, or to the next command that reads the trace",
+     offsetof(struct af_record_options, no_symbols)},
+    {AF_OPT_TIME, "grace", 0, "TIME",
+     "in a job: end the recording so long after SIGTERM, before the launcher kills it (20)",
+     offsetof(struct af_record_options, grace_ns)},
     {AF_OPT_END},
 };
 
@@ -452,7 +338,15 @@ const struct af_command af_command_record = {
 	"Where mpirun, srun or torchrun start recorders, DIR is a folder with a trace of each\n"
 	"rank, DIR/rank-0017, which other commands read with --rank 17. In DIR %h is the host,\n"
 	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
-	"whole name. docs/ranks.md says more.\n"
+	"whole name. --ranks, --hosts and --every record some ranks; the others become their\n"
+	"program at once, and nothing of aflame's is left.\n"
+	"\n"
+	"With --stage a trace is written to a disk of its host and moved at the end;\n"
+	"`aflame gather` moves what a killed recorder left. docs/ranks.md says more.\n"
+	"\n"
+	"In a job, SIGTERM means that the job is killed soon: the trace is written at once, or\n"
+	"after --grace while the program goes on, and has no names of functions until `aflame\n"
+	"finish`, or the next command that reads it, adds them.\n"
 	"\n"
 	"Bounds do not touch the program: it runs on when --duration or --max-size ends the\n"
 	"recording. --max-size counts what threads hold, and is exceeded by what comes in 10 ms\n"
@@ -466,6 +360,8 @@ const struct af_command af_command_record = {
 		"aflame record -F 999 -o run2 -- ./solver -n 100\tten times the samples, another "
 		"name\n"
 		"mpirun -n 64 aflame record -- ./app\taflame.data/rank-0000 to rank-0063\n"
+		"srun aflame record --every 8 --steps 100:110@step -- ./app\televen steps of every "
+		"eighth rank\n"
 		"aflame record --ring 64M -- ./server\tits newest events; kill -USR2 keeps them as "
 		"aflame.data.1\n"
 		"aflame record --ctl ctl --delay 1d -- ./job\toff until `echo on >ctl`",

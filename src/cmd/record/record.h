@@ -35,6 +35,10 @@ struct af_record_options {
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
 	uint64_t min_block_ns;
+	/* of `record` */
+	const char *stage;
+	uint64_t grace_ns;
+	bool no_symbols;
 	/* of `run` */
 	const char *report, *sources;
 	bool no_report, report_public, open_report;
@@ -244,6 +248,7 @@ struct af_recorded {
 	struct af_job_rank job;
 	struct af_launch launch;
 	char dir[1024]; /* the trace, "" when there is no whole one */
+	bool unnamed;   /* it has no names yet */
 };
 
 /*
@@ -256,12 +261,28 @@ struct af_recorded {
 int af_record(const struct af_record_options *o, int nr_words, char **words,
               struct af_recorded *done, struct af_err *err);
 
+struct af_recording;
+
+/*
+ * The end of af_record(): the program has ended, or with r->hurry.left is still to be waited for.
+ * Completes the trace and closes the recording. Returns as af_record() does.
+ */
+int af_record_end(const struct af_record_options *o, struct af_recording *r, char **words,
+                  struct af_recorded *done, struct af_err *err);
+
 /*
  * The program has ended with @status, and the use of its trace failed with @rc < 0: with o->strict
  * that is the result; otherwise the failure is printed, and @status is the result.
  */
 int af_record_failed(const struct af_record_options *o, const char *who, int status, int rc,
                      const struct af_err *err);
+
+/*
+ * Give the trace in @dir, which is complete, to the user that sudo(8) names in SUDO_UID and
+ * SUDO_GID, if we are root and there is one. Only what root owns changes hands, no link is
+ * followed, and what cannot be given stays root's.
+ */
+void af_sudo_owner_give(const char *dir);
 
 /* @dir, an absolute path, as the user would write it from the working directory. */
 const char *af_record_shown(const char *dir);

@@ -110,6 +110,11 @@ static int run_run(void *state, int nr_words, char **words, struct af_err *err)
 
 	if (status < 0 || !done.dir[0])
 		return status;
+	if (done.unnamed) {
+		fprintf(stderr, "aflame: the trace is %s: `aflame open %s` writes its report\n",
+		        af_record_shown(done.dir), af_record_shown(done.dir));
+		return status;
+	}
 	int rc = run_tell(o, &done, run_title(nr_words, words, title, sizeof title), err);
 	if (rc)
 		return nr_words ? af_record_failed(o, done.who, status, rc, err) : rc;

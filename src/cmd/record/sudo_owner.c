@@ -1,4 +1,5 @@
-#include "cmd/record/sudo_owner.h"
+/* Under sudo, a trace belongs to the user who called sudo, who could not even read it otherwise. */
+#include "cmd/record/record.h"
 
 #include <dirent.h>
 #include <fcntl.h>

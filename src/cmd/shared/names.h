@@ -4,6 +4,7 @@
 #ifndef AF_CMD_SHARED_NAMES_H
 #define AF_CMD_SHARED_NAMES_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 struct af_err;
@@ -13,6 +14,13 @@ struct af_err;
  * *@spent_ns is the time it took; may be NULL.
  */
 int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *err);
+
+/*
+ * The same for a trace that is complete but for its names (collect/disk/unnamed.h). -ENOENT: it
+ * lacks none. -EBUSY: another process writes them. Both without a message. @quietly: without
+ * progress.
+ */
+int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_err *err);
 
 /* Every command calls it before it opens a trace. It prints on standard error what it completed. */
 int af_trace_prepare(const char *dir, struct af_err *err);

@@ -49,6 +49,8 @@ static const char *state_text(const struct af_member *m)
 	    [AF_MEMBER_UNFINISHED] = "not finished",   [AF_MEMBER_UNREADABLE] = "cannot be read",
 	};
 
+	if (m->staged)
+		return m->state == AF_MEMBER_LIVE ? "recorded, staged" : "staged";
 	return texts[m->state];
 }
 
@@ -71,6 +73,9 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		c->state.text = state_text(m);
 		c->trace.text = af_tables_text(f, "%s", m->name);
 	}
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		t->note = af_tables_text(f, "%s", lacks);
 }
 
 static void ranks_list(struct af_set *set, FILE *out, bool json)

@@ -236,6 +236,17 @@ void af_job_find(struct af_job_rank *job)
 		af_digits(restarts, &job->restarts);
 }
 
+bool af_job_may_be_killed(const struct af_job_rank *job)
+{
+	static const char *const ids[] = {"SLURM_JOB_ID", "PBS_JOBID", "LSB_JOBID", "FLUX_JOB_ID",
+	                                  "PALS_APID"};
+	bool is = job->is_rank;
+
+	for (size_t i = 0; i < sizeof ids / sizeof *ids; i++)
+		is |= variable(ids[i]) != NULL;
+	return is;
+}
+
 int af_job_name(char *name, size_t size, const char *pattern, const struct af_job_rank *job,
                 struct af_err *err)
 {

@@ -31,6 +31,12 @@ struct af_job_rank {
 void af_job_find(struct af_job_rank *job);
 
 /*
+ * Is this a job of a batch system, which kills it some time after a SIGTERM: a rank, or a process
+ * of a batch script?
+ */
+bool af_job_may_be_killed(const struct af_job_rank *job);
+
+/*
  * @pattern with %h (host), %r (rank), %p (process id of the recorder), %j (the job's key) and %%
  * replaced. Returns 1 where there was one of them, 0 where not, -EINVAL for another letter,
  * -ENAMETOOLONG.

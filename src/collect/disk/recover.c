@@ -223,18 +223,3 @@ void af_recovered(int dir_fd)
 {
 	unlinkat(dir_fd, AF_SESSION_FILE, 0);
 }
-
-int af_unnamed_begin(int dir_fd)
-{
-	if (!dir_is_ours(dir_fd) || !af_origin_is_here(dir_fd))
-		return -ENOENT;
-	scope_close int fd = af_trace_file_change(dir_fd, AF_UNNAMED_FILE);
-	if (fd < 0)
-		return -ENOENT;
-	return flock(fd, LOCK_EX | LOCK_NB) ? -EBUSY : give_fd(fd);
-}
-
-void af_unnamed_end(int dir_fd)
-{
-	unlinkat(dir_fd, AF_UNNAMED_FILE, 0);
-}

@@ -20,14 +20,6 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err);
 void af_recovered(int dir_fd);
 
 /*
- * Is the trace in @dir_fd ours, and does it lack only its names, because there was no room for
- * them? Then returns a descriptor, to be closed when naming has been tried. Negative when it is not
- * so, when names cannot be written, or when another process is at work on it.
- */
-int af_unnamed_begin(int dir_fd);
-void af_unnamed_end(int dir_fd);
-
-/*
  * Remove the shared memory of killed recorders of this user whose traces have since been deleted:
  * nobody can finish those.
  */

@@ -2,17 +2,24 @@
 
 #include <errno.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/digits.h"
 #include "base/err.h"
 #include "collect/session/control.h"
 #include "collect/session/session.h"
+#include "collect/session/target.h"
 
-enum { LAST_MS = 150 }; /* for what was running, and for a thread that has to get a CPU first */
+enum {
+	LAST_MS = 150, /* for what was running, and for a thread that has to get a CPU first */
+	SILENT_MS = 100,
+	WAIT_MS = 200,
+};
 
 /*
  * The samplers and hooks see the session's state. That no tick comes in vain is a kindness: where
@@ -83,11 +90,7 @@ void af_bounds_stop(struct af_recording *r, const char *why)
 		af_session_note(r, "stopped", "%s", why);
 }
 
-/*
- * Finished work of devices is handed over within AF_SESSION_FLUSH_MS, and work that was running a
- * little later. Meanwhile nothing new is recorded.
- */
-static void bounds_last(struct af_recording *r, uint64_t now, const char *why)
+void af_bounds_last(struct af_recording *r, uint64_t now, const char *why)
 {
 	struct af_bounds *b = &r->bounds;
 	uint64_t wait_ns =
@@ -141,12 +144,66 @@ void af_bounds_poll(struct af_recording *r)
 	if (af_control_state(r) == AF_SESSION_PAUSED)
 		events_switch(r, false);
 	if (o->duration_ns && now - b->begin_ns >= o->delay_ns + o->duration_ns)
-		bounds_last(r, now, "after --duration");
+		af_bounds_last(r, now, "after --duration");
 	if (o->max_bytes && bytes_to_come(r) >= o->max_bytes) {
 		snprintf(why, sizeof why, "the trace reached --max-size (%llu bytes)",
 		         (unsigned long long)o->max_bytes);
 		af_bounds_stop(r, why);
 	}
+}
+
+void af_hurry_begin(struct af_recording *r)
+{
+	if (!r->hurry.since_ns)
+		r->hurry.since_ns = af_now_ns();
+}
+
+bool af_hurry_is_over(struct af_recording *r)
+{
+	struct af_hurry *h = &r->hurry;
+	uint64_t now = af_now_ns();
+	char why[80];
+
+	if (!h->since_ns || !r->options->grace_ns || !r->child ||
+	    now - h->since_ns < r->options->grace_ns)
+		return false;
+	if (af_control_state(r) != AF_SESSION_OVER) {
+		snprintf(why, sizeof why, "%.4g s after SIGTERM (--grace)",
+		         (double)r->options->grace_ns / 1e9);
+		af_bounds_last(r, now, why);
+	}
+	if (af_control_state(r) != AF_SESSION_OVER)
+		return false;
+	if (!h->over_ns)
+		h->over_ns = now;
+	h->left = now - h->over_ns >= SILENT_MS * UINT64_C(1000000);
+	return h->left;
+}
+
+void af_hurry_leave(struct af_recording *r, const struct af_group *group, int signals,
+                    const sigset_t *before)
+{
+	r->hurry.group = *group;
+	r->hurry.signals = signals;
+	r->hurry.before = *before;
+}
+
+void af_hurry_wait(struct af_recording *r)
+{
+	struct af_hurry *h = &r->hurry;
+	struct pollfd fd = {.fd = h->signals, .events = POLLIN};
+
+	for (;;) {
+		pid_t pid = waitpid(r->child, &r->status, WNOHANG);
+		if (pid == r->child || (pid < 0 && errno != EINTR))
+			break;
+		poll(&fd, 1, WAIT_MS);
+		af_target_signals(r, &h->group, h->signals);
+	}
+	af_group_leave(&h->group);
+	close(h->signals);
+	h->signals = -1;
+	sigprocmask(SIG_SETMASK, &h->before, NULL);
 }
 
 int af_steps_parse(struct af_steps_wanted *w, const char *text, struct af_err *err)

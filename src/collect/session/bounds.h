@@ -9,15 +9,32 @@
 #ifndef AF_COLLECT_SESSION_BOUNDS_H
 #define AF_COLLECT_SESSION_BOUNDS_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/system/process_group.h"
 #include "trace/write/session.h"
 
 struct af_client;
 struct af_err;
 struct af_recording;
+
+/*
+ * A job that is cancelled, or that has used up its time, gets SIGTERM, and is killed some time
+ * later: by Slurm after KillWait, 30 s. A recording that waited for a program to end would be
+ * killed with it. So with --grace it ends before, while the program runs on.
+ */
+struct af_hurry {
+	uint64_t since_ns; /* of the SIGTERM; 0: there was none */
+	uint64_t over_ns;  /* when the targets were stopped */
+	bool left;         /* the recording has ended, the program has not */
+	/* With @left, for af_hurry_wait(): */
+	struct af_group group;
+	int signals;
+	sigset_t before;
+};
 
 struct af_bounds {
 	uint64_t begin_ns;
@@ -40,11 +57,30 @@ int af_bounds_resume(struct af_recording *r);
 /* Stop for good. The trace gets @why: "after --duration". */
 void af_bounds_stop(struct af_recording *r, const char *why);
 
+/*
+ * Stop for good, when the devices have handed over their finished work: to be called until the
+ * state is AF_SESSION_OVER. Meanwhile nothing new is recorded.
+ */
+void af_bounds_last(struct af_recording *r, uint64_t now, const char *why);
+
 /* The program has ended: a gap that is open ends now. */
 void af_bounds_end(struct af_recording *r);
 
 /* Bytes of the trace so far. */
 uint64_t af_bounds_bytes(const struct af_recording *r);
+
+/* A SIGTERM has come. */
+void af_hurry_begin(struct af_recording *r);
+
+/* In each turn of the loop: is the time over, and are the targets silent? Sets left, then. */
+bool af_hurry_is_over(struct af_recording *r);
+
+/* Keep what passes signals on until af_hurry_wait(). */
+void af_hurry_leave(struct af_recording *r, const struct af_group *group, int signals,
+                    const sigset_t *before);
+
+/* After af_session_close(): wait for the program, whose status is r->status afterwards. */
+void af_hurry_wait(struct af_recording *r);
 
 struct af_steps_wanted {
 	uint64_t first, last;     /* from 1 on; first is 0: all that happens is recorded */

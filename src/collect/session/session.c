@@ -22,6 +22,7 @@
 #include "base/system/proc.h"
 #include "base/write.h"
 #include "collect/disk/recover.h"
+#include "collect/disk/unnamed.h"
 #include "collect/session/control.h"
 #include "collect/session/target.h"
 #include "trace/read/origin.h"
@@ -140,6 +141,18 @@ static int trace_begin(struct af_recording *r, struct af_err *err)
 	return rc;
 }
 
+/* Where there is no staging directory the trace is recorded in its place. */
+static void stage_make(struct af_recording *r, const struct af_session_options *o)
+{
+	struct af_err why = {0};
+	char line[sizeof why.msg + 64];
+
+	if (!o->stage || !af_stage_begin(&r->stage, &r->place, o->stage, &why) || !o->tell)
+		return;
+	snprintf(line, sizeof line, "%s: the trace is recorded in its place", why.msg);
+	o->tell(line);
+}
+
 static int session_make(struct af_recording *r, const struct af_session_options *o,
                         struct af_err *err)
 {
@@ -149,6 +162,7 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		return rc;
 	if (*r->place.why && o->tell)
 		tell_other_name(r);
+	stage_make(r, o);
 	af_origin_mark(r->place.dir_fd); /* without it the trace is as one from elsewhere */
 	rc = shared_make(r, err);
 	if (!rc)
@@ -172,6 +186,8 @@ int af_session_open(struct af_recording *r, const struct af_session_options *opt
 {
 	*r = (struct af_recording){.lock_fd = -1, .heart.fd = -1, .options = options};
 	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
+	r->stage.target.dir_fd = -1;
+	r->hurry.signals = -1;
 	r->clients.fd = r->clients.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
 	r->ctl.fd = r->ctl.ack_fd = r->ctl.in_fd = -1;
@@ -343,6 +359,7 @@ static void session_release(struct af_recording *r)
 	af_clients_close(&r->clients);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);
+	r->drain.shm_fd = -1;
 	af_drain_close(&r->drain);
 	af_segments_close(&r->segments);
 	af_ctl_close(&r->ctl);
@@ -351,19 +368,36 @@ static void session_release(struct af_recording *r)
 	r->control = NULL;
 	if (r->shm[0])
 		af_remove_tree(r->shm);
-	/* A full disk has room for another name. */
-	if (r->unnamed)
-		renameat(r->place.dir_fd, AF_SESSION_FILE, r->place.dir_fd, AF_UNNAMED_FILE);
-	else if (r->place.dir_fd >= 0)
-		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);
+	r->shm[0] = 0;
 	if (r->lock_fd >= 0)
 		close(r->lock_fd);
 	r->lock_fd = -1;
 }
 
+void af_session_settle(struct af_recording *r)
+{
+	/* Only then does the shared memory go: until now it may be needed to complete the trace. */
+	af_unnamed_mark(r->place.dir_fd);
+	session_release(r);
+}
+
+int af_session_unstage(struct af_recording *r, struct af_err *err)
+{
+	struct af_err why = {0};
+	uint64_t bytes = 0;
+	int rc = r->stage.target.dir_fd < 0 ? 0 : af_stage_end(&r->stage, &r->place, &bytes, &why);
+
+	return rc ? af_fail_plain(err, rc,
+	                          "%s: it stays in %s on this host, and `aflame gather %s` here "
+	                          "moves it",
+	                          why.msg, r->place.dir, r->stage.target.dir)
+	          : 0;
+}
+
 void af_session_close(struct af_recording *r)
 {
 	session_release(r);
+	af_stage_leave(&r->stage);
 	af_place_leave(&r->place);
 }
 
@@ -383,4 +417,6 @@ void af_session_abandon(struct af_recording *r)
 	session_release(r);
 	af_place_unmake(&r->place);
 	af_place_leave(&r->place);
+	af_stage_unmake(&r->stage);
+	af_stage_leave(&r->stage);
 }

@@ -5,10 +5,12 @@
  *	                       and the control socket
  *	af_target_run()        starts the program, and moves its packets to disk until it ends
  *	af_session_finish()    moves the last packets; then the trace reads alone, but for names
- *	{ the caller adds names }
- *	af_session_close()     marks the trace finished and removes the shared directory
+ *	af_session_settle()    removes the shared directory, and marks the trace as unnamed
+ *	{ the caller adds names: collect/disk/unnamed.h }
+ *	af_session_close()
  *
- * If the recorder is killed anywhere in between, af_recover() completes the trace.
+ * If the recorder is killed before the trace is settled, af_recover() completes it; after that any
+ * command adds the names.
  */
 #ifndef AF_COLLECT_SESSION_SESSION_H
 #define AF_COLLECT_SESSION_SESSION_H
@@ -30,6 +32,7 @@
 #include "collect/session/live.h"
 #include "collect/session/snapshot.h"
 #include "collect/session/watcher.h"
+#include "collect/stage/stage.h"
 #include "trace/write/session.h"
 #include "trace/write/stream.h"
 
@@ -38,7 +41,14 @@ struct af_err;
 struct af_session_options {
 	const char *output; /* the trace to make: af_place_asked */
 	const struct af_job_rank *job;
-	bool force;     /* replace what is there instead of keeping it as .old */
+	const char
+	    *stage; /* record into a directory here, and move the trace at the end; or NULL */
+	bool force; /* replace what is there instead of keeping it as .old */
+	/*
+	 * After a SIGTERM to the recorder the recording ends so much later, even if the program has
+	 * not ended: a job's launcher kills both soon. 0: it goes on to the program's end.
+	 */
+	uint64_t grace_ns;
 	uint32_t flags; /* enum af_session_flag */
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
@@ -74,6 +84,7 @@ struct af_session_options {
 
 struct af_recording {
 	struct af_place place;
+	struct af_stage stage;
 	char shm[64];
 	int lock_fd;
 	struct af_heart heart;
@@ -101,12 +112,12 @@ struct af_recording {
 	bool asked_to_end;      /* without a child: by Ctrl-C or the like */
 	uint32_t child_process; /* ordinal of the last image that the child ran, as far as known */
 	int status;             /* wait status of the child */
+	struct af_hurry hurry;
 	uint32_t still_running; /* processes of the program that outlived it */
 	uint64_t start_ns, end_ns;
 	struct af_used_machine machine; /* when recording began */
 	uint64_t recorder_cpu_ns;
 	uint64_t trace_bytes;
-	bool unnamed; /* the names could not be written */
 };
 
 /*
@@ -140,10 +151,19 @@ int af_session_finish(struct af_recording *r, struct af_err *err);
 int af_session_find(struct af_recording *r, struct af_err *err);
 
 /*
- * End the recording: release the watcher, the control socket and the lock, and remove the shared
- * directory and the session's file in the trace. A trace whose names could not be written keeps
- * that file under another name (AF_UNNAMED_FILE).
+ * After af_session_finish(): release the watcher, the control socket and the lock, and remove the
+ * shared directory. The session's file becomes AF_UNNAMED_FILE. @r->control is NULL from now on.
  */
+void af_session_settle(struct af_recording *r);
+
+/*
+ * Move a staged trace, which is settled, to its place, which @r->place is from now on. On failure
+ * it stays in the staging directory, and the message tells how to move it later. A trace that is
+ * not staged stays where it is.
+ */
+int af_session_unstage(struct af_recording *r, struct af_err *err);
+
+/* End the recording. */
 void af_session_close(struct af_recording *r);
 
 /* Undo af_session_open: nothing was recorded. */

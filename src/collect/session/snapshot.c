@@ -225,18 +225,19 @@ static int unfinished_make(struct unfinished *d)
 	return d->fd < 0 ? d->fd : 0;
 }
 
-/* Beside the trace: DIR.1, DIR.2 and so on. */
+/* Beside the trace, or the place of a staged one: DIR.1, DIR.2 and so on. */
 static int unfinished_beside(struct af_recording *r, struct unfinished *d, char dir[1024])
 {
+	const struct af_place *p = r->stage.target.dir_fd >= 0 ? &r->stage.target : &r->place;
 	int rc = -EEXIST;
 
-	d->in_fd = fcntl(r->place.in_fd, F_DUPFD_CLOEXEC, 0);
+	d->in_fd = fcntl(p->in_fd, F_DUPFD_CLOEXEC, 0);
 	if (d->in_fd < 0)
 		return -errno;
 	for (int tries = 0; rc == -EEXIST && tries < NAMES_TRIED; tries++) {
 		uint32_t number = ++r->snapshots.last;
-		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", r->place.dir, number) >= 1024 ||
-		    (size_t)snprintf(d->name, sizeof d->name, "%s.%u", r->place.name, number) >=
+		if ((size_t)snprintf(dir, 1024, "%.1000s.%u", p->dir, number) >= 1024 ||
+		    (size_t)snprintf(d->name, sizeof d->name, "%s.%u", p->name, number) >=
 		        sizeof d->name)
 			return -ENAMETOOLONG;
 		rc = unfinished_make(d);

@@ -25,7 +25,7 @@ enum {
 	TICK_FULL_MS = 1, /* threads fill packets as fast as we drain them */
 	TICK_BUSY_MS = 10,
 	TICK_IDLE_MS = 100,
-	TICK_BPF_MS = 20, /* events of processes are watched whether they work */
+	TICK_BPF_MS = 40, /* as often as client_poll.c looks; full rings wake us earlier */
 	SLOW_POLL_NS = 1000000000,
 	RING_ANCHOR_POLLS = 60,
 };
@@ -280,12 +280,14 @@ static void snapshot_by_signal(struct af_recording *r)
 		r->options->tell(err.msg);
 }
 
-static void signals_take(struct af_recording *r, struct af_group *group, int fd)
+void af_target_signals(struct af_recording *r, struct af_group *group, int fd)
 {
 	struct signalfd_siginfo s;
 
 	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s) {
-		if (s.ssi_signo == SIGUSR2)
+		if (s.ssi_signo == SIGTERM)
+			af_hurry_begin(r);
+		if (s.ssi_signo == SIGUSR2 && !r->hurry.left)
 			snapshot_by_signal(r);
 		else if (!r->child && s.ssi_signo != SIGCHLD)
 			r->asked_to_end = true;
@@ -295,12 +297,13 @@ static void signals_take(struct af_recording *r, struct af_group *group, int fd)
 }
 
 /* A signal at the program's end was meant for the program: now it would end the recorder. */
-static void signals_drop(int fd)
+static void signals_drop(struct af_recording *r, int fd)
 {
 	struct signalfd_siginfo s;
 
 	while (read(fd, &s, sizeof s) == (ssize_t)sizeof s)
-		;
+		if (s.ssi_signo == SIGTERM)
+			af_hurry_begin(r);
 }
 
 /* How long to sleep when @moved packets were drained. */
@@ -328,7 +331,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_control_poll(r);
 		if (!r->control->tsc_mult)
 			af_control_poll_ticks(r);
-		signals_take(r, group, signals);
+		af_target_signals(r, group, signals);
 		af_ctl_pump(r);
 		af_snapshot_reap(r);
 		af_live_view_poll(r);
@@ -338,7 +341,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_watcher_pump(r);
 		clients_leave(r);
 		af_bounds_poll(r);
-		if (child_reap(r))
+		if (child_reap(r) || af_hurry_is_over(r))
 			return;
 
 		/* Processes may come and go far more often than rings need us. */
@@ -385,9 +388,13 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 		af_watcher_drop_rights(r);
 	if (!rc)
 		target_loop(r, &group, signals);
+	if (r->hurry.left) {
+		af_hurry_leave(r, &group, give_fd(signals), &before);
+		return rc;
+	}
 	af_group_leave(&group);
 	if (signals >= 0)
-		signals_drop(signals);
+		signals_drop(r, signals);
 	/* The rest of the work is ours: a second Ctrl-C may end it. A snapshot comes too late. */
 	sigprocmask(SIG_SETMASK, &before, NULL);
 	sigprocmask(SIG_BLOCK, &snapshot, NULL);

@@ -6,6 +6,7 @@
 
 struct af_err;
 struct af_client;
+struct af_group;
 struct af_recording;
 
 /*
@@ -15,9 +16,13 @@ struct af_recording;
  * r->options->watch are recorded, until they have ended or a signal asks to stop.
  *
  * Ctrl-C reaches the program by itself. SIGINT, SIGTERM and SIGHUP sent to the recorder alone are
- * passed on. The recording goes on until the program has ended.
+ * passed on. The recording goes on until the program has ended, or with r->options->grace_ns for so
+ * long after a SIGTERM: then r->hurry.left is set, and af_hurry_wait() waits for the program.
  */
 int af_target_run(struct af_recording *r, char **argv, struct af_err *err);
+
+/* Pass on the signals that came through @fd, but those that @group has got as well. */
+void af_target_signals(struct af_recording *r, struct af_group *group, int fd);
 
 /* Notice processes that have ended, drain their streams, and read the CPU time of the others. */
 void af_target_poll(struct af_recording *r);

@@ -18,6 +18,7 @@
 #include "base/scope.h"
 #include "base/system/clock.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "sym/resolve/kernel_table.h"
 #include "sym/resolve/task.h"
 #include "trace/read/reader.h"
@@ -41,6 +42,7 @@ struct symbolizer {
 	uint64_t epoch_ns; /* what to add to the trace's clock, 0 while not known */
 	/* For an imported trace: the kernel's identity, and the address of one of its symbols. */
 	char build_id[64], text_symbol[64];
+	char boot_id[AF_BOOT_ID_SIZE]; /* of the recorder's machine; "" in traces without it */
 	uint64_t text;
 	struct af_buf reported; /* names of the kernel's that the trace itself has */
 	struct af_map imported; /* processes whose addresses were invented, and are named */
@@ -86,6 +88,8 @@ static void symbolizer_note(struct symbolizer *b, const struct af_event *ev)
 	const char *key = (const char *)tails[0].data, *value = (const char *)tails[1].data;
 	if (!strcmp(key, "kernel.build-id"))
 		snprintf(b->build_id, sizeof b->build_id, "%s", value);
+	else if (!strcmp(key, "boot_id"))
+		snprintf(b->boot_id, sizeof b->boot_id, "%s", value);
 	else if (!strcmp(key, "kernel.symbol"))
 		symbolizer_kernel_symbol(b, value);
 	else if (!strcmp(key, "kernel.text") &&
@@ -231,7 +235,12 @@ static bool symbolizer_is_this_boot(const struct symbolizer *b)
 {
 	uint64_t now_ns = af_clock_ns(CLOCK_MONOTONIC);
 	int64_t off_ns = (int64_t)(af_clock_ns(CLOCK_REALTIME) - now_ns - b->epoch_ns);
+	char here[AF_BOOT_ID_SIZE];
 
+	/* Hosts of a cluster may have started in the same minute. */
+	af_boot_id(here);
+	if (b->boot_id[0] && here[0] && strcmp(b->boot_id, here) != 0)
+		return false;
 	return b->epoch_ns && b->last_ns <= now_ns && llabs(off_ns) < SYMBOLIZER_CLOCK_STEP_NS;
 }
 

@@ -13,6 +13,7 @@
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "trace/read/files.h"
+#include "trace/read/staged.h"
 #include "trace/write/objects.h"
 #include "trace/write/session.h"
 
@@ -50,9 +51,12 @@ bool af_trace_is_stream(const char *name)
 static enum contents kind_in_trace(const char *name)
 {
 	static const char *const files[] = {
-	    "metadata",     ".metadata.new", "recorder",      AF_RECOVERED_STREAM, "snapshot",
-	    "symbols",      ".symbols.tmp",  ".segment",      ".origin",           AF_SESSION_FILE,
-	    ".session.new", AF_WATCHED_FILE, AF_UNNAMED_FILE,
+	    "metadata",          ".metadata.new", "recorder",
+	    AF_RECOVERED_STREAM, "snapshot",      "symbols",
+	    ".symbols.tmp",      ".segment",      ".origin",
+	    AF_SESSION_FILE,     ".session.new",  AF_WATCHED_FILE,
+	    AF_UNNAMED_FILE,     AF_NAMING_FILE,  AF_NAMING_FILE ".new",
+	    AF_STAGED_FILE,      AF_STAGING_FILE, AF_MOVED_FILE,
 	};
 	const char *rest = past_number(name, AF_LIVE_PREFIX);
 
@@ -92,6 +96,8 @@ static enum contents kind_in_job(const char *name)
 		rest++;
 	if (!strcmp(name, AF_JOB_FILE))
 		return FILE_OF_TRACE;
+	if (!strcmp(name, AF_OBJECTS_DIR))
+		return OBJECTS;
 	if (rest && past_number(rest, ".")) {
 		rest = past_number(rest, ".");
 		if (!strcmp(rest, ".tmp"))
@@ -122,7 +128,8 @@ static int is_own(int dirfd)
 	return st.st_uid == geteuid() ? 0 : -EACCES;
 }
 
-static int stray_find(int dirfd, enum contents kind, const char *path, char stray[AF_STRAY_SIZE])
+static int stray_find(int dirfd, enum contents kind, bool deep, const char *path,
+                      char stray[AF_STRAY_SIZE])
 {
 	int rc = is_own(dirfd);
 	DIR *d = rc ? NULL : af_dir_list(dirfd);
@@ -137,9 +144,9 @@ static int stray_find(int dirfd, enum contents kind, const char *path, char stra
 		if (is == NOT_OURS) {
 			memcpy(stray, below, sizeof below);
 			rc = 1;
-		} else if (is != FILE_OF_TRACE) {
+		} else if (is != FILE_OF_TRACE && deep) {
 			scope_close int fd = af_trace_folder(dirfd, e->d_name);
-			rc = fd < 0 ? fd : stray_find(fd, is, below, stray);
+			rc = fd < 0 ? fd : stray_find(fd, is, deep, below, stray);
 		}
 	}
 	closedir(d);
@@ -153,7 +160,12 @@ static enum contents kind_of_dir(int dirfd)
 
 int af_trace_stray(int dirfd, char stray[AF_STRAY_SIZE])
 {
-	return stray_find(dirfd, kind_of_dir(dirfd), "", stray);
+	return stray_find(dirfd, kind_of_dir(dirfd), true, "", stray);
+}
+
+int af_trace_stray_here(int dirfd, char stray[AF_STRAY_SIZE])
+{
+	return stray_find(dirfd, kind_of_dir(dirfd), false, "", stray);
 }
 
 static int clear(int dirfd, enum contents kind)
@@ -182,7 +194,7 @@ int af_trace_clear(int dirfd)
 {
 	char stray[AF_STRAY_SIZE];
 	enum contents kind = kind_of_dir(dirfd);
-	int rc = stray_find(dirfd, kind, "", stray);
+	int rc = stray_find(dirfd, kind, true, "", stray);
 
 	return rc > 0 ? -ENOTEMPTY : rc ? rc : clear(dirfd, kind);
 }

@@ -10,8 +10,7 @@
 #include <limits.h>
 #include <stdbool.h>
 
-/* In a folder of ranks: "aflame job KEY" */
-#define AF_JOB_FILE ".job"
+#include "trace/write/objects.h"
 
 /* "objects/NAME", ".live.7/objects/NAME" */
 enum { AF_STRAY_SIZE = 3 * (NAME_MAX + 1) };
@@ -28,6 +27,9 @@ bool af_trace_is_stream(const char *name);
  * user's. Or -errno.
  */
 int af_trace_stray(int dirfd, char stray[AF_STRAY_SIZE]);
+
+/* The same without a look into its directories, which takes long where there are thousands. */
+int af_trace_stray_here(int dirfd, char stray[AF_STRAY_SIZE]);
 
 /*
  * Remove the trace, or the folder of ranks, @name in @at. -ENOTEMPTY when it holds anything else;

@@ -14,6 +14,7 @@
 #include "base/system/clock.h"
 #include "base/system/proc.h"
 #include "trace/read/files.h"
+#include "trace/read/staged.h"
 #include "trace/write/session.h"
 
 enum { TEXT_BYTES = 512 };
@@ -168,12 +169,33 @@ static void status_elsewhere(int dir_fd, int fd, const char *text, uint64_t *now
 	         (int)(h.name_len < 128 ? h.name_len : 128), h.name, age);
 }
 
+/* The place of a trace that lies on a disk of the host that records it. */
+static bool status_staged(int dir_fd, struct af_trace_status *is)
+{
+	struct af_staged staged;
+
+	if (!af_staged_read(dir_fd, &staged))
+		return false;
+	/* Its recorder, or a gather, holds the lock of the staging directory. */
+	scope_close int fd =
+	    open(staged.path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+	is->locked = fd >= 0 && af_trace_is_locked(fd);
+	is->state = is->locked ? AF_TRACE_LIVE : AF_TRACE_UNFINISHED;
+	snprintf(is->why, sizeof is->why,
+	         "it is staged on %.60s at %.140s: `aflame gather` there moves it here, when its "
+	         "program has ended",
+	         staged.host, staged.path);
+	return true;
+}
+
 void af_trace_status(int dir_fd, uint64_t *now_ns, struct af_trace_status *status)
 {
 	char text[TEXT_BYTES];
 	scope_close int fd = af_trace_file(dir_fd, AF_SESSION_FILE);
 
 	*status = (struct af_trace_status){.state = AF_TRACE_COMPLETE};
+	if (status_staged(dir_fd, status))
+		return;
 	if (fd < 0) {
 		if (af_trace_has(dir_fd, AF_RECOVERED_STREAM))
 			status->state = AF_TRACE_RECOVERED;

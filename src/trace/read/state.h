@@ -21,7 +21,11 @@ enum af_trace_state {
 	AF_TRACE_RECOVERED, /* its recorder was killed, and a later command finished it */
 	AF_TRACE_LIVE,      /* a recorder is at work on it, here or on another host */
 	AF_TRACE_DEAD,      /* of another host, and its recorder has been silent for long */
-	AF_TRACE_UNFINISHED /* of this host, and its recorder is gone: a command can finish it */
+	/*
+	 * Its recorder on this host is gone: a command can finish it. Or it is staged, on any host,
+	 * and not here yet (staged.h).
+	 */
+	AF_TRACE_UNFINISHED
 };
 
 struct af_trace_status {

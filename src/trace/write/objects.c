@@ -48,6 +48,51 @@ static int create_temporary(int dirfd, char *name, size_t size)
 	return -EEXIST;
 }
 
+/* The store of the trace's job, if it is a rank's; else negative. With @make it is made. */
+static int open_shared(int trace_dirfd, bool make)
+{
+	struct stat st;
+
+	/* Any other folder called objects beside a trace is none of our business. */
+	if (faccessat(trace_dirfd, "../" AF_JOB_FILE, F_OK, AT_SYMLINK_NOFOLLOW))
+		return -ENOENT;
+	scope_close int above =
+	    openat(trace_dirfd, "..", O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	scope_close int fd = above < 0 ? above
+	                     : make    ? open_or_make_objects(above)
+	                               : open_objects(above);
+	if (fd < 0 || fstat(fd, &st) || st.st_uid != geteuid())
+		return -ENOENT;
+	return give_fd(fd);
+}
+
+int af_object_link(int trace_dirfd, const char *name, uint64_t size)
+{
+	struct stat st;
+	scope_close int shared = open_shared(trace_dirfd, false);
+	scope_close int own = shared < 0 ? shared : open_or_make_objects(trace_dirfd);
+
+	if (own < 0)
+		return own;
+	if (linkat(shared, name, own, name, 0) && errno != EEXIST)
+		return -errno;
+	/* A disk that filled up, or a host that crashed, may have left a part. */
+	if (!fstatat(own, name, &st, AT_SYMLINK_NOFOLLOW) && S_ISREG(st.st_mode) &&
+	    (uint64_t)st.st_size == size)
+		return 0;
+	unlinkat(own, name, 0);
+	return -EBADMSG;
+}
+
+void af_object_share(int trace_dirfd, const char *name)
+{
+	scope_close int shared = open_shared(trace_dirfd, true);
+	scope_close int own = shared < 0 ? shared : open_objects(trace_dirfd);
+
+	if (own >= 0 && linkat(own, name, shared, name, 0))
+		return; /* it is there already, or there are no links */
+}
+
 int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_SHA256_HEX])
 {
 	char temporary[64];
@@ -61,6 +106,8 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 		return dirfd;
 	if (!faccessat(dirfd, name, F_OK, AT_SYMLINK_NOFOLLOW))
 		return 0;
+	if (!af_object_link(trace_dirfd, name, size))
+		return 0;
 
 	scope_close int fd = create_temporary(dirfd, temporary, sizeof temporary);
 	if (fd < 0)
@@ -70,5 +117,7 @@ int af_object_put(int trace_dirfd, const void *data, size_t size, char name[AF_S
 		rc = -errno;
 	if (rc)
 		unlinkat(dirfd, temporary, 0);
+	else
+		af_object_share(trace_dirfd, name);
 	return rc;
 }

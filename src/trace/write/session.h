@@ -26,8 +26,12 @@
  * the boot id and the name of the host that it is on.
  */
 #define AF_SESSION_FILE ".session"
-/* The name of .session where there was no room for symbols: the next command writes them. */
+/*
+ * The names of .session in a trace that is complete but for its symbols: nobody writes them yet;
+ * somebody does.
+ */
 #define AF_UNNAMED_FILE ".unnamed"
+#define AF_NAMING_FILE ".naming"
 #define AF_RECOVERED_STREAM "recovered" /* of a trace whose recorder was killed */
 #define AF_WATCHED_FILE ".watched" /* touched each second by a program that watches the recording */
 #define AF_LIVE_PREFIX ".live."    /* copies of the trace so far for such programs, by number */

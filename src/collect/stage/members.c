@@ -1,0 +1,89 @@
+#include "collect/stage/members.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/fs.h"
+#include "trace/metadata.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
+#include "trace/read/staged.h"
+#include "trace/write/session.h"
+
+static bool is_trace(int fd)
+{
+	return af_trace_has(fd, AF_METADATA_FILE) || af_trace_has(fd, AF_SESSION_FILE) ||
+	       af_trace_has(fd, AF_STAGED_FILE);
+}
+
+static void member_add(struct af_members *m, const char *name)
+{
+	char *copy = strdup(name);
+
+	if (!copy)
+		return;
+	AF_GROW(m->names, m->nr, m->cap);
+	m->names[m->nr++] = copy;
+}
+
+static int names_order(const void *a, const void *b)
+{
+	return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static void members_find(struct af_members *m)
+{
+	DIR *d = af_dir_list(m->fd);
+
+	for (struct dirent *e; d && (e = af_dir_next(d));) {
+		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+		    !strcmp(e->d_name, AF_OBJECTS_DIR))
+			continue;
+		scope_close int fd = af_trace_folder(m->fd, e->d_name);
+		if (fd >= 0 && is_trace(fd))
+			member_add(m, e->d_name);
+	}
+	if (d)
+		closedir(d);
+	if (m->nr)
+		qsort(m->names, m->nr, sizeof *m->names, names_order);
+}
+
+int af_members_open(struct af_members *m, const char *path, struct af_err *err)
+{
+	char name[NAME_MAX + 1], full[PATH_MAX];
+
+	*m = (struct af_members){.fd = -1};
+	scope_close int fd = af_trace_dir_open(path);
+	if (fd < 0)
+		return af_fail(err, fd, "cannot open %s", path);
+	m->single = is_trace(fd);
+	if (m->single && realpath(path, full)) {
+		m->fd = af_parent_open(full, name);
+		if (m->fd >= 0)
+			member_add(m, name);
+	} else {
+		m->fd = give_fd(fd);
+		members_find(m);
+	}
+	if (m->nr)
+		return 0;
+	return af_fail_plain(err, -ENODATA, "%s has no trace in it", path);
+}
+
+void af_members_close(struct af_members *m)
+{
+	for (uint32_t i = 0; i < m->nr; i++)
+		free(m->names[i]);
+	free(m->names);
+	if (m->fd >= 0)
+		close(m->fd);
+	*m = (struct af_members){.fd = -1};
+}
