@@ -4,7 +4,6 @@
  * it. A device that takes longer is the cause, not the thread that polls it meanwhile; and waiting
  * counts only where the typical rank does not wait.
  */
-#include <math.h>
 #include <stdlib.h>
 
 #include "analyse/ranks/private.h"
@@ -35,7 +34,7 @@ static double difference(const struct comparing *c, uint32_t cell, bool less)
 
 static double noise_of(const struct comparing *c, uint32_t cell)
 {
-	return SIGMAS * sqrt(c->own.variance[cell] + c->typical.variance[cell]);
+	return SIGMAS * ranks_deviation(cell, c->own.variance[cell] + c->typical.variance[cell]);
 }
 
 /* Does a difference at @cell count? */

@@ -13,6 +13,8 @@
 #ifndef AF_ANALYSE_RANKS_PRIVATE_H
 #define AF_ANALYSE_RANKS_PRIVATE_H
 
+#include <math.h>
+
 #include "analyse/ranks/ranks.h"
 #include "base/arena.h"
 
@@ -62,6 +64,18 @@ struct ranks_sums {
 static inline uint32_t ranks_cell(uint32_t path, enum af_rank_kind kind)
 {
 	return path * AF_RANK_KINDS + (uint32_t)kind;
+}
+
+/*
+ * The standard deviation of the time at @cell, of @variance. The number of samples varies by
+ * chance. That of waits hardly does, as a program makes them step by step, so half of it counts.
+ */
+static inline double ranks_deviation(uint32_t cell, double variance)
+{
+	enum af_rank_kind kind = (enum af_rank_kind)(cell % AF_RANK_KINDS);
+	bool waits = kind == AF_RANK_DISK || kind == AF_RANK_WAIT || kind == AF_RANK_QUEUED;
+
+	return sqrt(variance) * (waits ? 0.5 : 1);
 }
 
 /* All zero, for the paths that there are. The caller closes them. */
