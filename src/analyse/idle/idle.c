@@ -398,13 +398,17 @@ static void pass_work(void *self, const struct af_world *w, const struct af_work
 	idle_settle(self, w);
 }
 
+static void pass_end(void *self, const struct af_world *w)
+{
+	idle_end(self, w);
+}
+
 static void pass_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const uint32_t tables = AF_ANSWER_TABLES | AF_ANSWER_GAPS;
 	struct idle *i = self;
 	struct idle_names names;
 
-	idle_end(i, w);
 	if (i->nr_stories)
 		out->has[AF_VIEW_IDLE] = 1 << AF_WEIGHT_TIME;
 	idle_names_open(&names, i, w);
@@ -429,10 +433,13 @@ const struct af_pass_ops af_pass_idle = {
     .question = "why were devices idle?",
     .answers = 1 << AF_VIEW_IDLE | AF_ANSWER_TABLES | AF_ANSWER_GAPS,
     .wants = UINT64_MAX, /* the end of the run is that of all that is read */
+    .takes = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG |
+             1ull << AF_KIND_API_CALL | 1ull << AF_KIND_API_BIT,
     .state_size = sizeof(struct idle),
     .event = pass_event,
     .sample = pass_sample,
     .work = pass_work,
+    .end = pass_end,
     .finish = pass_finish,
     .close = pass_close,
 };

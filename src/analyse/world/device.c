@@ -154,6 +154,12 @@ static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 	w->api_function[kind & 255] = i;
 }
 
+bool world_learns_api(const struct af_world *w, const struct af_event *ev)
+{
+	return w->api_seen[ev->kind & 255] != world_key(ev->process, ev->kind) &&
+	       !world_find(&w->by_function, ev->process, ev->kind);
+}
+
 void world_learn_api(struct af_world *w, const struct af_event *ev)
 {
 	learn_kind(w, ev->process, ev->kind);

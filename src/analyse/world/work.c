@@ -185,10 +185,14 @@ uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 	if (!work->descriptor)
 		return 0;
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	if (d->device)
-		return d->device;
+	/* Several threads may find it; they find the same. */
+	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
+	if (device)
+		return device;
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
-	return d->device = queue ? queue->device : 0;
+	if (queue)
+		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELAXED);
+	return queue ? queue->device : 0;
 }
 
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns)

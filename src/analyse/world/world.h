@@ -266,6 +266,12 @@ void af_world_close(struct af_world *w);
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*
+ * Does the world learn from @ev? If not, af_world_event() changes only counters of @w itself, so
+ * copies of @w in other threads stay good.
+ */
+bool af_world_learns(const struct af_world *w, const struct af_event *ev);
+
+/*
  * Read from the trace in @dir which device code ran on the host, before the first sample: that
  * stands with the names, at the end. 0, or the error of af_trace_open_near().
  */
