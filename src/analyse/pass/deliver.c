@@ -21,8 +21,7 @@ struct deliver_batch {
 
 void deliver_open(struct deliver *d, const struct af_world *world, uint32_t most_threads)
 {
-	*d = (struct deliver){
-	    .world = world, .most_threads = most_threads, .direct = most_threads < 2};
+	*d = (struct deliver){.world = world, .most_threads = most_threads};
 	pthread_mutex_init(&d->lock, NULL);
 	pthread_cond_init(&d->made_more, NULL);
 	pthread_cond_init(&d->done_more, NULL);
@@ -182,7 +181,7 @@ static void publish(struct deliver *d)
 	pthread_mutex_lock(&d->lock);
 	d->made++;
 	pthread_cond_broadcast(&d->made_more);
-	help_until(d, DELIVER_RING - 1);
+	help_until(d, d->nr_threads ? DELIVER_RING - 1 : 0);
 	pthread_mutex_unlock(&d->lock);
 	d->open = &d->ring[d->made % DELIVER_RING];
 	batch_empty(d->open);

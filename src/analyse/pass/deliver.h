@@ -1,7 +1,8 @@
 /*
- * Hands events, samples and work to the passes, each of which gets its own in order: one after the
- * other in the thread that reads, or in batches, so that passes work while the next batch is read.
- * A pass runs in one thread at a time, and what it sees does not depend on the number of threads.
+ * Hands events, samples and work to the passes in batches, of which each pass gets its own in
+ * order. A batch goes to one pass after the other, which is faster than each event to all passes,
+ * and passes work in other threads while the next batch is read. A pass runs in one thread at a
+ * time, and what it sees does not depend on the number of threads.
  *
  *	deliver_open → deliver_add* → { deliver_next → { deliver_settle | deliver_event
  *	| deliver_sample | deliver_work }* }* → deliver_end → deliver_close
@@ -46,7 +47,7 @@ struct deliver {
 	bool direct; /* the world learns: hand over at once */
 
 	/* private */
-	struct deliver_batch *ring; /* DELIVER_RING of them; NULL: there is one thread */
+	struct deliver_batch *ring; /* DELIVER_RING of them; NULL: none was needed yet */
 	struct deliver_batch *open; /* that is filled */
 	struct af_world *view;      /* for passes that the reader's thread runs itself */
 	bool ahead;                 /* batches were made that passes may not have done */
@@ -76,10 +77,9 @@ void deliver_settle(struct deliver *d);
 /* The next event comes; does the world learn from it? */
 static inline void deliver_next(struct deliver *d, bool learns)
 {
+	d->direct = false;
 	if (learns)
 		deliver_settle(d);
-	else
-		d->direct = d->most_threads < 2;
 }
 
 /* Hand over. The payload of @ev lives as long as its trace; w->call may be the call of @ev. */
