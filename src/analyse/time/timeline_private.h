@@ -4,6 +4,7 @@
 #ifndef AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 #define AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 
+#include "analyse/flame/scratch.h"
 #include "analyse/join/join.h"
 #include "analyse/join/launches.h"
 #include "analyse/time/timeline.h"
@@ -34,7 +35,7 @@ struct af_timeline {
 	uint32_t cap_nodes;
 	struct af_map by_doing;
 	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
-	struct af_tree scratch;
+	struct flame_scratch scratch;
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_image;  /* the last image of its process */
 	struct af_keys by_track; /* process, thread or device → track */

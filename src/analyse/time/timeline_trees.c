@@ -10,7 +10,6 @@
 
 void timeline_trees_open(struct af_timeline *t)
 {
-	static const struct af_tree_weight none = {"none", ""};
 	const struct af_query *query = t->query.trees;
 	const struct af_query times = {.from_ns = t->query.from_ns, .to_ns = t->query.to_ns};
 
@@ -22,12 +21,10 @@ void timeline_trees_open(struct af_timeline *t)
 		return;
 	t->world.annotations.apart = query->ranges || query->range;
 	t->world.annotations.only = query->range;
-	af_tree_open(&t->scratch, &none, 1);
+	flame_scratch_open(&t->scratch, query->locations);
 	t->all.adds_up = true;
-	if (query->locations) {
+	if (query->locations)
 		af_tree_keep_locations(&t->stacks);
-		af_tree_keep_locations(&t->scratch);
-	}
 	af_time_range_set(&t->world.time_range, t->all.start_ns, query);
 }
 
@@ -86,5 +83,5 @@ void timeline_trees_free(struct af_timeline *t)
 {
 	af_map_free(&t->by_doing);
 	af_keys_free(&t->by_launch_group);
-	af_tree_close(&t->scratch);
+	flame_scratch_close(&t->scratch);
 }
