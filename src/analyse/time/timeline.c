@@ -7,9 +7,11 @@
 
 #include "analyse/frames/frames.h"
 #include "analyse/pass/pass.h"
+#include "analyse/time/ahead.h"
 #include "analyse/time/timeline_private.h"
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/system/threads.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
@@ -150,9 +152,29 @@ void timeline_cut(const struct af_timeline *t, struct af_slice *s)
 		s->end_ns = in->to_ns;
 }
 
+void timeline_settle(struct af_timeline *t)
+{
+	const struct af_slices_sink *sink = t->rows.sink;
+	int rc = sink && sink->settle ? sink->settle(sink->arg) : 0;
+
+	t->rows.rc = t->rows.rc ? t->rows.rc : rc;
+}
+
+uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len)
+{
+	uint32_t known = t->names.nr ? af_strtab_find(&t->names, text, len) : 0;
+
+	if (known || (!len && t->names.nr))
+		return known;
+	timeline_settle(t);
+	return af_strtab_id(&t->names, text, len);
+}
+
 uint32_t timeline_name(struct af_timeline *t, const char *text)
 {
-	return af_strtab_id_z(&t->names, *text ? text : "[unnamed]");
+	const char *name = *text ? text : "[unnamed]";
+
+	return timeline_text(t, name, strlen(name));
 }
 
 uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *at)
@@ -160,8 +182,10 @@ uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *a
 	uint32_t place = af_stack_locations_number(&t->stack_locations, at);
 
 	AF_REACH(t->nodes, place, t->cap_nodes);
-	if (!t->nodes[place])
+	if (!t->nodes[place]) {
+		timeline_settle(t);
 		t->nodes[place] = af_frames_node(&t->stacks, &t->world, at);
+	}
 	return t->nodes[place];
 }
 
@@ -169,8 +193,10 @@ static uint32_t stack_of_call(struct af_timeline *t, uint32_t process, uint32_t 
                               uint32_t function)
 {
 	const struct af_world *w = &t->world;
-	uint32_t node = af_frames_process(&t->stacks, w, process);
+	uint32_t node;
 
+	timeline_settle(t);
+	node = af_frames_process(&t->stacks, w, process);
 	node = af_frames_call(&t->stacks, w, node, path);
 	if (function && *w->functions[function].name)
 		node =
@@ -183,6 +209,7 @@ static uint32_t stack_of_node(struct af_timeline *t, uint32_t stack, uint32_t no
 {
 	char text[32];
 
+	timeline_settle(t);
 	snprintf(text, sizeof text, "[graph %u]", t->world.nodes[node].graph);
 	stack = af_frames_under(&t->stacks, stack, text, AF_FRAME_GPU);
 	return af_frames_call(&t->stacks, &t->world, stack, af_world_node_path(&t->world, node));
@@ -212,7 +239,7 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
 	size_t len;
 	const char *text = af_tree_text(&t->stacks, t->stacks.nodes[node].name, &len);
 
-	return af_strtab_id(&t->names, text, len);
+	return timeline_text(t, text, len);
 }
 
 static uint64_t timeline_kinds(const struct af_timeline *t)
@@ -292,6 +319,8 @@ static void timeline_second(struct af_timeline *t, struct af_trace *trace)
 
 	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
 		uint64_t kind = af_kind_bit(ev.kind);
+		if (kind & learns && af_world_learns(&t->world, &ev))
+			timeline_settle(t);
 		if (kind & learns)
 			af_world_event(&t->world, &ev);
 		if (timeline_of(t, ev.process))
@@ -310,13 +339,16 @@ static void timeline_second(struct af_timeline *t, struct af_trace *trace)
 int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err)
 {
 	struct af_trace *trace;
+	struct af_ahead ahead;
 	uint64_t start_ns = t->all.start_ns;
 	uint64_t kinds = timeline_kinds(t) | timeline_learns(t);
 	int rc = timeline_open_trace(t, &trace, kinds, err);
 
 	if (rc)
 		return rc;
-	t->rows.sink = sink;
+	bool beside = af_threads_allowed() > 1 && af_ahead_open(&ahead, sink);
+	struct af_slices_sink to = beside ? af_ahead_sink(&ahead) : *sink;
+	t->rows.sink = &to;
 	t->samples.take = timeline_sample;
 	t->launches.take = timeline_work;
 	t->samples.arg = t->launches.arg = t;
@@ -326,6 +358,9 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 	               : UINT64_MAX;
 	timeline_second(t, trace);
 	rc = af_rows_flush(&t->rows);
+	int last = beside ? af_ahead_close(&ahead) : 0;
+	rc = rc ? rc : last;
+	t->rows.sink = NULL;
 	t->all.nr_slices = t->rows.nr_slices;
 	t->all.nr_points = t->rows.nr_points;
 	t->all.nr_tracks = t->rows.nr_tracks;
@@ -355,6 +390,7 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->counters);
 	free(t->nodes);
 	af_map_free(&t->by_call);
+	af_map_free(&t->by_wait);
 	timeline_trees_free(t);
 	af_stack_locations_free(&t->stack_locations);
 	af_tree_close(&t->stacks);

@@ -36,6 +36,7 @@ struct af_timeline {
 	struct af_map by_doing;
 	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
 	struct flame_scratch scratch;
+	struct af_map by_wait; /* node and state → node */
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_image;  /* the last image of its process */
 	struct af_keys by_track; /* process, thread or device → track */
@@ -85,6 +86,12 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 
 /* Cut a wanted slice to the time range, if the query cuts slices. */
 void timeline_cut(const struct af_timeline *t, struct af_slice *s);
+
+/* Call it before names, stacks or the world grow: af_slices_sink.settle(). */
+void timeline_settle(struct af_timeline *t);
+
+/* The id of a text among t->names. */
+uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len);
 
 /* The id of a name among t->names; an empty one is "[unnamed]". */
 uint32_t timeline_name(struct af_timeline *t, const char *text);

@@ -1,6 +1,7 @@
 /* The tracks of a timeline: who has one, what it is called, and where it stands. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/time/timeline_private.h"
 
@@ -21,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static const char *text_of(struct af_timel
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return af_strtab_get(&t->names, af_strtab_id_z(&t->names, text));
+	return af_strtab_get(&t->names, timeline_text(t, text, strlen(text)));
 }
 
 enum { TRACK_PROCESS = 100, TRACK_THREAD, TRACK_DEVICE };
@@ -199,7 +200,7 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
                        const struct timeline_row_id *id)
 {
 	bool numbers = kind == ROW_QUEUE || kind == ROW_OVERHEAD; /* by each image anew */
-	uint32_t domain = id->domain ? af_strtab_id_z(&t->names, id->domain) : 0;
+	uint32_t domain = id->domain ? timeline_text(t, id->domain, strlen(id->domain)) : 0;
 	bool fresh;
 	uint64_t *known = af_keys_at(
 	    &t->by_row,

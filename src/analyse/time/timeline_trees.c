@@ -63,8 +63,10 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 	bool fresh;
 	uint64_t *slot = af_map_at(&t->by_doing, (uint64_t)doing << 32 | place, &fresh);
 
-	if (fresh)
+	if (fresh) {
+		timeline_settle(t);
 		*slot = place_make(t, at, doing);
+	}
 	return (uint32_t)*slot;
 }
 
@@ -74,8 +76,10 @@ uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 	bool fresh;
 	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
-	if (fresh)
+	if (fresh) {
+		timeline_settle(t);
 		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is, t->query.trees);
+	}
 	return (uint32_t)*slot;
 }
 
