@@ -389,6 +389,8 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->runs);
 	free(t->counters);
 	free(t->nodes);
+	free(t->names_of_works);
+	free(t->names_of_functions);
 	af_map_free(&t->by_call);
 	af_map_free(&t->by_wait);
 	timeline_trees_free(t);

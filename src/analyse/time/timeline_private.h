@@ -14,6 +14,25 @@
 #include "analyse/world/world.h"
 #include "base/keys.h"
 
+/* Rows of a process, by kind. */
+enum timeline_row_kind {
+	ROW_CALLS,
+	ROW_RANGES,
+	ROW_RUN,
+	ROW_WAITS,
+	ROW_QUEUE,
+	ROW_STARTED,
+	ROW_OVERHEAD,
+	ROW_LOST
+};
+
+enum { TIMELINE_NEAR = 4096 }; /* a power of two */
+
+struct timeline_group {
+	struct af_launch_group_key is;
+	uint32_t node; /* of the stacks; 0: none */
+};
+
 struct af_timeline {
 	struct af_timeline_query query;
 	const char *dir;
@@ -34,8 +53,17 @@ struct af_timeline {
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
 	struct af_map by_doing;
-	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
+	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
+	struct timeline_group near[TIMELINE_NEAR]; /* by a hash: one that has it */
 	struct flame_scratch scratch;
+	/* What the last slice of each kind had. */
+	struct timeline_row {
+		uint32_t process, number, depth, row;
+		bool known; /* and without a domain */
+	} last_rows[ROW_LOST + 1];
+	uint32_t *names_of_works,
+	    *names_of_functions; /* by descriptor, by function; 0: not known */
+	uint32_t cap_works, cap_functions;
 	struct af_map by_wait; /* node and state → node */
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_image;  /* the last image of its process */
@@ -59,18 +87,6 @@ struct af_timeline {
 	struct af_keys by_counter; /* process, device and memory → index */
 	struct timeline_counter *counters;
 	uint32_t nr_counters, cap_counters;
-};
-
-/* Rows of a process, by kind. */
-enum timeline_row_kind {
-	ROW_CALLS,
-	ROW_RANGES,
-	ROW_RUN,
-	ROW_WAITS,
-	ROW_QUEUE,
-	ROW_STARTED,
-	ROW_OVERHEAD,
-	ROW_LOST
 };
 
 static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_part part)

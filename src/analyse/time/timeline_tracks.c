@@ -215,10 +215,19 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 	return (uint32_t)(*known = row);
 }
 
+/* Most slices of a kind are in the row of the one before. */
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
                   const struct timeline_row_id *id, const struct af_slice *s)
 {
-	af_rows_put(&t->rows, row_of(t, kind, process, id), s);
+	struct timeline_row *last = &t->last_rows[kind];
+
+	if (id->domain)
+		last->known = false;
+	if (!last->known || last->process != process || last->number != id->number ||
+	    last->depth != id->depth)
+		*last = (struct timeline_row){process, id->number, id->depth,
+		                              row_of(t, kind, process, id), !id->domain};
+	af_rows_put(&t->rows, last->row, s);
 }
 
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,

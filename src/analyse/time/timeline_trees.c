@@ -2,6 +2,8 @@
  * A timeline whose stacks are those of the trees, so that what it shows adds up to them: down to
  * kernels, grouped and filtered as asked, each sample with its own stack.
  */
+#include <string.h>
+
 #include "analyse/flame/work.h"
 #include "analyse/frames/frames.h"
 #include "analyse/join/attribution.h"
@@ -70,17 +72,23 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 	return (uint32_t)*slot;
 }
 
+/* Few groups have most of the work: they are found without their keys. */
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 {
 	const struct af_launch_group_key is = af_launch_group_key(&t->world, work);
+	uint32_t at = is.path * 31 ^ is.node * 7 ^ is.kernel ^ is.function << 9;
+	struct timeline_group *near = &t->near[at & (TIMELINE_NEAR - 1)];
 	bool fresh;
-	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
+	if (near->node && !memcmp(&near->is, &is, sizeof is))
+		return near->node;
+	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 	if (fresh) {
 		timeline_settle(t);
 		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is, t->query.trees);
 	}
-	return (uint32_t)*slot;
+	*near = (struct timeline_group){is, (uint32_t)*slot};
+	return near->node;
 }
 
 void timeline_trees_free(struct af_timeline *t)
