@@ -13,8 +13,6 @@
 #include "base/err.h"
 #include "base/system/threads.h"
 
-enum { PROGRESS_EVERY = 1 << 16 };
-
 #define BIT(KIND) (1ull << AF_KIND_##KIND)
 
 /* State of the first reading, which holds for all of the trace. */
@@ -22,11 +20,6 @@ enum { PROGRESS_EVERY = 1 << 16 };
 	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
 	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
 	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL))
-
-/* State that the second reading learns anew: a stream may redefine its ids as it goes on. */
-#define SECOND_LEARNS                                                                              \
-	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
-	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
 
 static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 {
@@ -43,7 +36,7 @@ static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 }
 
 /* Progress over both readings, each being half. */
-static void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
+void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
 {
 	uint64_t size = af_trace_size(trace);
 
@@ -74,7 +67,7 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 		if (ev.kind == AF_KIND_CLOCK || ev.kind == AF_KIND_DEVICE)
 			timeline_clock(t, &ev);
 		af_world_event(&t->world, &ev);
-		if (n % PROGRESS_EVERY == 0)
+		if (n % TIMELINE_PROGRESS == 0)
 			timeline_tell(t, trace, 0);
 	}
 	af_clocks_build(&t->world.clocks);
@@ -263,79 +256,6 @@ static uint64_t timeline_kinds(const struct af_timeline *t)
 	return kinds;
 }
 
-static void timeline_event(struct af_timeline *t, const struct af_event *ev)
-{
-	uint64_t kind = af_kind_bit(ev->kind);
-
-	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
-		af_launches_event(&t->launches, &t->world, ev);
-	switch (ev->kind) {
-	case AF_KIND_SAMPLE:
-	case AF_KIND_KSAMPLE:
-	case AF_KIND_COUNTED:
-		af_samples_event(&t->samples, &t->world, ev);
-		break;
-	case AF_KIND_LAUNCH:
-		if (timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_launch(t, ev);
-		break;
-	case AF_KIND_CALL:
-	case AF_KIND_CALL_LONG:
-	case AF_KIND_CALL_SEEN:
-		if (timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_call(t, ev);
-		break;
-	case AF_KIND_RANGE:
-		timeline_range(t, ev);
-		break;
-	case AF_KIND_OFFCPU:
-		timeline_wait(t, ev);
-		break;
-	case AF_KIND_MEMORY:
-		timeline_memory(t, ev);
-		break;
-	case AF_KIND_OVERHEAD:
-		timeline_overhead(t, ev);
-		break;
-	case AF_KIND_LOST:
-		timeline_lost(t, ev);
-		break;
-	default:
-		if (ev->kind >= AF_KIND_API && timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_call(t, ev);
-	}
-}
-
-/* Annotations are a part of stacks only where the stacks are those of the trees. */
-static uint64_t timeline_learns(const struct af_timeline *t)
-{
-	return t->query.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
-}
-
-static void timeline_second(struct af_timeline *t, struct af_trace *trace)
-{
-	const uint64_t learns = timeline_learns(t);
-	struct af_event ev;
-
-	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
-		uint64_t kind = af_kind_bit(ev.kind);
-		if (kind & learns && af_world_learns(&t->world, &ev))
-			timeline_settle(t);
-		if (kind & learns)
-			af_world_event(&t->world, &ev);
-		if (timeline_of(t, ev.process))
-			timeline_event(t, &ev);
-		if (ev.process && ev.time_ns > t->world.last_ns)
-			t->world.last_ns = ev.time_ns;
-		if (n % PROGRESS_EVERY == 0)
-			timeline_tell(t, trace, 1);
-	}
-	af_samples_end(&t->samples);
-	af_launches_end(&t->launches, &t->world);
-	timeline_ranges_end(t);
-	timeline_runs_end(t);
-}
-
 int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err)
 {
 	struct af_trace *trace;
@@ -349,9 +269,6 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 	bool beside = af_threads_allowed() > 1 && af_ahead_open(&ahead, sink);
 	struct af_slices_sink to = beside ? af_ahead_sink(&ahead) : *sink;
 	t->rows.sink = &to;
-	t->samples.take = timeline_sample;
-	t->launches.take = timeline_work;
-	t->samples.arg = t->launches.arg = t;
 	t->from_ns = start_ns + t->query.from_ns;
 	t->to_ns = t->query.to_ns && t->query.to_ns < UINT64_MAX - start_ns
 	               ? start_ns + t->query.to_ns

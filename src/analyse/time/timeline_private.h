@@ -26,7 +26,7 @@ enum timeline_row_kind {
 	ROW_LOST
 };
 
-enum { TIMELINE_NEAR = 4096 }; /* a power of two */
+enum { TIMELINE_NEAR = 4096, TIMELINE_PROGRESS = 1 << 16 }; /* the first a power of two */
 
 struct timeline_group {
 	struct af_launch_group_key is;
@@ -44,6 +44,7 @@ struct af_timeline {
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_rows rows;
+	bool stopped; /* the sink failed; for the thread that reads */
 	struct af_strtab names;
 	struct af_tree stacks;
 	struct af_slices all;
@@ -56,7 +57,7 @@ struct af_timeline {
 	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
 	struct timeline_group near[TIMELINE_NEAR]; /* by a hash: one that has it */
 	struct flame_scratch scratch;
-	/* What the last slice of each kind had. */
+	/* By kind: the row of the last slice. */
 	struct timeline_row {
 		uint32_t process, number, depth, row;
 		bool known; /* and without a domain */
@@ -158,6 +159,11 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
                               uint32_t tid);
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work);
 void timeline_trees_free(struct af_timeline *t);
+
+/* The kinds that the second reading learns from; that reading; progress of either, 0 or 1. */
+uint64_t timeline_learns(const struct af_timeline *t);
+void timeline_second(struct af_timeline *t, struct af_trace *trace);
+void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading);
 
 /* The trace has ended: ends the open ranges and runs. */
 void timeline_ranges_end(struct af_timeline *t);
