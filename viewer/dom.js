@@ -81,6 +81,15 @@ function segmented(label, options, onpick) {
   return el;
 }
 
+/* The same as a list, for many options. */
+function listed(label, options, onpick) {
+  const el = h('select', { 'aria-label': label, title: options[0].title,
+    onchange: () => onpick(el.value) },
+  options.map(({ value, text }) => h('option', { value }, text)));
+  el.show = (value) => { el.value = value; };
+  return el;
+}
+
 async function copyText(text) {
   try {
     await navigator.clipboard.writeText(text);

@@ -63,7 +63,9 @@ class Layout extends Model {
     } }, this.tabList.map((tab) => h('button', {
       role: 'tab', id: `tab-${tab.value}`, 'aria-controls': `page-${tab.value}`,
       onclick: () => this.update({ tab: tab.value }) }, tab.text)));
-    this.views = segmented('View', meta.trees.map((tree) => ({ value: tree.label,
+    /* Of a set of ranks there are the views of all, and one of each rank. */
+    const many = meta.trees.length > 8;
+    this.views = (many ? listed : segmented)('View', meta.trees.map((tree) => ({ value: tree.label,
       text: tree.label || 'all', title: `View (v)` })), (view) => this.update({ view }));
     this.weights = h('span', {});
     this.shapes = segmented('Shape', [

@@ -97,3 +97,15 @@ uint64_t *af_keys_at(struct af_keys *k, const void *key, size_t len, bool *fresh
 	}
 	return &s->entry->value;
 }
+
+const void *af_keys_next(const struct af_keys *k, size_t *at, size_t *len)
+{
+	while (*at < k->cap) {
+		const struct keys_entry *e = k->slots[(*at)++].entry;
+		if (!e)
+			continue;
+		*len = e->len;
+		return e->key;
+	}
+	return NULL;
+}

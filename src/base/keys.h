@@ -34,4 +34,10 @@ uint64_t *af_keys_get(const struct af_keys *k, const void *key, size_t len);
 /* The same, inserted as 0 with a copy of the key if absent (*@fresh tells, may be NULL). */
 uint64_t *af_keys_at(struct af_keys *k, const void *key, size_t len, bool *fresh);
 
+/*
+ * A key at or behind *@at, which begins at 0 and is moved behind it, with its length; NULL: there
+ * is no other. Their order differs from process to process.
+ */
+const void *af_keys_next(const struct af_keys *k, size_t *at, size_t *len);
+
 #endif

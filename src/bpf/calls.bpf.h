@@ -40,7 +40,7 @@ static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 fun
 		head_fill(&s->head, kind, task);
 	else
 		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
-	s->head.time_ns = bpf_ktime_get_ns();
+	s->head.time_ns = clock_ns();
 	s->head.cpu = bpf_get_smp_processor_id();
 	s->what = function;
 	s->wake = correlation;

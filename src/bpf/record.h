@@ -56,7 +56,7 @@ enum af_bpf_cover {
 struct af_bpf_covered {
 	__u32 how; /* enum af_bpf_cover */
 	__u32 pad;
-	__u64 since_ns; /* CLOCK_MONOTONIC */
+	__u64 since_ns; /* by the kernel's own clock: without the offset of a time namespace */
 	/*
 	 * Ticks of the CPU's clock, and ticks of the process's own event or sampled in their place.
 	 */

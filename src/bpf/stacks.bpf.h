@@ -57,10 +57,16 @@ static __always_inline _Bool in_scope(__u32 pid)
 	return all_processes || bpf_map_lookup_elem(&scope, &pid);
 }
 
+/* CLOCK_MONOTONIC as the recorder sees it. */
+static __always_inline __u64 clock_ns(void)
+{
+	return bpf_ktime_get_ns() + ahead_ns;
+}
+
 static __always_inline void head_fill(struct af_bpf_head *h, __u32 kind,
                                       const struct task_struct *task)
 {
-	h->time_ns = bpf_ktime_get_ns();
+	h->time_ns = clock_ns();
 	h->kind = kind;
 	h->cpu = bpf_get_smp_processor_id();
 	h->pid = seen_tgid(task);

@@ -14,7 +14,8 @@
 const volatile __u32 recorder_pid;        /* in its own namespace */
 const volatile __u32 recorder_ns;         /* its pid namespace, 0: the initial one */
 const volatile __u64 period_ns;           /* of samples */
-const volatile __u64 begun_ns;            /* when they began */
+const volatile __u64 begun_ns;            /* when they began, by the kernel's own clock */
+const volatile __s64 ahead_ns;            /* the recorder's clock, by its time namespace */
 const volatile __u64 min_block_ns;        /* shorter blocks are not reported */
 const volatile _Bool all_processes;       /* not only those in `scope` */
 const volatile _Bool wakers;              /* also who ended a block */

@@ -52,7 +52,7 @@ static __always_inline void switch_out(void *ctx, struct task_struct *task, _Boo
 		head_fill(&s->head, AF_BPF_OFFCPU, task);
 	else
 		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
-	s->head.time_ns = bpf_ktime_get_ns();
+	s->head.time_ns = clock_ns();
 	s->what = preempted ? 0 : state_code(state);
 	s->woken_ns = s->wake = 0;
 	stacks_take(ctx, s, 1, 1, 0);
@@ -66,7 +66,7 @@ static __always_inline void switch_in(const struct task_struct *task)
 
 	if (!s || !s->out_ns)
 		return;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = clock_ns();
 	if (!silent && now - s->out_ns >= min_block_ns) {
 		s->head.time_ns = now;
 		s->head.cpu = bpf_get_smp_processor_id();
@@ -94,7 +94,7 @@ int on_waking(struct bpf_raw_tracepoint_args *ctx)
 
 	if (!s || !s->out_ns || s->woken_ns)
 		return 0;
-	__u64 now = bpf_ktime_get_ns();
+	__u64 now = clock_ns();
 	s->woken_ns = now;
 	if (!wakers || silent || now - s->out_ns < min_block_ns)
 		return 0;

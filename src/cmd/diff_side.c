@@ -14,29 +14,74 @@
 #include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "render/render.h"
 
-static int trace_read(struct af_diff_side *s, const struct af_query *query, const char *step,
-                      const char *rank, struct af_err *err)
+static int one_read(const char *name, const struct af_query *query, struct af_results *r,
+                    struct af_steps *steps, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_wakers,
 	                                                   &af_pass_idle, &af_pass_steps, NULL};
 	struct af_progress progress = af_progress_begin("reading the trace");
-	struct af_steps steps = {.name = step};
 	struct af_query all = *query;
 
 	all.answers |= AF_ANSWER_OWN;
-	all.own = &steps;
-	int rc = af_ranks_choose(&s->name, &(struct af_ranks_query){.rank = rank}, err);
+	all.own = steps;
+	int rc = af_analyse(name, passes, &all, r, af_progress_tell, &progress, err);
+	af_progress_end(&progress);
+	r->query.own = NULL;
+	return rc;
+}
+
+/* A set has sums: the time of all its ranks, and all their steps. */
+static int set_read(struct af_diff_side *s, struct af_set *set, const struct af_query *query,
+                    const char *step, struct af_err *err)
+{
+	const struct af_merge_how how = {.query = *query};
+	struct af_merge *m = af_merge_open(&how);
+	struct af_err failure = {0};
+
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const char *why = af_set_prepare(set, i);
+		struct af_steps steps = {.name = step};
+		struct af_results r = {0};
+		if (!why && one_read(set->members[i].path, query, &r, &steps, &failure))
+			why = failure.msg;
+		if (why) {
+			af_merge_missing(m, &set->members[i], why);
+		} else {
+			af_merge_add(m, &set->members[i], &r);
+			s->wall_ns += steps.wall_ns;
+			s->steps += steps.nr;
+		}
+		af_results_close(&r);
+	}
+	int rc = af_set_report(set->path, m, err);
+	af_merge_end(m, &s->results);
+	s->results.dir = af_tables_text(&s->results.tables, "%s", set->path);
+	af_merge_close(m);
+	return rc;
+}
+
+static int trace_read(struct af_diff_side *s, const struct af_query *query, const char *step,
+                      const char *rank, struct af_err *err)
+{
+	struct af_steps steps = {.name = step};
+	struct af_set set;
+	bool is_set;
+	int rc = af_ranks_or_set(&s->name, rank, &is_set, err);
+
+	if (!rc && is_set && af_ranks_set(s->name, &set, err) > 0) {
+		rc = set_read(s, &set, query, step, err);
+		af_set_close(&set);
+		return rc;
+	}
 	if (!rc)
 		rc = af_trace_prepare(s->name, err);
 	if (!rc)
-		rc = af_analyse(s->name, passes, &all, &s->results, af_progress_tell, &progress,
-		                err);
-	af_progress_end(&progress);
+		rc = one_read(s->name, query, &s->results, &steps, err);
 	if (!rc && s->results.damage[0])
 		fprintf(stderr, "aflame diff: %s is damaged: %s\n", s->name, s->results.damage);
-	s->results.query.own = NULL;
 	s->wall_ns = steps.wall_ns;
 	s->steps = steps.nr;
 	return rc;

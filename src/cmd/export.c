@@ -258,7 +258,9 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
 	int rc = af_output_refuse(&o->output, o->format, err);
 	if (!rc && (!is_file(dir) || o->rank))
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
+		rc = af_ranks_choose(
+		    &dir, &(struct af_ranks_query){.rank = o->rank, .all = tree && !tree->slice},
+		    err);
 	if (rc)
 		return rc;
 	bool folded = is_file(dir);

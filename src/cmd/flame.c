@@ -16,14 +16,16 @@
 #include "cmd/shared/load.h"
 #include "cmd/shared/perf_script.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "cmd/shared/stacks.h"
+#include "cmd/shared/together.h"
 #include "render/svg/attributes.h"
 #include "render/svg/palette_map.h"
 
 struct flame_options {
 	struct af_output output;
 	const char *format, *folded, *view, *weight, *group, *range, *depth, *min_width;
-	const char *encoding, *rank, *sources;
+	const char *encoding, *rank, *by, *sources;
 	const char *perf, *perf_frames, *event;
 	const char *colors_file, *attributes_file;
 	struct af_palette_map colors;
@@ -208,6 +210,7 @@ static struct af_query flame_query(const struct flame_options *o, const struct a
 	query.depth = af_query_depth(o->depth, format->tables ? query.depth : AF_DEPTH_BEST);
 	query.by_time = o->by_time;
 	query.sources = o->sources;
+	af_by_query(o->by, &query, NULL); /* it was checked */
 	return query;
 }
 
@@ -249,7 +252,8 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
-	drawn.dir = dir;
+	/* The ranks of a set have no common time yet. */
+	drawn.dir = r.members ? NULL : dir;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
@@ -318,13 +322,18 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 {
 	struct af_picture_request request = {.to = o->output, .picture = &o->picture};
 	const char *dir = af_trace_dir(nr_words, words);
+	bool is_set = false;
 	int rc = flame_format(o, &request.format, &request.png, err);
 
 	if (!rc)
 		rc = af_output_refuse(&o->output, request.png ? "png" : request.format->name, err);
 
 	if (!rc && !o->folded)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
+		rc = af_ranks_or_set(&dir, o->rank, &is_set, err);
+	if (!rc)
+		rc = af_by_check(o->by, is_set, dir, err);
+	if (!rc && !o->folded && !is_set && af_together_idle(dir))
+		return 0;
 	if (!rc)
 		rc = flame_files(o, request.format, err);
 	if (!rc)
@@ -392,6 +401,10 @@ static const struct af_option flame_options[] = {
     {AF_OPT_CHOICE, "group", 0, "BY", "group stacks by rank, or device work by device or stream",
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),
+    {AF_OPT_STRING, "by", 0, "WHOSE",
+     "of a folder of ranks: stacks of each host, rank, device, process or group:KEY apart (the "
+     "stacks of all ranks together)",
+     AT(by), AF_BY_WORDS},
     AF_SOURCES_OPTION(struct flame_options, 0),
     {AF_OPT_FLAG, "ranges", 0, NULL, "show the program's NVTX ranges as frames below the stacks",
      AT(ranges)},

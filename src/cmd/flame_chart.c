@@ -14,6 +14,10 @@ int af_flame_chart(struct af_tree *chart, const char *dir, const struct af_resul
 {
 	bool timed = !weight || !strcmp(weight, "time") || !strcmp(weight, "samples");
 
+	if (r->members)
+		return af_fail_plain(err, -EINVAL,
+		                     "--flamechart is of one trace: choose one of %s with --rank",
+		                     dir);
 	if (v > AF_VIEW_ALL)
 		return af_fail_plain(err, -EINVAL, "--flamechart is of --view cpu, gpu or all");
 	if (!timed && is_wanted)

@@ -15,7 +15,9 @@
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
 #include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
@@ -184,6 +186,9 @@ const struct report_kind report_kinds[] = {
          "CPU time used beside CPU time sampled, by process and thread, and why some is missing",
      .answers = AF_ANSWER_COVERAGE,
      .print = report_coverage},
+    {.name = "ranks",
+     .what = "the ranks of a set: which is odd, by which call path, and who behaves alike",
+     .print = report_ranks},
     {.name = "top",
      .what = "the heaviest functions, and kernels",
      .is_of_tree = true,
@@ -220,6 +225,9 @@ const struct report_kind report_kinds[] = {
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
      .print = report_annotate},
+    {.name = "clocks",
+     .what = "a set: how far apart the clocks of its hosts are, and how exactly that is known",
+     .print = report_clocks},
     {.name = "diff", .what = "what changed from one trace to another, as `aflame diff` shows it"},
     {.name = NULL},
 };
@@ -297,29 +305,6 @@ static int report_words(struct report *r, int nr_words, char **words, struct af_
 	return 0;
 }
 
-static int report_check(const struct report *r, struct af_err *err)
-{
-	const struct report_options *o = r->options;
-
-	if (!r->kind->is_of_tree && (o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(err, -EINVAL,
-		                     "--focus, --hide and --search are for top, tree, callers and "
-		                     "callees");
-	if (o->by && r->kind->print == report_coverage && strcmp(o->by, "thread") != 0)
-		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
-	if (o->by && r->kind->print != report_coverage &&
-	    (r->kind->print != report_top || o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "--by is for top and coverage, and without --focus, --hide and "
-		    "--search");
-	if (o->depth && !r->kind->is_of_tree)
-		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
-	if (o->to_ns && o->to_ns <= o->from_ns)
-		return af_fail_plain(err, -EINVAL, "--to is not after --from");
-	return 0;
-}
-
 static struct af_query report_query(const struct report *r)
 {
 	struct af_query query = {
@@ -331,6 +316,7 @@ static struct af_query report_query(const struct report *r)
 	    .locations = r->options->by,
 	};
 
+	af_by_query(r->members_by, &query, NULL);
 	if (r->table && !strncmp(r->table, "steady_", strlen("steady_")))
 		query.answers |= AF_ANSWER_STEADY;
 	if (report_is_plain_top(r)) {
@@ -382,7 +368,8 @@ static int report_load(struct report *r, struct af_err *err)
 
 static int report_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	struct report r = {.options = state};
+	struct report_options options = *(const struct report_options *)state;
+	struct report r = {.options = &options};
 
 	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
@@ -398,10 +385,20 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		rc = report_check(&r, err);
 	if (rc)
 		return rc;
-	const struct af_ranks_query ranks = {r.options->rank, true, r.options->json};
-	rc = af_ranks_choose(&r.dir, &ranks, err);
+	if (r.kind->print == report_clocks)
+		return report_clocks(&r, err);
+	if (r.kind->print == report_ranks)
+		return report_ranks(&r, err);
+	rc = r.kind->print == report_annotate
+	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
+	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
-		return rc < 0 ? rc : 0;
+		return rc;
+	if (!r.is_set && af_together_idle(r.dir))
+		return 0;
+	rc = report_check_by(&r, &options, err);
+	if (rc)
+		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
 	rc = report_load(&r, err);
@@ -430,6 +427,7 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, from_ns)},
     {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut",
      offsetof(struct report_options, to_ns)},
+    REPORT_HEAT_OPTION,
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
@@ -438,8 +436,10 @@ static const struct af_option report_options[] = {
     {AF_OPT_CHOICE, "sort", 0, "BY",
      "top: by the functions' own weight (self) or with their callees (total) (self)",
      offsetof(struct report_options, sort), "self|total"},
-    {AF_OPT_CHOICE, "by", 0, "WHOSE", "top: group by this instead of by function",
-     offsetof(struct report_options, by), "process|rank|thread|device|stream"},
+    {AF_OPT_STRING, "by", 0, "WHOSE",
+     "top: group by process, rank, thread, device or stream instead of by function; of a folder "
+     "of ranks all reports: rows for each host, rank, device, process or group:KEY",
+     offsetof(struct report_options, by), "process|rank|thread|device|stream|host"},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
      offsetof(struct report_options, depth), "kernel|line|insn|stall"},
@@ -456,7 +456,8 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|findings|coverage|top|tree|callers|callees|gaps|stalls|annotate|diff|TABLE] "
+    .usage = "[summary|findings|coverage|ranks|top|tree|callers|callees|gaps|stalls|annotate|diff|"
+	     "TABLE] "
 	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
@@ -464,6 +465,7 @@ const struct af_command af_command_report = {
 	"threads waited, what was lost, what it cost.\n"
 	"findings: the main findings, ranked by time, and how to check each.\n"
 	"coverage: CPU time that processes and threads used, beside the time that was sampled.\n"
+	"ranks: of a set of traces, one a rank: who is odd and why, who behaves alike.\n"
 	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"
@@ -472,6 +474,8 @@ const struct af_command af_command_report = {
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
+	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"
+	"the median and the most of a rank beside each sum, and the ranks that are missing.\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"
@@ -479,6 +483,7 @@ const struct af_command af_command_report = {
 	"aflame report top --by rank --view gpu\tdevice time of each MPI rank\n"
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
+	"aflame report ranks run1\twhich rank the others wait for, and what it does\n"
 	"aflame report gaps\twhy the device was idle",
     .options = report_options,
     .state_size = sizeof(struct report_options),

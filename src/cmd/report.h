@@ -19,7 +19,7 @@ enum { REPORT_ROWS = 20 }; /* of a table, by default */
 struct report_options {
 	bool json, list;
 	uint64_t limit; /* UINT64_MAX: not given */
-	const char *view, *weight, *sort, *depth, *by, *rank, *sources;
+	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
 };
@@ -31,6 +31,8 @@ struct report {
 	const char *function; /* function or kernel of callers, callees and annotate, or NULL */
 	const char *table;    /* the one table to print, or NULL */
 	const char *dir;
+	const char *members_by; /* --by of a set: whose rows are kept apart, or NULL */
+	bool is_set;
 	const char *weight; /* requested, or else chosen by what the trace has; NULL: time */
 	bool gpu_instead;   /* for top without a view: only devices have data */
 	struct af_results results;
@@ -51,12 +53,29 @@ struct report_kind {
 /* NULL-terminated by name. */
 extern const struct report_kind report_kinds[];
 
+/* report_check.c: do the options go together? -EINVAL: they do not. */
+int report_check(const struct report *r, struct af_err *err);
+
+/*
+ * The same for --by, when it is known whether the trace is a set: then @r->members_by may be set in
+ * place of @o->by.
+ */
+int report_check_by(struct report *r, struct report_options *o, struct af_err *err);
+
 /* How many rows to print: --limit, or else @standard; 0 means all. */
 uint32_t report_limit(const struct report *r, uint32_t standard);
 
 /* Print one table in the requested form; for people with a blank line before all but the first. */
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
+
+/* The row of the option for the report of ranks. */
+#define REPORT_HEAT_OPTION                                                                         \
+	{                                                                                          \
+		AF_OPT_OPTIONAL, "heat", 0, "FILE",                                                \
+		    "ranks: what each did over time, as a map on the terminal, or to .svg",        \
+		    offsetof(struct report_options, heat), "-", .any = true                        \
+	}
 
 /* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);
@@ -74,6 +93,11 @@ int report_one_table(struct report *r, struct af_err *err);
 bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
 int report_too_many(const struct report *r, const char *word, struct af_err *err);
+
+/* The clocks of a set's hosts against that of its first rank; reads the set itself. */
+int report_clocks(struct report *r, struct af_err *err);
+/* report_table.c: compares the ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err);
 
 /* Does it list functions by CPU time, and kernels? */
 bool report_is_plain_top(const struct report *r);

@@ -1,10 +1,15 @@
-/* aflame report TABLE: one table of the summary. */
+/*
+ * aflame report TABLE: one table of the summary; and the reports of a set alone, clocks and ranks
+ * (cmd/ranks).
+ */
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/clocks/clocks.h"
 #include "base/err.h"
 #include "cmd/options/nearest.h"
+#include "cmd/ranks/odd.h"
 #include "cmd/report.h"
 
 /* The name of a report that @near's word is like, or NULL. */
@@ -27,15 +32,39 @@ bool report_names_table(const char *word, const char *dir)
 /* Tables that a trace has only if there is something in them. */
 static bool is_known(const char *word)
 {
-	static const char *const names[] = {
-	    "run",       "phases",         "verdict",        "findings",
-	    "processes", "threads",        "cpu_top",        "count_top",
-	    "blocked",   "thread_waits",   "devices",        "gpus",
-	    "idle",      "kernels",        "samples",        "stalls",
-	    "copies",    "calls",          "calls_seen",     "calls_twice",
-	    "mpi",       "mpi_requests",   "memory",         "lost",
-	    "cost",      "overhead",       "packages",       "reasons",
-	    "coverage",  "steady_verdict", "steady_findings"};
+	static const char *const names[] = {"set",
+	                                    "ranks",
+	                                    "run",
+	                                    "phases",
+	                                    "verdict",
+	                                    "findings",
+	                                    "processes",
+	                                    "threads",
+	                                    "cpu_top",
+	                                    "count_top",
+	                                    "blocked",
+	                                    "thread_waits",
+	                                    "devices",
+	                                    "gpus",
+	                                    "idle",
+	                                    "kernels",
+	                                    "samples",
+	                                    "stalls",
+	                                    "copies",
+	                                    "calls",
+	                                    "calls_seen",
+	                                    "calls_twice",
+	                                    "mpi",
+	                                    "mpi_requests",
+	                                    "memory",
+	                                    "lost",
+	                                    "cost",
+	                                    "overhead",
+	                                    "packages",
+	                                    "reasons",
+	                                    "coverage",
+	                                    "steady_verdict",
+	                                    "steady_findings"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(word, names[i]))
@@ -102,4 +131,46 @@ int report_one_table(struct report *r, struct af_err *err)
 		return 0;
 	}
 	return unknown(r->table, &near, err);
+}
+
+int report_clocks(struct report *r, struct af_err *err)
+{
+	const struct af_document document = {.report = "clocks"};
+	struct af_set_clocks clocks = {0};
+	struct af_set set = {0};
+	struct af_buf b = {0};
+
+	int rc = af_set_open(&set, r->dir, err);
+	if (!rc)
+		rc = af_set_clocks_read(&clocks, &set, err);
+	if (!rc) {
+		struct af_tables *tables = &r->results.tables;
+		af_set_clocks_table(&clocks, tables);
+		if (r->options->json)
+			af_tables_json(&b, &document, tables, report_limit(r, 0));
+		else
+			report_table(r, &b, tables->first);
+		report_print(&b);
+		af_tables_free(tables);
+	}
+	af_set_clocks_free(&clocks);
+	af_set_close(&set);
+	return rc;
+}
+
+/* All ranks of a set, which it reads itself. */
+int report_ranks(struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_odd_options odd = {.dir = r->dir,
+	                                   .heat = o->heat,
+	                                   .json = o->json,
+	                                   .limit = o->limit,
+	                                   .from_ns = o->from_ns,
+	                                   .to_ns = o->to_ns};
+
+	if (o->rank)
+		return af_fail_plain(err, -EINVAL,
+		                     "report ranks compares all ranks of a set, without --rank");
+	return af_odd_print(&odd, err);
 }

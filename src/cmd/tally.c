@@ -4,118 +4,37 @@
  */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "analyse/table/group_by.h"
 #include "analyse/tally/columns.h"
-#include "analyse/tally/tally.h"
 #include "base/err.h"
 #include "cmd/shared/commands.h"
-#include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/summary.h"
+#include "cmd/shared/together.h"
+#include "cmd/tally/follow.h"
+#include "cmd/tally/sums.h"
 #include "render/text/tables.h"
 
 struct tally_options {
-	bool json, csv, percentiles;
-	uint64_t limit;
+	bool json, csv, percentiles, follow;
+	uint64_t limit, jobs, interval_ns;
 	const char *sort, *group, *rank;
 };
 
-static const struct tally_options tally_defaults = {.limit = 20, .sort = "time", .group = "none"};
+static const struct tally_options tally_defaults = {
+    .limit = 20, .interval_ns = 2000000000, .sort = "time", .group = "none"};
 
-/* The sums of one trace after the other. */
 struct tally {
 	const struct tally_options *options;
-	enum af_tally_group group;
-	bool apart; /* by device */
-	struct af_tally calls;
-	struct af_tables works; /* the rows of all traces: kernels, copies, memory */
+	struct tally_sums sums;
 	struct af_tables shown;
+	struct af_err failure; /* of the last member that could not be read */
+	uint32_t nr_set;       /* members of the set */
 };
-
-/* The tables of device work, in their order, and what a row of each is about. */
-static const struct tally_part {
-	const char *table, *key;
-} tally_parts[] = {{"kernels", "kernel"}, {"copies", "operation"}, {"memory", "memory"}};
-
-/* Memory is never added up over devices and processes: peaks are not at the same time. */
-static bool tally_folds(const char *table)
-{
-	return strcmp(table, "memory") != 0;
-}
-
-/* The cell "process" of device work, by what rows are told apart. */
-static const char *tally_whose(const struct tally *t, const char *label)
-{
-	for (uint32_t i = 0; i < t->calls.nr_processes; i++) {
-		const struct af_tally_process *p = &t->calls.processes[i];
-		if (strcmp(p->label, label) != 0)
-			continue;
-		return t->group == AF_TALLY_BY_HOST   ? p->host
-		       : t->group == AF_TALLY_BY_RANK ? p->rank
-		                                      : label;
-	}
-	return label;
-}
-
-/* Add the rows of @from to the table of all traces. */
-static void tally_append(struct tally *t, const struct af_table *from)
-{
-	struct af_table *to = (struct af_table *)af_tables_find(&t->works, from->name);
-	int process = tally_folds(from->name) ? af_table_column(from, "process") : -1;
-	uint32_t first = to ? to->nr_rows : 0;
-
-	if (!to)
-		to = af_tables_copy(&t->works, from, from->name, from->title);
-	for (uint32_t r = 0; first && r < from->nr_rows; r++) {
-		struct af_cell *row = af_table_row(&t->works, to);
-		memcpy(row, from->cells + (size_t)r * from->nr_columns,
-		       from->nr_columns * sizeof *row);
-		for (uint32_t c = 0; c < from->nr_columns; c++)
-			if (from->columns[c].unit == AF_CELL_TEXT && row[c].text)
-				row[c].text = af_tables_text(&t->works, "%s", row[c].text);
-	}
-	for (uint32_t r = first; process >= 0 && r < to->nr_rows; r++) {
-		struct af_cell *whose = &to->cells[(size_t)r * to->nr_columns + (uint32_t)process];
-		if (whose->text)
-			whose->text = af_tables_text(&t->works, "%s", tally_whose(t, whose->text));
-	}
-}
-
-/* For af_ranks_each(). */
-static int tally_load(void *arg, const char *dir, struct af_err *err)
-{
-	struct tally *t = arg;
-	const struct af_query query = {.answers = AF_ANSWER_TALLY, .own = &t->calls};
-	struct af_results r;
-
-	int rc = af_load(dir, &query, &r, err);
-	for (unsigned i = 0; !rc && i < sizeof tally_parts / sizeof *tally_parts; i++) {
-		const struct af_table *from = af_tables_find(&r.tables, tally_parts[i].table);
-		if (from)
-			tally_append(t, from);
-	}
-	af_results_close(&r);
-	return rc;
-}
-
-static struct af_table *tally_work(struct tally *t, const struct tally_part *part,
-                                   struct af_table *from)
-{
-	static const char *const all[] = {"process", "device", NULL};
-	bool apart = !tally_folds(part->table) || t->apart;
-	bool by_process = apart || t->group != AF_TALLY_BY_FUNCTION;
-	const char *keys[] = {part->key, by_process ? "process" : NULL, apart ? "device" : NULL,
-	                      NULL};
-	int process = af_table_column(from, "process");
-
-	if (process >= 0 && t->group == AF_TALLY_BY_HOST && tally_folds(part->table))
-		from->columns[process].title = "Host";
-	if (process >= 0 && t->group == AF_TALLY_BY_RANK && tally_folds(part->table))
-		from->columns[process].title = "Rank";
-	return af_table_group_by(&t->shown, from, keys, all);
-}
 
 static void tally_sort(const struct tally_options *o, const char *key, struct af_table *t)
 {
@@ -138,23 +57,65 @@ static void tally_sort(const struct tally_options *o, const char *key, struct af
 		af_table_sort(t, (uint32_t)c);
 }
 
+static void tally_titles(const struct tally *t, struct af_table *of)
+{
+	int process = af_table_column(of, "process");
+
+	if (process < 0 || !tally_folds(of->name))
+		return;
+	if (t->sums.by.group == AF_TALLY_BY_HOST)
+		of->columns[process].title = "Host";
+	if (t->sums.by.group == AF_TALLY_BY_RANK)
+		of->columns[process].title = "Rank";
+}
+
+#define MISSING_COLUMNS(C)                                                                         \
+	C(member, "Rank", AF_CELL_TEXT)                                                            \
+	C(reason, "Reason", AF_CELL_TEXT)                                                          \
+	C(counted, "Counted", AF_CELL_TEXT) /* "in part" or "no" */
+struct missing_row {
+	MISSING_COLUMNS(AF_ROW_CELL)
+};
+
+/* A sum of some members is not that of all: these are named. */
+static void tally_missing(struct tally *t)
+{
+	static const struct af_column columns[] = {MISSING_COLUMNS(AF_ROW_COLUMN)};
+	const struct tally_sums *s = &t->sums;
+
+	if (!s->nr_named || t->nr_set < 2)
+		return;
+	const char *title =
+	    af_tables_text(&t->shown, "%llu of %u ranks were read; missing or damaged are",
+	                   (unsigned long long)s->nr_members, t->nr_set);
+	struct af_table *of = AF_TABLE(&t->shown, "missing", title, columns);
+	for (uint32_t i = 0; i < s->nr_named; i++) {
+		struct missing_row *row = af_table_row(&t->shown, of);
+		row->member.text = s->missing[i].member;
+		row->reason.text = s->missing[i].why;
+		row->counted.text = s->missing[i].damaged ? "in part" : "no";
+	}
+	of->left_out = (uint32_t)(s->nr_missing + s->nr_damaged - s->nr_named);
+	of->left_column = UINT32_MAX;
+}
+
 static void tally_tables(struct tally *t)
 {
 	const struct tally_options *o = t->options;
 
-	af_tally_tables(&t->calls, t->group, o->percentiles, &t->shown);
+	af_tally_tables(&t->sums.calls, t->sums.by.group, o->percentiles, &t->shown);
 	for (struct af_table *of = t->shown.first; of; of = of->next)
 		tally_sort(o, "function", of);
-	for (unsigned i = 0; i < sizeof tally_parts / sizeof *tally_parts; i++) {
-		const struct tally_part *part = &tally_parts[i];
-		struct af_table *from = (struct af_table *)af_tables_find(&t->works, part->table);
-		if (!from)
+	for (unsigned i = 0; i < TALLY_PARTS; i++) {
+		struct af_table *of = tally_sums_work(&t->sums, i, &t->shown);
+		if (!of)
 			continue;
-		struct af_table *of = tally_work(t, part, from);
-		tally_sort(o, part->key, of);
-		if (tally_folds(part->table))
+		tally_titles(t, of);
+		tally_sort(o, tally_parts[i].key, of);
+		if (tally_folds(tally_parts[i].table))
 			af_table_sum_up(&t->shown, of);
 	}
+	tally_missing(t);
 }
 
 static void count_text(struct af_buf *b, const char *before, const struct af_cell *nr,
@@ -191,12 +152,22 @@ static void tally_header(struct af_buf *b, const struct af_table *t)
 		af_buf_str(b, " of functions that aflame " AFLAME_VERSION " does not know\n");
 }
 
+/* A document's line ends are between its values, never in them. */
+static void one_line(struct af_buf *b)
+{
+	for (size_t i = 0; i + 1 < b->len; i++)
+		if (b->data[i] == '\n')
+			b->data[i] = ' ';
+}
+
 static void tally_print(const struct tally_options *o, const struct af_tables *f)
 {
 	struct af_buf b = {0};
 
 	if (o->json)
 		af_tables_json(&b, &(struct af_document){.report = "tally"}, f, (uint32_t)o->limit);
+	if (o->json && o->follow)
+		one_line(&b);
 	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
 		if (b.len)
 			af_buf_char(&b, '\n');
@@ -225,34 +196,165 @@ static enum af_tally_group tally_group(const char *name)
 	return AF_TALLY_BY_PROCESS; /* of the device */
 }
 
+/* A line of JSON, the terminal drawn again, or a paragraph more. */
+static void tally_moment(void *arg, const struct tally_sums *sums, const struct tally_moment *at)
+{
+	const struct tally_options *o = arg;
+	struct tally t = {.options = o, .sums = *sums, .nr_set = at->nr};
+
+	tally_tables(&t);
+	if (!o->json)
+		printf("%s%u ranks, %u still recorded, after %.0f s\n",
+		       isatty(STDOUT_FILENO) ? "\033[H\033[2J" : "", at->nr, at->nr_live,
+		       (double)at->ns / 1e9);
+	if (t.shown.first)
+		tally_print(o, &t.shown);
+	if (!o->json)
+		putchar('\n');
+	fflush(stdout);
+	af_tables_free(&t.shown);
+}
+
+static int tally_while(const struct tally *t, const char *dir, struct af_err *err)
+{
+	const struct tally_options *o = t->options;
+	const struct tally_follow follow = {
+	    .by = t->sums.by,
+	    .interval_ns = o->interval_ns,
+	    .jobs = o->jobs,
+	    .show = tally_moment,
+	    .arg = (void *)o,
+	};
+
+	if (o->csv)
+		return af_fail_plain(err, -EINVAL,
+		                     "--follow has no --csv: use --json, a line each time");
+	return tally_follow(&follow, dir, err);
+}
+
+/* Any thread. */
+static void *tally_read(void *sum, const struct af_member *who, struct af_err *err)
+{
+	const struct tally *t = sum;
+	struct tally_sums *part = af_xcalloc(1, sizeof *part);
+
+	part->by = t->sums.by;
+	if (!tally_sums_read(part, who->path, who->label, err))
+		return part;
+	tally_sums_free(part);
+	free(part);
+	return NULL;
+}
+
+static void tally_drop(void *result)
+{
+	tally_sums_free(result);
+	free(result);
+}
+
+static int tally_take(void *sum, const struct af_member *who, void *result,
+                      const struct af_err *why)
+{
+	struct tally *t = sum;
+
+	if (result) {
+		tally_sums_join(&t->sums, result);
+		tally_drop(result);
+	} else {
+		tally_sums_missing(&t->sums, who->label, why->msg);
+		t->failure = *why;
+	}
+	return 0;
+}
+
+static void tally_write(const void *sum, struct af_buf *to)
+{
+	const struct tally *t = sum;
+
+	tally_sums_write(&t->sums, to);
+}
+
+static int tally_join(void *sum, const void *data, size_t size, struct af_err *err)
+{
+	struct tally *t = sum;
+
+	return tally_sums_join_bytes(&t->sums, data, size, err);
+}
+
+static void tally_empty(void *sum)
+{
+	struct tally *t = sum;
+
+	tally_sums_free(&t->sums);
+}
+
+static int tally_load(struct tally *t, const char *dir, bool *silent, struct af_err *err)
+{
+	const struct af_together how = {
+	    .what = "adding up the ranks",
+	    .jobs = t->options->jobs,
+	    .read = tally_read,
+	    .take = tally_take,
+	    .drop = tally_drop,
+	    .ops = {.write = tally_write, .join = tally_join, .empty = tally_empty},
+	    .sum = t,
+	};
+	struct af_set set;
+
+	int rc = af_together_read(&how, dir, &set, silent, err);
+	t->nr_set = set.nr;
+	af_set_close(&set);
+	const struct tally_sums *s = &t->sums;
+	if (rc || *silent || s->nr_members)
+		return rc;
+	if (t->failure.code)
+		*err = t->failure;
+	return t->failure.code ? t->failure.code
+	                       : af_fail_plain(err, -ENODATA, "no rank of %s can be read: %s: %s",
+	                                       dir, s->missing[0].member, s->missing[0].why);
+}
+
+/* A single trace needs no table of members: its own message is enough. */
+static void tally_warn(const struct tally *t, const char *dir)
+{
+	const struct tally_sums *s = &t->sums;
+
+	if (t->nr_set == 1 && s->nr_damaged)
+		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, s->missing[0].why);
+	if (!t->shown.first)
+		fprintf(stderr, "aflame: %s has no calls of a traced API, and no device's work\n",
+		        dir);
+}
+
 static int tally_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct tally_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
-	struct tally t = {
-	    .options = o, .group = tally_group(o->group), .apart = !strcmp(o->group, "device")};
+	struct tally t = {.options = o,
+	                  .sums.by = {tally_group(o->group), !strcmp(o->group, "device")}};
+	bool silent = false;
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "one trace, not %s too", words[1]);
 	if (o->json && o->csv)
 		return af_fail_plain(err, -EINVAL, "either --json or --csv");
-	int rc = o->rank ? 0 : af_ranks_each(dir, tally_load, &t, err);
-	if (!rc) {
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
-		rc = rc ? rc : tally_load(&t, dir, err);
-	}
-	if (rc >= 0) {
+	int rc =
+	    o->rank ? af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err) : 0;
+	if (!rc && af_together_idle(dir))
+		return 0;
+	if (!rc && o->follow && af_reduce_launched_rank())
+		return 0;
+	if (!rc && o->follow)
+		rc = tally_while(&t, dir, err);
+	rc = rc ? rc : tally_load(&t, dir, &silent, err);
+	if (!rc && !silent) {
 		tally_tables(&t);
-		rc = 0;
+		tally_warn(&t, dir);
+		if (t.shown.first)
+			tally_print(o, &t.shown);
 	}
-	if (!rc && !t.shown.first)
-		fprintf(stderr, "aflame: %s has no calls of a traced API, and no device's work\n",
-		        dir);
-	if (!rc)
-		tally_print(o, &t.shown);
 	af_tables_free(&t.shown);
-	af_tables_free(&t.works);
-	af_tally_free(&t.calls);
+	tally_sums_free(&t.sums);
 	return rc;
 }
 
@@ -264,10 +366,16 @@ static const struct af_option tally_options[] = {
     {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
      offsetof(struct tally_options, limit)},
     AF_RANK_OPTION(struct tally_options),
+    AF_JOBS_OPTION(struct tally_options),
     {AF_OPT_CHOICE, "sort", 's', "BY", "the rows' order (time)",
      offsetof(struct tally_options, sort), "time|calls|mean|min|max|failed|bytes|name"},
     {AF_OPT_CHOICE, "group", 'g', "BY", "rows of their own for each host, rank, …",
      offsetof(struct tally_options, group), "none|host|rank|process|thread|device"},
+    {AF_OPT_FLAG, "follow", 'f', NULL,
+     "while the job runs: what was counted so far, again and again until it ends",
+     offsetof(struct tally_options, follow)},
+    {AF_OPT_TIME, "interval", 'i', "TIME", "with --follow: how often (2 s)",
+     offsetof(struct tally_options, interval_ns)},
     {AF_OPT_FLAG, "percentiles", 'P', NULL, "show the median, the 95th and the 99th percentile",
      offsetof(struct tally_options, percentiles)},
     {AF_OPT_END},
@@ -287,7 +395,9 @@ const struct af_command af_command_tally = {
 	"not recorded themselves are counted by the work that they enqueued.",
     .examples = "aflame tally --sort calls\twhat is called most often\n"
 		"aflame tally --group rank --percentiles\twhich rank waits, and how unevenly\n"
-		"aflame tally --group process --json\tfor each process, for programs",
+		"aflame tally --group process --json\tfor each process, for programs\n"
+		"aflame tally --follow run1\tof a job that runs\n"
+		"mpirun -n 8 aflame tally run1\tmany ranks, read by 8 processes",
     .options = tally_options,
     .state_size = sizeof(struct tally_options),
     .defaults = &tally_defaults,

@@ -226,8 +226,10 @@ static char *tsdl_token(char **p, bool *quoted, char one[2])
 	return token - 1;
 }
 
-/* Find `env {` and take its `key = value;` pairs. */
-static void env_parse(struct af_env *env, char *p)
+enum { ENV_BYTES = 8192 };
+
+/* Find `env {` and take its `key = value;` pairs. Is the end of the block there? */
+static bool env_parse(struct af_env *env, char *p)
 {
 	char one[2];
 	bool quoted, after_env = false;
@@ -241,19 +243,34 @@ static void env_parse(struct af_env *env, char *p)
 	while (token && env->nr < AF_ENV_MAX) {
 		char *key = tsdl_token(&p, &quoted, one);
 		if (!key || key == one)
-			return;
+			return key && *key == '}';
 		char *equals = tsdl_token(&p, &quoted, one);
 		if (!equals || strcmp(equals, "="))
-			return;
+			return false;
 		token = tsdl_token(&p, &quoted, one);
 		if (!token || token == one)
-			return;
+			return false;
 		env->keys[env->nr] = key;
 		env->values[env->nr++] = token;
 		token = tsdl_token(&p, &quoted, one);
 		if (!token || strcmp(token, ";"))
-			return;
+			return false;
 	}
+	return false;
+}
+
+/* Parse the first @len bytes of @text. Is the end of the block among them? -ENOMEM. */
+static int env_read(struct af_env *env, const char *text, size_t len)
+{
+	af_env_free(env);
+	/* One byte in front, for the token that starts at the first character. */
+	env->text = malloc(len + 2);
+	if (!env->text)
+		return -ENOMEM;
+	env->text[0] = ' ';
+	memcpy(env->text + 1, text, len);
+	env->text[len + 1] = 0;
+	return env_parse(env, env->text + 1);
 }
 
 int af_metadata_read(struct af_env *env, const char *text, size_t len, const char *dir,
@@ -265,14 +282,12 @@ int af_metadata_read(struct af_env *env, const char *text, size_t len, const cha
 		                     "%s is not an aflame trace: its metadata is not CTF 1.8 text",
 		                     dir);
 
-	/* One byte in front, for the token that starts at the first character. */
-	env->text = malloc(len + 2);
-	if (!env->text)
-		return af_fail(err, -ENOMEM, "cannot read the metadata of %s", dir);
-	env->text[0] = ' ';
-	memcpy(env->text + 1, text, len);
-	env->text[len + 1] = 0;
-	env_parse(env, env->text + 1);
+	/* The block stands at the beginning, and events of APIs are hundreds of kilobytes. */
+	int found = len > ENV_BYTES ? env_read(env, text, ENV_BYTES) : 0;
+	if (!found)
+		found = env_read(env, text, len);
+	if (found < 0)
+		return af_fail(err, found, "cannot read the metadata of %s", dir);
 
 	const char *version = af_env_get(env, "aflame_trace_version");
 	const char *tool = af_env_get(env, "aflame_version");

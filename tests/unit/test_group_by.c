@@ -16,7 +16,7 @@ static const struct af_column columns[] = {
     {"Min", AF_CELL_NS, .key = "min_ns"},
     {"Max", AF_CELL_NS, .key = "max_ns"},
     {"Queued", AF_CELL_NS, .key = "queued_ns"},
-    {"Registers", AF_CELL_COUNT, .key = "registers"},
+    {"Registers", AF_CELL_COUNT, .key = "registers", .merge = AF_MERGE_SAME},
     {"Device", AF_CELL_TEXT, .key = "device"},
     {"Process", AF_CELL_TEXT, AF_SHOW_NEVER, .key = "process"},
 };

@@ -61,11 +61,12 @@ enum {
 
 /* A row of the table "reasons". */
 #define AF_REASON_COLUMNS(C)                                                                       \
-	C(letter, "Letter", AF_CELL_TEXT)                                                          \
-	C(name, "Reason", AF_CELL_TEXT)                                                            \
+	C(letter, "Letter", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                   \
+	C(name, "Reason", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                     \
 	C(samples, "Samples", AF_CELL_COUNT)                                                       \
-	C(share, "Share", AF_CELL_PERCENT)                                                         \
-	C(idle_percent, "Idle", AF_CELL_PERCENT, AF_SHOW_USED)                                     \
+	C(share, "Share", AF_CELL_PERCENT, .merge = AF_MERGE_SHARE, .of = "samples")               \
+	C(idle_percent, "Idle", AF_CELL_PERCENT, AF_SHOW_USED, .merge = AF_MERGE_MEAN,             \
+	  .of = "samples")                                                                         \
 	C(category, "Sort", AF_CELL_TEXT,                                                          \
 	  AF_SHOW_NEVER) /* issued, memory, sync, execute, fetch or other */                       \
 	C(meaning, "Meaning", AF_CELL_TEXT, AF_SHOW_USED)                                          \
@@ -80,11 +81,12 @@ struct af_reason_row {
  * share of samples, and "rest" has what people see of no other column.
  */
 #define AF_STALL_COLUMNS(C)                                                                        \
-	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
+	C(kernel, "Kernel", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                   \
 	C(device, "Device", AF_CELL_TEXT, AF_SHOW_NEVER)                                           \
 	C(samples, "Samples", AF_CELL_COUNT)                                                       \
 	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
-	C(exact_percent, "Exact", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
+	C(exact_percent, "Exact", AF_CELL_PERCENT, AF_SHOW_NEVER, .merge = AF_MERGE_MEAN,          \
+	  .of = "samples")                                                                         \
 	C(top_reason, "Top reason", AF_CELL_TEXT, AF_SHOW_USED)                                    \
 	C(top_share, "Top share", AF_CELL_PERCENT, AF_SHOW_NEVER)                                  \
 	C(hottest, "Hottest", AF_CELL_TEXT, AF_SHOW_NEVER) /* a line, or an offset */              \

@@ -143,13 +143,13 @@ static uint32_t node_process(const struct af_tree *t, uint32_t node)
 }
 
 #define BLOCKED_COLUMNS(C)                                                                         \
-	C(waited_in, "Waited in", AF_CELL_TEXT)                                                    \
-	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
-	C(state, "State", AF_CELL_TEXT)                                                            \
+	C(waited_in, "Waited in", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                             \
+	C(kernel, "Kernel", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                   \
+	C(state, "State", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                     \
 	C(time_ns, "Time", AF_CELL_NS)                                                             \
 	C(share, "Share", AF_CELL_PERCENT)                                                         \
 	C(waits, "Waits", AF_CELL_COUNT)                                                           \
-	C(mean_ns, "Mean", AF_CELL_NS)                                                             \
+	C(mean_ns, "Mean", AF_CELL_NS, .merge = AF_MERGE_RATIO, .per = "waits")                    \
 	C(longest_ns, "Longest", AF_CELL_NS)                                                       \
 	C(process, "Process", AF_CELL_TEXT)                                                        \
 	C(path, "Path", AF_CELL_TEXT, AF_SHOW_NEVER)
@@ -191,7 +191,9 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
 	struct af_table *table = AF_TABLE(f, "blocked", "Where threads were off the CPU", columns);
 	uint32_t i = 0;
-	for (; i < nr && i < BLOCKED_ROWS && rows.by_node[i].ns; i++)
+	/* Rows that are merged with those of other traces must be complete. */
+	uint32_t most = out->query.merges ? nr : BLOCKED_ROWS;
+	for (; i < nr && i < most && rows.by_node[i].ns; i++)
 		blocked_row(f, table, &rows, &rows.by_node[i]);
 	table->left_column = offsetof(struct blocked_row, time_ns) / sizeof(struct af_cell);
 	for (; i < nr && rows.by_node[i].ns; i++) {

@@ -11,12 +11,12 @@
 /* A row; the value of the cell `function`, whose text is the label, is the id of the name in the
  * tree. */
 #define AF_TOP_COLUMNS(C, unit)                                                                    \
-	C(function, "Function", AF_CELL_TEXT)                                                      \
+	C(function, "Function", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                               \
 	C(self, "Self", unit)                                                                      \
-	C(self_share, "Self share", AF_CELL_PERCENT)                                               \
+	C(self_share, "Self share", AF_CELL_PERCENT, .merge = AF_MERGE_SHARE, .of = "self")        \
 	C(total, "Total", unit)                                                                    \
-	C(total_share, "Total share", AF_CELL_PERCENT)                                             \
-	C(kind, "Kind", AF_CELL_TEXT)
+	C(total_share, "Total share", AF_CELL_PERCENT, .merge = AF_MERGE_SHARE, .of = "total")     \
+	C(kind, "Kind", AF_CELL_TEXT, .merge = AF_MERGE_KEY)
 struct af_top_row {
 	AF_TOP_COLUMNS(AF_ROW_CELL, AF_CELL_NS)
 };

@@ -70,6 +70,7 @@ void idle_table_shared(struct idle_names *n, struct af_tables *f)
 		const char *name = idle_device_name(n->i, w, f, k);
 		if (!t)
 			t = AF_TABLE(f, "gpus", "GPUs that several processes share", columns);
+		t->whole = run;
 		struct af_gpu_row *c = af_table_row(f, t);
 		c->gpu.text = name;
 		c->processes.value = d->nr_sharing;

@@ -20,9 +20,11 @@ struct launches_early {
 };
 
 /* The lists: index of the first and of the last of each hash. */
-struct launches_lists {
-	uint32_t first[AF_LAUNCHES_EARLY], last[AF_LAUNCHES_EARLY];
+struct launches_list {
+	uint32_t first, last;
 };
+
+enum { EARLY_FEW = 64 }; /* that the ring has room for at first */
 
 /* Most events are of the process and API of the one before. */
 static struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
@@ -100,19 +102,45 @@ static void hand_over(struct af_launches *l, const struct af_world *w, struct af
 	l->take(l->arg, work);
 }
 
-static uint32_t early_hash(const struct af_work *work)
+static uint32_t early_hash(const struct af_launches *l, const struct af_work *work)
 {
 	return (uint32_t)af_scatter(work->id ^ (uint64_t)work->process << 40 ^
 	                            (uint64_t)work->api << 36) &
-	       (AF_LAUNCHES_EARLY - 1);
+	       (l->cap_early - 1);
 }
 
-static void early_open(struct af_launches *l)
+/* Behind all others of its list. */
+static void early_list(struct af_launches *l, uint32_t i)
 {
-	l->early = af_xcalloc(AF_LAUNCHES_EARLY, sizeof *l->early);
-	l->lists = af_xcalloc(1, sizeof *l->lists);
-	for (uint32_t i = 0; i < AF_LAUNCHES_EARLY; i++)
-		l->lists->first[i] = EARLY_NONE;
+	struct launches_list *list = &l->lists[early_hash(l, &l->early[i].work)];
+
+	l->early[i].next = EARLY_NONE;
+	if (list->first == EARLY_NONE)
+		list->first = i;
+	else
+		l->early[list->last].next = i;
+	list->last = i;
+}
+
+/* Room for twice as many: those that wait stay in their order. */
+static void early_grow(struct af_launches *l)
+{
+	const struct launches_early *was = l->early;
+	const uint32_t had = l->cap_early;
+
+	l->cap_early = had ? had * 2 : EARLY_FEW;
+	l->early = af_xcalloc(l->cap_early, sizeof *l->early);
+	free(l->lists);
+	l->lists = af_xcalloc(l->cap_early, sizeof *l->lists);
+	for (uint32_t i = 0; i < l->cap_early; i++)
+		l->lists[i].first = EARLY_NONE;
+	for (uint32_t i = 0; i < l->early_nr; i++) {
+		l->early[i] = was[(l->early_first + i) % had];
+		if (l->early[i].waits)
+			early_list(l, i);
+	}
+	l->early_first = 0;
+	free((void *)was);
 }
 
 /* The oldest has waited long enough. It is the first of its list, because each list is in order. */
@@ -120,12 +148,12 @@ static void early_give_up(struct af_launches *l, const struct af_world *w)
 {
 	struct launches_early *e = &l->early[l->early_first];
 
-	l->early_first = (l->early_first + 1) % AF_LAUNCHES_EARLY;
+	l->early_first = (l->early_first + 1) % l->cap_early;
 	l->early_nr--;
 	if (!e->waits)
 		return;
 	e->waits = false;
-	l->lists->first[early_hash(&e->work)] = e->next;
+	l->lists[early_hash(l, &e->work)].first = e->next;
 	hand_over(l, w, &e->work, NULL);
 }
 
@@ -139,24 +167,18 @@ static void early_expire(struct af_launches *l, const struct af_world *w, uint64
 static void early_put(struct af_launches *l, const struct af_world *w, const struct af_work *work,
                       uint64_t now_ns)
 {
-	if (!l->early)
-		early_open(l);
 	if (l->early_nr == AF_LAUNCHES_EARLY)
 		early_give_up(l, w);
-	uint32_t i = (l->early_first + l->early_nr++) % AF_LAUNCHES_EARLY;
-	uint32_t list = early_hash(work);
+	if (l->early_nr == l->cap_early)
+		early_grow(l);
+	uint32_t i = (l->early_first + l->early_nr++) % l->cap_early;
 
 	l->early[i] = (struct launches_early){
 	    .work = *work,
 	    .until_ns = now_ns + AF_LAUNCHES_EARLY_NS,
-	    .next = EARLY_NONE,
 	    .waits = true,
 	};
-	if (l->lists->first[list] == EARLY_NONE)
-		l->lists->first[list] = i;
-	else
-		l->early[l->lists->last[list]].next = i;
-	l->lists->last[list] = i;
+	early_list(l, i);
 }
 
 /* Hand over the works that have waited for @call, a copy; the caller puts it into its table. */
@@ -164,8 +186,8 @@ static void early_take(struct af_launches *l, const struct af_world *w,
                        const struct launches_table *t, struct launches_call *call)
 {
 	const struct af_work like = {.process = t->process, .api = t->api, .id = call->id};
-	uint32_t list = early_hash(&like), last = EARLY_NONE;
-	uint32_t *from = &l->lists->first[list];
+	struct launches_list *list = &l->lists[early_hash(l, &like)];
+	uint32_t *from = &list->first, last = EARLY_NONE;
 
 	while (*from != EARLY_NONE) {
 		struct launches_early *e = &l->early[*from];
@@ -180,7 +202,7 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 		*from = e->next;
 		hand_over(l, w, &e->work, call);
 	}
-	l->lists->last[list] = last;
+	list->last = last;
 }
 
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,

@@ -59,9 +59,9 @@ struct af_launches {
 	struct launches_device *devices; /* of a table: what it did there */
 	uint32_t nr_devices, cap_devices, last_device;
 	struct af_map by_device;      /* table's index << 32 | device → index */
-	struct launches_early *early; /* a ring of AF_LAUNCHES_EARLY */
-	struct launches_lists *lists;
-	uint32_t early_first, early_nr;
+	struct launches_early *early; /* a ring, of AF_LAUNCHES_EARLY at most */
+	struct launches_list *lists;
+	uint32_t early_first, early_nr, cap_early;
 	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
 	uint32_t nr_streams;
 };

@@ -13,7 +13,8 @@ enum { BOUND = 5000, REQUEST_ROWS = 1000, VERDICT_ROWS = 8 }; /* hundredths of a
 	C(process, "Process", AF_CELL_TEXT)                                                        \
 	C(tid, "Thread", AF_CELL_COUNT)                                                            \
 	C(time_ns, "In MPI", AF_CELL_NS)                                                           \
-	C(share, "Share", AF_CELL_PERCENT)                                                         \
+	C(share, "Share", AF_CELL_PERCENT, .merge = AF_MERGE_RATIO, .per = "span_ns",              \
+	  .scale = 1e4)                                                                            \
 	C(verdict, "Verdict", AF_CELL_TEXT, AF_SHOW_USED)                                          \
 	C(point_ns, "Send, receive", AF_CELL_NS, AF_SHOW_USED)                                     \
 	C(wait_ns, "Waits", AF_CELL_NS, AF_SHOW_USED)                                              \
@@ -22,18 +23,19 @@ enum { BOUND = 5000, REQUEST_ROWS = 1000, VERDICT_ROWS = 8 }; /* hundredths of a
 	C(calls, "Calls", AF_CELL_COUNT)                                                           \
 	C(sent_bytes, "Sent", AF_CELL_BYTES, AF_SHOW_USED)                                         \
 	C(received_bytes, "Received", AF_CELL_BYTES, AF_SHOW_USED)                                 \
-	C(collective_bytes, "Given to collectives", AF_CELL_BYTES, AF_SHOW_USED)
+	C(collective_bytes, "Given to collectives", AF_CELL_BYTES, AF_SHOW_USED)                   \
+	C(span_ns, "Between Init and Finalize", AF_CELL_NS, AF_SHOW_NEVER)
 struct mpi_row {
 	MPI_COLUMNS(AF_ROW_CELL)
 };
 
 #define REQUEST_COLUMNS(C)                                                                         \
 	C(process, "Process", AF_CELL_TEXT)                                                        \
-	C(function, "Function", AF_CELL_TEXT)                                                      \
-	C(peer, "Peer", AF_CELL_COUNT)                                                             \
+	C(function, "Function", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                               \
+	C(peer, "Peer", AF_CELL_COUNT, .merge = AF_MERGE_SAME)                                     \
 	C(requests, "Requests", AF_CELL_COUNT)                                                     \
 	C(bytes, "Bytes", AF_CELL_BYTES, AF_SHOW_USED)                                             \
-	C(mean_ns, "Until completed", AF_CELL_NS)                                                  \
+	C(mean_ns, "Until completed", AF_CELL_NS, .merge = AF_MERGE_MEAN, .of = "requests")        \
 	C(max_ns, "At most", AF_CELL_NS)                                                           \
 	C(waited_ns, "Of it waited, in all", AF_CELL_NS)                                           \
 	C(open, "Not completed", AF_CELL_COUNT, AF_SHOW_USED)                                      \
@@ -42,11 +44,14 @@ struct request_row {
 	REQUEST_COLUMNS(AF_ROW_CELL)
 };
 
+static uint64_t span_of(const struct mpi_thread *t)
+{
+	return t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
+}
+
 static uint64_t share_of(const struct mpi_thread *t)
 {
-	uint64_t all = t->end_ns > t->begin_ns ? t->end_ns - t->begin_ns : 0;
-
-	return af_tables_ratio(t->time_ns, all, 1e4);
+	return af_tables_ratio(t->time_ns, span_of(t), 1e4);
 }
 
 static const char *verdict_of(const struct mpi_thread *t)
@@ -113,6 +118,7 @@ static void table_threads(struct mpi *m, const struct af_world *w, struct af_tab
 		row->tid.value = is->tid;
 		row->time_ns.value = is->time_ns;
 		row->share.value = share_of(is);
+		row->span_ns.value = span_of(is);
 		row->verdict.text = verdict_of(is);
 		row->point_ns.value = is->parts_ns[MPI_PART_POINT];
 		row->wait_ns.value = is->parts_ns[MPI_PART_WAIT];

@@ -16,7 +16,7 @@
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
-static void results_open(struct af_results *r, const struct af_query *query)
+void af_results_open(struct af_results *r, const struct af_query *query)
 {
 	static const struct af_tree_weight waits[] = {
 	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
@@ -37,6 +37,9 @@ void af_results_close(struct af_results *r)
 {
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_close(&r->trees[i]);
+	for (uint32_t i = 0; i < r->nr_member_trees; i++)
+		af_tree_close(&r->member_trees[i].tree);
+	free(r->member_trees);
 	af_tables_free(&r->tables);
 	af_tables_free(&r->annotated);
 	af_coverage_free(&r->coverage);
@@ -135,12 +138,10 @@ static void analysis_work(void *arg, const struct af_work *work)
 /* Clocks take a reading of the trace, which nobody else may have needed. */
 static void analysis_clocks(struct analysis *a)
 {
-	struct af_err err = {0};
-
 	if (a->has_clocks)
 		return;
 	deliver_settle(&a->deliver);
-	af_clocks_read(&a->world.clocks, a->dir, a->near, &err);
+	af_clocks_read_again(&a->world.clocks, a->trace, a->near);
 	a->has_clocks = true;
 }
 
@@ -239,8 +240,9 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
 	a->near = af_query_near(what, &a->range);
-	int rc = clocks ? af_clocks_read(&a->world.clocks, dir, a->near, err) : 0;
-	rc = rc ? rc : af_trace_open_near(&a->trace, dir, wanted, a->near, err);
+	int rc = af_trace_open_near(&a->trace, dir, wanted, a->near, err);
+	if (!rc && clocks)
+		af_clocks_read_again(&a->world.clocks, a->trace, a->near);
 	if (!rc)
 		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
 	return rc;
@@ -368,7 +370,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	struct analysis a = {0};
 	struct af_event ev;
 
-	results_open(out, query);
+	af_results_open(out, query);
 	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
 	deliver_open(&a.deliver, &a.world, query->threads ? query->threads : af_threads_allowed());
 	analysis_choose(&a, passes, query->answers);

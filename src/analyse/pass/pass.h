@@ -30,9 +30,23 @@ struct af_cpu_part {
 	uint64_t ns;
 };
 
+/* Sampled time whose stacks are not whole, and all of it. */
+struct af_stack_losses {
+	uint64_t sampled_ns, cut_ns, middle_ns, pointers_ns, none_ns;
+};
+
+/* A tree of one member of a set, for a page that shows single ranks beside all of them. */
+struct af_member_tree {
+	const char *label; /* "rank 3" */
+	struct af_tree tree;
+};
+
 /* The results of all passes together. */
 struct af_results {
 	struct af_query query;
+	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
+	struct af_member_tree *member_trees;
+	uint32_t nr_member_trees;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.
@@ -71,6 +85,7 @@ struct af_results {
 	uint64_t start_ns;                /* of the trace; times are shown relative to it */
 	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
 	uint64_t nr_events; /* that were read */
+	struct af_stack_losses stacks;
 	uint64_t lost[AF_LOST_END]; /* from the trace, by reason */
 	char damage[768];           /* of the trace, in one line; "" for none */
 };
@@ -132,6 +147,9 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                const struct af_query *query, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
+
+/* Empty results for @query, as af_analyse() begins with: open trees, and nothing else. */
+void af_results_open(struct af_results *r, const struct af_query *query);
 
 /* Free the trees and tables of @r. Call it after af_analyse() failed as well. */
 void af_results_close(struct af_results *r);

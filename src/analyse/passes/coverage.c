@@ -11,7 +11,7 @@ enum { IMAGES_MAX = 1 << 20 };
 
 static struct coverage_image *image_at(struct coverage_pass *p, uint32_t process)
 {
-	static struct coverage_image none;
+	static _Thread_local struct coverage_image none;
 
 	if (process >= IMAGES_MAX)
 		return &none;

@@ -307,6 +307,7 @@ static void table_kernels(const struct devices *d, const struct af_world *w, str
 			continue;
 		if (!t)
 			t = AF_TABLE(f, "kernels", "Where device time went: kernels", columns);
+		t->whole = all;
 		const char *name = af_world_kernel(w, r->process, r->kernel);
 		struct af_kernel_row *c = af_table_row(f, t);
 		c->kernel.text = af_tables_text(f, "%s", *name ? name : "[unnamed kernel]");
@@ -364,6 +365,7 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 	if (!d->nr_busy)
 		return;
 	struct af_table *t = AF_TABLE(f, "devices", "Devices", columns);
+	t->whole = run;
 	t->note = "busy with one piece of work at least; added up, what overlaps counts for each";
 	for (uint32_t i = 1; i < d->nr_busy; i++)
 		many |= d->busy[i].process != d->busy[0].process;

@@ -165,10 +165,9 @@ static bool is_left_out(const struct af_stack *stack)
 }
 
 /* How much of the sampled time has no whole stack, and why. */
-static void lost_stacks(const struct run *r, const struct af_world *w, struct af_tables *f,
-                        struct af_table *t)
+static struct af_stack_losses stacks_lost(const struct run *r, const struct af_world *w)
 {
-	uint64_t cut_ns = 0, pointers_ns = 0, middle_ns = 0;
+	struct af_stack_losses lost = {.sampled_ns = r->sampled_ns, .none_ns = r->unknown_ns};
 
 	for (size_t i = 0; i < r->path_ns.cap; i++) {
 		const struct af_map_slot *slot = &r->path_ns.slots[i];
@@ -178,24 +177,29 @@ static void lost_stacks(const struct run *r, const struct af_world *w, struct af
 		const struct af_stack *stack = &w->stacks[path->stack];
 		if (is_left_out(stack) ||
 		    (path->py_stack && is_left_out(&w->py_stacks[path->py_stack])))
-			middle_ns += slot->value;
+			lost.middle_ns += slot->value;
 		if (af_frames_whole(w, stack))
 			continue;
 		if (stack->stop == AF_STOP_FRAME_POINTERS)
-			pointers_ns += slot->value;
+			lost.pointers_ns += slot->value;
 		else
-			cut_ns += slot->value;
+			lost.cut_ns += slot->value;
 	}
-	row_lost(f, t, "stacks_cut", "samples per 10,000 with a stack that is cut short",
-	         af_tables_ratio(cut_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "stacks_middle",
+	return lost;
+}
+
+void af_lost_stacks(struct af_tables *f, struct af_table *t, const struct af_stack_losses *lost)
+{
+	row_lost(f, t, AF_LOST_STACKS "cut", "samples per 10,000 with a stack that is cut short",
+	         af_tables_ratio(lost->cut_ns, lost->sampled_ns, 1e4));
+	row_lost(f, t, AF_LOST_STACKS "middle",
 	         "samples per 10,000 with frames left out of the middle of a deep stack",
-	         af_tables_ratio(middle_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "stacks_frame_pointers",
+	         af_tables_ratio(lost->middle_ns, lost->sampled_ns, 1e4));
+	row_lost(f, t, AF_LOST_STACKS "frame_pointers",
 	         "samples per 10,000 with a stack by frame pointers only",
-	         af_tables_ratio(pointers_ns, r->sampled_ns, 1e4));
-	row_lost(f, t, "stacks_none", "samples per 10,000 with no stack",
-	         af_tables_ratio(r->unknown_ns, r->sampled_ns, 1e4));
+	         af_tables_ratio(lost->pointers_ns, lost->sampled_ns, 1e4));
+	row_lost(f, t, AF_LOST_STACKS "none", "samples per 10,000 with no stack",
+	         af_tables_ratio(lost->none_ns, lost->sampled_ns, 1e4));
 }
 
 /* The packages that have the names of files without symbols, as far as the trace says. */
@@ -257,7 +261,8 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "works_untimed", "pieces of device work without times", unstamped);
 	row_lost(f, t, "works_unknown", "pieces of device work of which nothing else is known",
 	         out->works_unknown);
-	lost_stacks(r, w, f, t);
+	out->stacks = stacks_lost(r, w);
+	af_lost_stacks(f, t, &out->stacks);
 	if (!t->nr_rows)
 		t->note = "nothing";
 	else if (w->damage && *w->damage)

@@ -91,7 +91,11 @@ struct af_query {
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
 	uint32_t threads;    /* that read and analyse; 0: af_threads_allowed() */
-	void *own;           /* for AF_ANSWER_OWN and _TALLY: the pass finds it in the results */
+	/* How members of a set are kept apart (enum af_merge_by), and the key of groups. */
+	uint32_t members_by;
+	const char *members_group;
+	bool merges; /* tables keep all rows, as they are merged with those of other traces */
+	void *own;   /* for AF_ANSWER_OWN and _TALLY: the pass finds it in the results */
 };
 
 /* The part of the trace that @query reads: *@near is filled, or NULL for everything. */

@@ -48,12 +48,19 @@ void af_merge_missing(struct af_merge *m, const struct af_member *who, const cha
 /* Add all of @later, whose members come behind those of @m. @later is empty afterwards. */
 void af_merge_join(struct af_merge *m, struct af_merge *later);
 
+/* How many members have been added. */
+uint64_t af_merge_members(const struct af_merge *m);
+
+/* "62 of 64 ranks; rank 3: not finished", at the end of @to. Before af_merge_end(), or after it. */
+void af_merge_about(const struct af_merge *m, struct af_buf *to);
+
 /*
- * The merge as bytes, for another process of the same version of aflame, and back. A reader trusts
- * no byte: -EBADMSG with the place.
+ * The merge as bytes, for another process of the same version of aflame; and such bytes added to a
+ * merge that was opened in the same way, whose members come before. A reader trusts no byte:
+ * -EBADMSG, and nothing was added.
  */
 void af_merge_write(const struct af_merge *m, struct af_buf *to);
-int af_merge_read(struct af_merge **m, const void *data, size_t size, struct af_err *err);
+int af_merge_read(struct af_merge *m, const void *data, size_t size, struct af_err *err);
 
 /*
  * The results of all, as af_analyse() leaves those of one trace: finished trees, tables, coverage,

@@ -11,10 +11,12 @@
 #define AF_ANALYSE_SET_SET_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
 
+struct af_buf;
 struct af_err;
 
 enum af_member_state {
@@ -63,5 +65,18 @@ struct af_set {
  */
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
+
+/* Read the member @i again, as it may have been finished since. */
+void af_set_refresh(struct af_set *s, uint32_t i);
+
+/*
+ * The list as bytes, so that one process lists for many, and back: -EBADMSG. The caller closes the
+ * set that was read, also after a failure.
+ */
+void af_set_write(const struct af_set *s, struct af_buf *to);
+int af_set_read_bytes(struct af_set *s, const void *data, size_t size, struct af_err *err);
+
+/* Is @text a number and nothing else? Then it is *@rank. */
+bool af_rank_parse(const char *text, uint64_t *rank);
 
 #endif

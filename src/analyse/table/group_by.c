@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/table/rules.h"
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/keys.h"
@@ -47,107 +48,22 @@ static const char *text_of(const struct af_cell *c)
 	return c->text ? c->text : "";
 }
 
-/* How a column is summed, by its key and unit. */
-enum group_rule { GROUP_SAME, GROUP_SUM, GROUP_MIN, GROUP_MAX, GROUP_LATER };
-
-static enum group_rule rule_of(const struct af_column *column)
-{
-	static const char *const later[] = {"mean_ns", "bytes_per_s", "queued_ns", NULL};
-	static const char *const sums[] = {"time_ns", "share", "calls", "bytes", "failed", NULL};
-
-	if (column->unit == AF_CELL_TEXT)
-		return GROUP_SAME;
-	if (is_one_of(column->key, later))
-		return GROUP_LATER;
-	if (!strcmp(column->key, "min_ns"))
-		return GROUP_MIN;
-	if (!strcmp(column->key, "max_ns"))
-		return GROUP_MAX;
-	return is_one_of(column->key, sums) ? GROUP_SUM : GROUP_SAME;
-}
-
-#define DIFFERS UINT64_MAX /* of a cell without a value: two rows had different ones */
-
-/* A value that one row lacks is taken from the other. */
-static void cell_group(const struct af_column *column, struct af_cell *to,
-                       const struct af_cell *from)
-{
-	if (from->unknown || to->unknown) {
-		if (to->unknown && to->value != DIFFERS)
-			*to = *from;
-		return;
-	}
-	switch (rule_of(column)) {
-	case GROUP_SUM:
-		if (__builtin_add_overflow(to->value, from->value, &to->value))
-			to->value = UINT64_MAX;
-		break;
-	case GROUP_MIN:
-		to->value = from->value < to->value ? from->value : to->value;
-		break;
-	case GROUP_MAX:
-		to->value = from->value > to->value ? from->value : to->value;
-		break;
-	case GROUP_SAME:
-		if (column->unit == AF_CELL_TEXT && strcmp(text_of(to), text_of(from)))
-			to->text = "";
-		else if (column->unit != AF_CELL_TEXT && to->value != from->value)
-			*to = (struct af_cell){.value = DIFFERS, .unknown = true};
-		break;
-	case GROUP_LATER:
-		break;
-	}
-}
-
-/* A mean goes by the calls of both: before they are added up. */
-static void queued_group(const struct af_table *t, struct af_cell *to, const struct af_cell *from)
-{
-	int queued = af_table_column(t, "queued_ns"), calls = af_table_column(t, "calls");
-
-	if (queued < 0 || calls < 0)
-		return;
-	struct af_cell *q = &to[queued];
-	double x = (double)to[calls].value, y = (double)from[calls].value;
-	double sum = (double)q->value * x + (double)from[queued].value * y;
-	q->value = x + y > 0 ? (uint64_t)(sum / (x + y) + 0.5) : 0;
-}
-
-/* Computed from sums, of @nr_rows rows of @cells. */
-static void later_columns(const struct af_table *t, struct af_cell *cells, uint32_t nr_rows)
-{
-	int time = af_table_column(t, "time_ns"), calls = af_table_column(t, "calls");
-	int mean = af_table_column(t, "mean_ns"), speed = af_table_column(t, "bytes_per_s");
-	int bytes = af_table_column(t, "bytes");
-
-	if (time < 0)
-		return;
-	for (uint32_t r = 0; r < nr_rows; r++, cells += t->nr_columns) {
-		uint64_t ns = cells[time].value;
-		if (mean >= 0 && calls >= 0)
-			cells[mean].value = af_tables_ratio(ns, cells[calls].value, 1);
-		if (speed >= 0 && bytes >= 0)
-			cells[speed].value = af_tables_ratio(cells[bytes].value, ns, 1e9);
-	}
-}
-
-static void row_group(const struct af_table *t, struct af_cell *to, const struct af_cell *from)
-{
-	queued_group(t, to, from);
-	for (uint32_t c = 0; c < t->nr_columns; c++)
-		cell_group(&t->columns[c], &to[c], &from[c]);
-}
-
 void af_table_sum_up(struct af_tables *f, struct af_table *t)
 {
+	struct af_row_sum sums[AF_TABLE_COLUMNS];
+	struct af_row_rules rules;
+	uint64_t whole = af_table_whole(t);
 	bool named = false;
 
 	if (!t->nr_rows)
 		return;
+	af_row_rules_make(&rules, t);
 	struct af_cell *total = af_table_total(f, t);
 	memcpy(total, t->cells, t->nr_columns * sizeof *total);
+	af_row_begin(&rules, total, sums);
 	for (uint32_t r = 1; r < t->nr_rows; r++)
-		row_group(t, total, cell_of(t, r, 0));
-	later_columns(t, total, 1);
+		af_row_add(&rules, total, sums, cell_of(t, r, 0));
+	af_row_finish(&rules, total, sums, whole, whole);
 	for (uint32_t c = 0; c < t->nr_columns; c++) {
 		total[c].tone = AF_TONE_PLAIN;
 		if (t->columns[c].unit != AF_CELL_TEXT)
@@ -173,6 +89,9 @@ struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t
                                    const char *const *keys, const char *const *drop)
 {
 	struct af_column columns[AF_TABLE_COLUMNS];
+	struct af_row_rules rules;
+	struct af_row_sum *sums = NULL; /* of the rows of the copy */
+	size_t cap = 0;
 	struct af_keys rows = {0};
 	struct af_buf key = {0};
 	bool fresh;
@@ -188,18 +107,26 @@ struct af_table *af_table_group_by(struct af_tables *f, const struct af_table *t
 	struct af_table *to = af_tables_table(f, t->name, t->title, columns, t->nr_columns);
 	to->note = t->note;
 	to->warning = t->warning;
+	to->whole = af_table_whole(t);
+	af_row_rules_make(&rules, to);
 	for (uint32_t r = 0; r < t->nr_rows; r++) {
 		key_of(&key, t, r, keys);
 		uint64_t *slot = af_keys_at(&rows, key.data, key.len, &fresh);
 		if (fresh) {
 			*slot = to->nr_rows;
+			AF_ROOM(sums, (size_t)(*slot + 1) * t->nr_columns, cap);
 			memcpy(af_table_row(f, to), cell_of(t, r, 0),
 			       t->nr_columns * sizeof *t->cells);
+			af_row_begin(&rules, cell_of(t, r, 0), sums + *slot * t->nr_columns);
 			continue;
 		}
-		row_group(to, cell_of(to, (uint32_t)*slot, 0), cell_of(t, r, 0));
+		af_row_add(&rules, cell_of(to, (uint32_t)*slot, 0), sums + *slot * t->nr_columns,
+		           cell_of(t, r, 0));
 	}
-	later_columns(to, to->cells, to->nr_rows);
+	for (uint32_t r = 0; r < to->nr_rows; r++)
+		af_row_finish(&rules, cell_of(to, r, 0), sums + (size_t)r * to->nr_columns,
+		              to->whole, to->whole);
+	free(sums);
 	af_keys_free(&rows);
 	af_buf_free(&key);
 	return to;

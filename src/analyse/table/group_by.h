@@ -1,9 +1,6 @@
 /*
  * Tables made smaller: rows that are the same but for what was not asked for become one, and rows
- * in another order. What becomes of a column follows from its key, as all tables use the same ones:
- * time_ns, share, calls, bytes and failed are added up, min_ns and max_ns are those of all, mean_ns
- * and bytes_per_s are computed anew, queued_ns is weighed by the calls; another value is dropped
- * where it is not the same in all rows.
+ * in another order. Rules (rules.h) say what becomes of a column.
  */
 #ifndef AF_ANALYSE_TABLE_GROUP_BY_H
 #define AF_ANALYSE_TABLE_GROUP_BY_H

@@ -40,6 +40,7 @@ struct af_table *af_tables_copy(struct af_tables *f, const struct af_table *t, c
 	copy->left_out = t->left_out;
 	copy->left_column = t->left_column;
 	copy->left_weight = t->left_weight;
+	copy->whole = t->whole;
 	copy->chosen = t->chosen;
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		struct af_cell *cells = af_table_row(f, copy);

@@ -26,12 +26,30 @@ enum af_column_show {
 	AF_SHOW_NEVER /* numbers and names for programs */
 };
 
+/* How a column is merged when several rows become one row: rules.h. */
+enum af_merge_rule {
+	AF_MERGE_DEFAULT, /* by key and unit */
+	AF_MERGE_KEY,     /* rows of one row have the same */
+	AF_MERGE_SUM,
+	AF_MERGE_MIN,
+	AF_MERGE_MAX,
+	AF_MERGE_MEAN,  /* weighed by the column `of`, which is added up */
+	AF_MERGE_RATIO, /* computed anew: the column `of` by the column `per`, times `scale` */
+	AF_MERGE_SHARE, /* computed anew: the column `of` as a part of the whole of all tables */
+	AF_MERGE_PART,  /* the same of the whole of those tables that have the row */
+	AF_MERGE_SAME,  /* as it is in all rows, else blank */
+	AF_MERGE_WHO    /* the same; whose row it is: a process, a thread, a rank, a host */
+};
+
 struct af_column {
 	const char *title;
 	enum af_cell_unit unit;
 	enum af_column_show show;
 	bool change;     /* values have a sign: see af_cell.less */
 	const char *key; /* for programs, never changed: "self_ns" */
+	enum af_merge_rule merge;
+	const char *of, *per; /* keys of columns; NULL: time_ns, and calls */
+	double scale;         /* of a ratio; 0: 1 */
 };
 
 /* The colour of a row on a terminal: that of its first cell. */
@@ -92,6 +110,7 @@ struct af_table {
 	uint32_t left_out, left_column;
 	bool chosen; /* row by row: no other limit applies */
 	uint64_t left_weight;
+	uint64_t whole;        /* of which shares of rows are parts; 0: the sum of the rows */
 	struct af_cell *total; /* one more row: what all rows are together; NULL: there is none */
 	struct af_table *next;
 };

@@ -62,6 +62,9 @@ struct tally {
 	uint64_t nr_open;
 };
 
+/* join.c: does @group keep rows apart by what @key is? */
+bool tally_has_key(enum af_tally_group group, enum af_tally_group key);
+
 /* rows.c: the sums become rows of the query's tally @to, which gets their histograms. */
 void tally_rows(struct tally *t, const struct af_world *w, struct af_tally *to);
 

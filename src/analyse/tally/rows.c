@@ -8,6 +8,7 @@
 #include "analyse/tally/private.h"
 #include "analyse/world/device_name.h"
 #include "api/tables/tables.h"
+#include "base/buf.h"
 #include "trace/kinds.h"
 
 /* An API, by enum af_api: its name, and where it stands among those that call each other. */
@@ -34,6 +35,7 @@ struct maker {
 	struct af_tree scratch;
 	const char *host;
 	struct af_tally_row *of_thread; /* by thread: whose rows are */
+	bool *made;                     /* by sum: it has become a row */
 };
 
 static const char *keep(struct maker *m, const char *text)
@@ -140,6 +142,7 @@ static void make_rows(struct maker *m)
 		AF_GROW(to->rows, to->nr, to->cap);
 		struct af_tally_row *row = &to->rows[to->nr++];
 		*row = m->of_thread[s->thread];
+		m->made[i] = true;
 		if (s->kind)
 			row_of_api(m, row, s);
 		else
@@ -147,6 +150,31 @@ static void make_rows(struct maker *m)
 		row->stats = s->stats;
 		s->stats = (struct af_call_stats){0};
 	}
+}
+
+/* The threads that have rows, and their processes: by name, as images of one process are one. */
+static void make_counts(struct maker *m)
+{
+	struct af_keys threads = {0}, processes = {0};
+	struct af_buf key = {0};
+
+	for (uint32_t i = 0; i < m->t->nr; i++) {
+		const struct af_tally_row *of = &m->of_thread[m->t->sums[i].thread];
+		if (!m->made[i])
+			continue;
+		af_keys_at(&processes, AF_KEY_TEXT(of->process), NULL);
+		key.len = 0;
+		af_buf_add(&key, of->process, strlen(of->process) + 1);
+		af_buf_str(&key, of->thread);
+		af_keys_at(&threads, key.data, key.len, NULL);
+	}
+	m->to->with_calls += processes.nr;
+	m->to->threads_with_calls += threads.nr;
+	if (processes.nr)
+		af_keys_at(&m->to->hosts, AF_KEY_TEXT(m->host), NULL);
+	af_keys_free(&threads);
+	af_keys_free(&processes);
+	af_buf_free(&key);
 }
 
 static void make_processes(struct maker *m)
@@ -197,13 +225,16 @@ void tally_rows(struct tally *t, const struct af_world *w, struct af_tally *to)
 	m.of_thread = af_xcalloc((size_t)t->nr_threads + 1, sizeof *m.of_thread);
 	for (uint32_t i = 0; i < t->nr_threads; i++)
 		thread_texts(&m, i);
+	m.made = af_xcalloc((size_t)t->nr + 1, sizeof *m.made);
 	make_rows(&m);
+	make_counts(&m);
 	make_processes(&m);
 	make_devices(&m);
 	to->nr_lost += w->lost[AF_LOST_RING_FULL] + w->lost[AF_LOST_NO_STREAM] +
 	               w->lost[AF_LOST_TOO_LARGE] + w->lost[AF_LOST_DISK_FULL];
 	to->nr_open += t->nr_open;
 	free(m.of_thread);
+	free(m.made);
 	af_tables_free(&m.texts);
 	af_tree_close(&m.scratch);
 }
@@ -215,6 +246,8 @@ void af_tally_free(struct af_tally *t)
 	free(t->rows);
 	free(t->processes);
 	af_keys_free(&t->devices);
+	af_keys_free(&t->hosts);
+	af_keys_free(&t->by_key);
 	af_arena_free(&t->arena);
 	*t = (struct af_tally){0};
 }

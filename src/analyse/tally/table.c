@@ -4,100 +4,37 @@
 
 #include "analyse/table/group_by.h"
 #include "analyse/tally/columns.h"
+#include "analyse/tally/private.h"
 #include "analyse/tally/tally.h"
-#include "base/buf.h"
 
-/* Rows that are one, and those of one table. */
+/* Rows that are one, and what all of one table are together. */
 struct grouped {
 	enum af_tally_group group;
 	bool percentiles, many_hosts;
-	struct af_tally_row *rows;
-	uint32_t nr, cap;
+	struct af_tally is;
+	const struct af_tally_row *rows; /* of it */
+	uint32_t nr;
 	struct af_call_stats all[AF_TALLY_LEVELS];
 	bool timed[AF_TALLY_LEVELS];
 };
 
-/* Names of the group's keys; each says that those before it are keys, too. */
-static bool has_key(enum af_tally_group group, enum af_tally_group key)
-{
-	if (group == AF_TALLY_BY_RANK || key == AF_TALLY_BY_RANK)
-		return key == group;
-	return key <= group;
-}
-
-static void key_text(struct af_buf *key, const char *text)
-{
-	af_buf_add(key, text, strlen(text) + 1);
-}
-
-static void key_of(struct af_buf *key, const struct af_tally_row *row, enum af_tally_group group)
-{
-	key->len = 0;
-	af_buf_char(key, (char)row->level);
-	af_buf_char(key, (char)row->source);
-	key_text(key, row->api);
-	key_text(key, row->function);
-	key_text(key, row->driver);
-	if (has_key(group, AF_TALLY_BY_HOST))
-		key_text(key, row->host);
-	if (has_key(group, AF_TALLY_BY_RANK))
-		key_text(key, row->rank);
-	if (has_key(group, AF_TALLY_BY_PROCESS))
-		key_text(key, row->process);
-	if (has_key(group, AF_TALLY_BY_THREAD))
-		key_text(key, row->thread);
-}
-
-/* A text that is not the same in all rows is no property of the group. */
-static void text_merge(const char **to, const char *from)
-{
-	if (strcmp(*to, from) != 0)
-		*to = "";
-}
-
-static void grouped_add(struct grouped *g, struct af_keys *keys, struct af_buf *key,
-                        const struct af_tally_row *row)
-{
-	bool fresh;
-
-	key_of(key, row, g->group);
-	uint64_t *slot = af_keys_at(keys, key->data, key->len, &fresh);
-	if (fresh) {
-		AF_GROW(g->rows, g->nr, g->cap);
-		g->rows[g->nr] = *row;
-		g->rows[g->nr].stats = (struct af_call_stats){0};
-		*slot = g->nr++;
-	}
-	struct af_tally_row *to = &g->rows[*slot];
-	text_merge(&to->category, row->category);
-	text_merge(&to->host, row->host);
-	text_merge(&to->rank, row->rank);
-	text_merge(&to->process, row->process);
-	text_merge(&to->thread, row->thread);
-	to->moves &= row->moves;
-	af_stats_merge(&to->stats, &row->stats);
-	g->timed[row->level] |= row->source == AF_TALLY_TIMED;
-	af_stats_merge(&g->all[row->level], &row->stats);
-}
-
 static void grouped_make(struct grouped *g, const struct af_tally *t)
 {
-	struct af_keys keys = {0};
-	struct af_buf key = {0};
-
-	for (uint32_t i = 0; i < t->nr; i++)
-		grouped_add(g, &keys, &key, &t->rows[i]);
-	af_keys_free(&keys);
-	af_buf_free(&key);
+	af_tally_join(&g->is, t, g->group);
+	g->rows = g->is.rows;
+	g->nr = g->is.nr;
+	for (uint32_t i = 0; i < g->nr; i++) {
+		const struct af_tally_row *row = &g->rows[i];
+		g->timed[row->level] |= row->source == AF_TALLY_TIMED;
+		af_stats_merge(&g->all[row->level], &row->stats);
+	}
 }
 
 static void grouped_free(struct grouped *g)
 {
-	for (uint32_t i = 0; i < g->nr; i++)
-		af_stats_free(&g->rows[i].stats);
 	for (int i = 0; i < AF_TALLY_LEVELS; i++)
 		af_stats_free(&g->all[i]);
-	free(g->rows);
+	af_tally_free(&g->is);
 }
 
 static void cells_times(struct af_api_row *c, const struct af_call_stats *s, bool timed,
@@ -127,7 +64,7 @@ static bool shows_key(const struct grouped *g, enum af_tally_group key)
 {
 	if (key == AF_TALLY_BY_HOST && !g->many_hosts && g->group != AF_TALLY_BY_HOST)
 		return false;
-	return has_key(g->group, key) || (key == AF_TALLY_BY_RANK && g->group > key);
+	return tally_has_key(g->group, key) || (key == AF_TALLY_BY_RANK && g->group > key);
 }
 
 /* Columns of keys and of percentiles are for those who asked for them. */
@@ -155,20 +92,22 @@ static void columns_show(const struct grouped *g, struct af_column *columns, uin
 static const char *level_apis(const struct grouped *g, int level, struct af_tables *f,
                               uint32_t *nr_apis)
 {
-	const char *apis = "";
-	uint32_t nr = 0;
+	const char *apis = "", *last = "";
+	struct af_keys seen = {0};
+	bool fresh;
 
 	for (uint32_t i = 0; i < g->nr; i++) {
-		bool seen = g->rows[i].level != (uint32_t)level || !*g->rows[i].api;
-		for (uint32_t j = 0; j < i && !seen; j++)
-			seen = g->rows[j].level == (uint32_t)level &&
-			       !strcmp(g->rows[j].api, g->rows[i].api);
-		if (seen)
+		const struct af_tally_row *r = &g->rows[i];
+		if (r->level != (uint32_t)level || !*r->api || !strcmp(r->api, last))
 			continue;
-		apis = nr++ ? af_tables_text(f, "%s, %s", apis, g->rows[i].api) : g->rows[i].api;
+		last = r->api;
+		af_keys_at(&seen, AF_KEY_TEXT(r->api), &fresh);
+		if (fresh)
+			apis = seen.nr > 1 ? af_tables_text(f, "%s, %s", apis, r->api) : r->api;
 	}
 	if (nr_apis)
-		*nr_apis = nr;
+		*nr_apis = (uint32_t)seen.nr;
+	af_keys_free(&seen);
 	return af_tables_text(f, "%s", apis);
 }
 
@@ -283,27 +222,6 @@ static void table_traffic(const struct grouped *g, int level, struct af_tables *
 	af_stats_free(&all);
 }
 
-static uint64_t count_distinct(const struct af_tally *t, enum af_tally_group key)
-{
-	struct af_keys seen = {0};
-	struct af_buf text = {0};
-
-	for (uint32_t i = 0; i < t->nr; i++) {
-		const struct af_tally_row *r = &t->rows[i];
-		text.len = 0;
-		key_text(&text, r->host);
-		if (key >= AF_TALLY_BY_PROCESS)
-			key_text(&text, r->process);
-		if (key >= AF_TALLY_BY_THREAD)
-			key_text(&text, r->thread);
-		af_keys_at(&seen, text.data, text.len, NULL);
-	}
-	uint64_t nr = seen.nr;
-	af_keys_free(&seen);
-	af_buf_free(&text);
-	return nr;
-}
-
 static void table_tally(const struct af_tally *t, const struct grouped *g, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_TALLY_COLUMNS(AF_ROW_COLUMN)};
@@ -316,9 +234,9 @@ static void table_tally(const struct af_tally *t, const struct grouped *g, struc
 	struct af_table *table = AF_TABLE(f, "tally", "What was counted", columns);
 	struct af_tally_total_row *c = af_table_row(f, table);
 	c->apis.text = apis;
-	c->hosts.value = count_distinct(t, AF_TALLY_BY_HOST);
-	c->processes.value = count_distinct(t, AF_TALLY_BY_PROCESS);
-	c->threads.value = count_distinct(t, AF_TALLY_BY_THREAD);
+	c->hosts.value = t->hosts.nr;
+	c->processes.value = t->with_calls;
+	c->threads.value = t->threads_with_calls;
 	c->devices.value = t->devices.nr;
 	c->open_calls.value = t->nr_open;
 	c->lost_events.value = t->nr_lost;
@@ -333,7 +251,7 @@ void af_tally_tables(const struct af_tally *t, enum af_tally_group group, bool p
 
 	if (!t->nr)
 		return;
-	g.many_hosts = count_distinct(t, AF_TALLY_BY_HOST) > 1;
+	g.many_hosts = t->hosts.nr > 1;
 	grouped_make(&g, t);
 	for (uint32_t i = 0; i < g.nr; i++)
 		has[g.rows[i].level] = true;

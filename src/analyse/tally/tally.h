@@ -3,10 +3,11 @@
  * ranks, and the tables that people get of them.
  *
  *	struct af_tally t = {0};
- *	query.own = &t, query.answers = AF_ANSWER_TALLY → af_load() … → af_tally_tables()
- *	→ af_tally_free()
+ *	query.own = &t, query.answers = AF_ANSWER_TALLY → af_load() → af_tally_join(&all, &t)
+ *	… → af_tally_tables(&all) → af_tally_free()
  *
- * af_pass_tally adds the rows of a trace; rows own their texts, so they outlive its results.
+ * af_pass_tally adds the rows of a trace; rows own their texts, so they outlive its results. Joined
+ * tallies have a row for what their group keeps apart, so their memory does not grow with traces.
  */
 #ifndef AF_ANALYSE_TALLY_TALLY_H
 #define AF_ANALYSE_TALLY_TALLY_H
@@ -18,6 +19,9 @@
 #include "base/arena.h"
 #include "base/keys.h"
 
+struct af_buf;
+struct af_cursor;
+struct af_err;
 struct af_tables;
 
 /* How it is known that calls were made. */
@@ -68,13 +72,29 @@ struct af_tally {
 	struct af_tally_process *processes; /* of the last trace */
 	uint32_t nr_processes, cap_processes;
 	struct af_keys devices; /* that did work, by UUID where that is known */
-	uint64_t nr_open;       /* calls that had not returned when recording ended */
-	uint64_t nr_lost;       /* events that were not recorded, calls perhaps */
-	uint64_t nr_strange;    /* calls of functions that this version does not know */
+	struct af_keys hosts;   /* with calls */
+	struct af_keys by_key;  /* of joined tallies: the row of what a group keeps apart */
+	uint64_t with_calls, threads_with_calls; /* processes, threads; of each trace its own */
+	uint64_t nr_open;    /* calls that had not returned when recording ended */
+	uint64_t nr_lost;    /* events that were not recorded, calls perhaps */
+	uint64_t nr_strange; /* calls of functions that this version does not know */
 };
 
 /* Free the rows. A zeroed struct is fine. */
 void af_tally_free(struct af_tally *t);
+
+/*
+ * Add @from to @to, where rows with one function and the same of what @group keeps apart are one.
+ * @to was empty or joined by the same group. Texts are copied.
+ */
+void af_tally_join(struct af_tally *to, const struct af_tally *from, enum af_tally_group group);
+
+/*
+ * A tally as bytes, for another process of this version, and back into @t, an empty one; its texts
+ * are those at @from. The reader trusts no byte: -EBADMSG.
+ */
+void af_tally_write(const struct af_tally *t, struct af_buf *to);
+int af_tally_read(struct af_tally *t, struct af_cursor *from, struct af_err *err);
 
 /*
  * Add to @f the tables "tally" (one row: how many hosts, processes, …), a table of calls for each

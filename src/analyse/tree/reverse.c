@@ -145,30 +145,3 @@ void af_tree_reverse(struct af_tree *dst, const struct af_tree *src)
 		dst->nodes[dst->nodes[i].parent].first_child = i;
 	af_tree_finish(dst);
 }
-
-void af_tree_merge(struct af_tree *dst, const struct af_tree *src)
-{
-	uint32_t *names = af_xcalloc(src->nr_names, sizeof *names);
-	uint32_t *nodes = af_xcalloc(src->nr, sizeof *nodes);
-	int columns[AF_TREE_WEIGHTS];
-
-	for (uint32_t w = 0; w < src->nr_weights; w++)
-		columns[w] = af_tree_weight(dst, src->weights[w].name);
-	for (uint32_t i = 0; i < src->nr_names; i++)
-		names[i] = af_tree_name_like(dst, src, i, 0);
-	for (uint32_t i = 0; i < src->nr; i++) {
-		const struct af_tree_node *n = &src->nodes[i];
-
-		/* Where order means nothing, a chart's gap is its parent's own weight. */
-		if (i && n->name == AF_TREE_GAP && !dst->ordered)
-			nodes[i] = nodes[n->parent];
-		else if (i)
-			nodes[i] = af_tree_child(dst, nodes[n->parent], names[n->name]);
-		for (uint32_t w = 0; w < src->nr_weights; w++)
-			if (columns[w] >= 0)
-				af_tree_add(dst, nodes[i], (uint32_t)columns[w], src->self[w][i]);
-	}
-	dst->saturated |= src->saturated;
-	free(names);
-	free(nodes);
-}

@@ -247,6 +247,12 @@ uint32_t af_tree_depth(const struct af_tree *t);
 void af_tree_merge(struct af_tree *dst, const struct af_tree *src);
 
 /*
+ * The same with the frame @frame (a mark, "[host node7]") put in: below the frame of the process
+ * where a stack begins with one, else at its root. NULL: without.
+ */
+void af_tree_merge_below(struct af_tree *dst, const struct af_tree *src, const char *frame);
+
+/*
  * A new finished tree with every stack reversed (callers below callees): leaf-first. @dst is opened
  * here; it borrows the texts of @src, which must outlive it. @src need not be finished.
  */

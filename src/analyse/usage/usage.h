@@ -33,12 +33,14 @@ enum {
 };
 
 #define AF_USAGE_COLUMNS(C)                                                                        \
-	C(kind, "Kind", AF_CELL_TEXT, AF_SHOW_NEVER) /* a word of AF_USAGES */                     \
-	C(use, "Use", AF_CELL_TEXT)                                                                \
-	C(function, "Function", AF_CELL_TEXT) /* the runtime's, where the call path has it */      \
-	C(driver, "Driver", AF_CELL_TEXT, AF_SHOW_USED)                                            \
-	C(caller, "Called by", AF_CELL_TEXT, AF_SHOW_USED)                                         \
-	C(caller_kind, "Kind of caller", AF_CELL_TEXT, AF_SHOW_NEVER)                              \
+	C(kind, "Kind", AF_CELL_TEXT, AF_SHOW_NEVER,                                               \
+	  .merge = AF_MERGE_KEY) /* a word of AF_USAGES */                                         \
+	C(use, "Use", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                         \
+	C(function, "Function", AF_CELL_TEXT,                                                      \
+	  .merge = AF_MERGE_KEY) /* the runtime's, where the call path has it */                   \
+	C(driver, "Driver", AF_CELL_TEXT, AF_SHOW_USED, .merge = AF_MERGE_KEY)                     \
+	C(caller, "Called by", AF_CELL_TEXT, AF_SHOW_USED, .merge = AF_MERGE_KEY)                  \
+	C(caller_kind, "Kind of caller", AF_CELL_TEXT, AF_SHOW_NEVER, .merge = AF_MERGE_KEY)       \
 	C(time_ns, "Time", AF_CELL_NS)                                                             \
 	C(calls, "Calls", AF_CELL_COUNT)                                                           \
 	C(of_calls, "Of", AF_CELL_COUNT, AF_SHOW_USED) /* calls that might have been such */       \

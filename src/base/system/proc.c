@@ -3,6 +3,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <unistd.h>
@@ -55,6 +56,32 @@ void af_boot_id(char id[AF_BOOT_ID_SIZE])
 {
 	af_read_text("/proc/sys/kernel/random/boot_id", id, AF_BOOT_ID_SIZE);
 	id[strcspn(id, "\n")] = 0;
+}
+
+/* The file has the offsets of the namespace that children are born in: mostly its own. */
+static int64_t time_namespace_ns(void)
+{
+	struct stat own, children;
+	char text[256];
+	long long s, ns;
+
+	if (stat("/proc/self/ns/time", &own) ||
+	    stat("/proc/self/ns/time_for_children", &children) || own.st_ino != children.st_ino ||
+	    !af_read_text("/proc/self/timens_offsets", text, sizeof text) ||
+	    sscanf(text, "monotonic %lld %lld", &s, &ns) != 2)
+		return 0;
+	return s * 1000000000 + ns;
+}
+
+int64_t af_time_namespace_ns(void)
+{
+	static int64_t found_ns;
+	static bool found;
+
+	if (!found)
+		found_ns = time_namespace_ns();
+	found = true;
+	return found_ns;
 }
 
 bool af_status_is_traced(const char *status)

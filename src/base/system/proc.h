@@ -7,6 +7,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 #include <stdio.h>
 
 /*
@@ -35,6 +36,13 @@ enum { AF_BOOT_ID_SIZE = 64 };
  * it.
  */
 void af_boot_id(char id[AF_BOOT_ID_SIZE]);
+
+/*
+ * How far CLOCK_MONOTONIC of this process is before the kernel's own: the offset of its time
+ * namespace (time_namespaces(7)), 0 in the initial one. Times that the kernel writes (of perf
+ * events and BPF programs) lack it. Found once.
+ */
+int64_t af_time_namespace_ns(void);
 
 /* Is a debugger, or another user of ptrace(2), attached to the process (TracerPid: proc(5))? */
 bool af_proc_is_traced(int pid);

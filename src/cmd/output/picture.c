@@ -33,6 +33,19 @@ static int picture_view(struct af_render *r, const struct af_picture_request *re
 	return rc;
 }
 
+/* Single ranks of a set, under their labels. */
+static int picture_members(struct af_render *r, const struct af_picture_request *request,
+                           struct af_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < request->results->nr_member_trees; i++) {
+		r->label = request->results->member_trees[i].label;
+		rc = request->format->tree(r, &request->results->member_trees[i].tree, err);
+	}
+	return rc;
+}
+
 static int picture_trees(struct af_render *r, const struct af_picture_request *request,
                          struct af_err *err)
 {
@@ -55,7 +68,7 @@ static int picture_trees(struct af_render *r, const struct af_picture_request *r
 		if (rc)
 			return rc;
 	}
-	return 0;
+	return picture_members(r, request, err);
 }
 
 /* Tables, and those of annotated kernels apart. */

@@ -7,7 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/utsname.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +17,7 @@
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "base/system/rights.h"
+#include "cmd/record/begin.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/hint.h"
 #include "cmd/record/library.h"
@@ -84,34 +84,6 @@ static const char *why_not_loaded(const char *program)
 	return NULL;
 }
 
-static void note_run(struct af_recording *r, const char *sampler, int nr_words, char **words)
-{
-	char cmd[1024] = "";
-	struct utsname u;
-
-	for (int i = 0; i < nr_words; i++) {
-		size_t used = strlen(cmd);
-		snprintf(cmd + used, sizeof cmd - used, "%s%s", i ? " " : "", words[i]);
-	}
-	uname(&u);
-	af_session_note(r, "cmd", "%s", cmd);
-	af_session_note(r, "host", "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
-	                sysconf(_SC_NPROCESSORS_ONLN));
-	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
-	if (r->options->job->is_rank) {
-		af_session_note(r, "rank", "%s", r->options->job->rank);
-		af_session_note(r, "job", "%s", r->options->job->key);
-	}
-	af_session_note(r, "collector.cpu", "%s", sampler);
-	af_session_note(r, "sample.period_ns", "%llu",
-	                (unsigned long long)r->control->sample_period_ns);
-	if (r->options->flags & AF_SESSION_OPENCL)
-		af_session_note(r, "collector.opencl", "recorded by a loader layer");
-	const char *other = getenv("CUDA_INJECTION64_PATH");
-	if (r->options->flags & AF_SESSION_CUDA && other && *other)
-		af_session_note(r, "collector.cuda", "in place of CUDA_INJECTION64_PATH=%s", other);
-}
-
 static void note_end(struct af_recording *r)
 {
 	if (WIFSIGNALED(r->status))
@@ -126,11 +98,15 @@ static void note_end(struct af_recording *r)
 
 static void warn_end(const struct af_recording *r)
 {
+	char why[512];
+
 	if (r->still_running)
 		fprintf(
 		    stderr,
 		    "aflame: %u processes of the program still run; they are no longer recorded\n",
 		    r->still_running);
+	if (af_steps_missed(r, why, sizeof why))
+		fprintf(stderr, "aflame: %s\n", why);
 	if (r->control->sampler_failed)
 		fprintf(stderr, "aflame: CPU samples could not be started in %llu processes\n",
 		        (unsigned long long)r->control->sampler_failed);
@@ -186,8 +162,16 @@ static int record_end(struct af_recording *r, char **words, struct af_err *err)
 /* A smaller bound would hold hardly more than the definitions that every trace needs. */
 #define RING_LEAST_BYTES (1u << 20)
 
-static int bounds_check(const struct af_record_options *o, struct af_err *err)
+static int bounds_check(const struct af_record_options *o, struct af_session_options *s,
+                        int nr_words, struct af_err *err)
 {
+	if (o->steps && (o->delay_ns || o->duration_ns || !nr_words))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--steps records steps of a program that aflame starts: leave out %s",
+		    nr_words ? "--delay and --duration, which count time" : "-p and -a");
+	if (o->steps && af_steps_parse(&s->steps, o->steps, err))
+		return -EINVAL;
 	if (o->ring_bytes && o->max_bytes)
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
@@ -287,10 +271,10 @@ static void tell_what_is_less(const struct af_record_options *o, const struct af
 
 /* 0: the program has run. Else nothing is left, and *@unstarted says whether it may yet run. */
 static int record_target(struct af_recording *r, const struct af_record_options *o,
-                         const char *sampler, int nr_words, char **words, bool *unstarted,
-                         struct af_err *err)
+                         const struct af_recorded *done, const char *sampler, int nr_words,
+                         char **words, bool *unstarted, struct af_err *err)
 {
-	note_run(r, sampler, nr_words, words);
+	af_begin_notes(r, o, done, sampler, nr_words, words);
 	int live = o->live ? af_live_show(r->place.dir, err) : 0;
 	int rc = live < 0 ? live : af_target_run(r, nr_words ? words : NULL, err);
 
@@ -384,15 +368,16 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
 		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
-	int rc = bounds_check(o, err);
+	int rc = bounds_check(o, &s, nr_words, err);
 	if (!rc && nr_words)
 		rc = program_check(words[0], err);
 	if (rc)
 		return rc;
 	if (nr_words)
 		af_unrecorded_arm(words, &r.child);
-	af_job_find(&done->job);
-	rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
+	rc = af_begin_rank(o, words, done, err);
+	if (!rc)
+		rc = record_choose(o, nr_words, words, &s, &scope, sampler, sizeof sampler, err);
 	if (rc == -EINVAL) /* the command line makes no sense */
 		return rc;
 	if (rc)
@@ -403,7 +388,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 		tell_that_it_goes_on(o, r.place.dir);
 	}
 	if (!rc)
-		rc = record_target(&r, o, sampler, nr_words, words, &unstarted, err);
+		rc = record_target(&r, o, done, sampler, nr_words, words, &unstarted, err);
 	if (rc && unstarted)
 		return record_refused(o, nr_words, words, done, rc, err);
 	af_unrecorded_disarm();

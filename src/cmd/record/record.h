@@ -9,6 +9,8 @@
 
 #include "cmd/options/command.h"
 #include "collect/disk/job.h"
+#include "collect/ranks/launch.h"
+#include "collect/ranks/select.h"
 
 struct af_record_options {
 	const char *output;
@@ -21,7 +23,10 @@ struct af_record_options {
 	uint64_t rate;      /* samples a second */
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
-	const char *ctl;         /* path of the FIFO */
+	const char *ctl;   /* path of the FIFO */
+	const char *steps; /* "100:110@NAME", NULL */
+	struct af_rank_selection selection;
+	const char *groups;      /* KEY=VALUE,… or a file; NULL: $AFLAME_GROUPS */
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
 	const char *gpu_samples; /* a rate, "exact", NULL */
@@ -140,6 +145,13 @@ struct af_record_options {
 	     "TIME",                                                                                 \
 	     "start recording after this long",                                                      \
 	     offsetof(type, delay_ns)},                                                              \
+	    {AF_OPT_STRING,                                                                          \
+	     "steps",                                                                                \
+	     0,                                                                                      \
+	     "FIRST:LAST",                                                                           \
+	     "record these steps of the program alone, counted from 1 by its NVTX ranges or "        \
+	     "markers; FIRST:LAST@NAME: by those of this name",                                      \
+	     offsetof(type, steps)},                                                                 \
 	    {AF_OPT_SIZE,                                                                            \
 	     "max-size",                                                                             \
 	     0,                                                                                      \
@@ -160,6 +172,32 @@ struct af_record_options {
 	     "read commands from FIFO: on, off, snapshot [DIR], stop, "                              \
 	     "status; answers are in FIFO.ack",                                                      \
 	     offsetof(type, ctl)},                                                                   \
+	    {AF_OPT_STRING,                                                                          \
+	     "ranks",                                                                                \
+	     0,                                                                                      \
+	     "LIST",                                                                                 \
+	     "record these ranks of the job, 0-3,64; the others run as without aflame",              \
+	     offsetof(type, selection.ranks)},                                                       \
+	    {AF_OPT_STRING,                                                                          \
+	     "hosts",                                                                                \
+	     0,                                                                                      \
+	     "HOSTS",                                                                                \
+	     "record the ranks of one host, the first (one), or of these: NAME,NAME",                \
+	     offsetof(type, selection.hosts),                                                        \
+	     "one"},                                                                                 \
+	    {AF_OPT_U64,                                                                             \
+	     "every",                                                                                \
+	     0,                                                                                      \
+	     "N",                                                                                    \
+	     "record every Nth rank, from 0 on",                                                     \
+	     offsetof(type, selection.every)},                                                       \
+	    {AF_OPT_STRING,                                                                          \
+	     "groups",                                                                               \
+	     0,                                                                                      \
+	     "FILE",                                                                                 \
+	     "groups of ranks for reports: dp=3,tp=0, or FILE with lines `RANKS KEY=VALUE…` or "   \
+	     "`HOST KEY=VALUE…` ($AFLAME_GROUPS)",                                                   \
+	     offsetof(type, groups)},                                                                \
 	    {AF_OPT_STRING,                                                                          \
 	     "pid",                                                                                  \
 	     'p',                                                                                    \
@@ -204,6 +242,7 @@ extern const struct af_record_options af_record_defaults;
 struct af_recorded {
 	const char *who; /* the command, for messages */
 	struct af_job_rank job;
+	struct af_launch launch;
 	char dir[1024]; /* the trace, "" when there is no whole one */
 };
 

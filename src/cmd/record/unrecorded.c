@@ -71,6 +71,11 @@ void af_unrecorded_disarm(void)
 int af_unrecorded_run(const char *who, char **words, struct af_err *err)
 {
 	fprintf(stderr, "aflame %s: the program runs unrecorded: %s\n", who, err->msg);
+	return af_unrecorded_become(words, err);
+}
+
+int af_unrecorded_become(char **words, struct af_err *err)
+{
 	fflush(stdout);
 	af_unrecorded_disarm();
 	restore();

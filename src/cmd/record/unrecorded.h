@@ -21,6 +21,9 @@ void af_unrecorded_arm(char **words, const int *child);
  */
 int af_unrecorded_run(const char *who, char **words, struct af_err *err);
 
+/* The same without a line: it is not to be recorded. */
+int af_unrecorded_become(char **words, struct af_err *err);
+
 /* The program has run: restore the handlers of crash signals. */
 void af_unrecorded_disarm(void);
 

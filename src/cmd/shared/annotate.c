@@ -189,10 +189,8 @@ static int annotate_run(void *state, int nr_words, char **words, struct af_err *
 		nr_words--;
 	}
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){o->rank, true, o->json}, err);
-	if (rc)
-		return rc < 0 ? rc : 0;
-	return af_annotate_show(dir, &shown, err);
+	int rc = af_ranks_or_first(&dir, o->rank, "annotate", err);
+	return rc ? rc : af_annotate_show(dir, &shown, err);
 }
 
 static const struct af_option annotate_options[] = {

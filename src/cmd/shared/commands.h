@@ -6,6 +6,7 @@
 
 extern const struct af_command af_command_annotate;
 extern const struct af_command af_command_api;
+extern const struct af_command af_command_compare_scale;
 extern const struct af_command af_command_diff;
 extern const struct af_command af_command_doctor;
 extern const struct af_command af_command_export;

@@ -9,6 +9,10 @@
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
+#include "cmd/shared/ranks.h"
+#include "cmd/shared/set.h"
+
+enum { TOP_ROWS = 1000 };
 
 /* Samples of an event that is no clock have no time to go anywhere. */
 static void load_counted(struct af_results *r)
@@ -124,8 +128,22 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 	return rc;
 }
 
-static int load(const char *dir, const struct af_query *query, struct af_results *r,
-                struct af_progress *progress, struct af_err *err)
+/* @query with the trees that findings and tables of functions are read from. */
+static struct af_query load_query(const struct af_query *query)
+{
+	struct af_query all = *query;
+
+	if (!(query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP)))
+		return all;
+	all.answers |= 1 << AF_VIEW_CPU;
+	if (query->answers & AF_ANSWER_TABLES)
+		all.answers |= 1 << AF_VIEW_IDLE;
+	all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
+	return all;
+}
+
+int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
+                   struct af_progress *progress, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {
 	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
@@ -134,39 +152,53 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
 	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
 	    &af_pass_mpi,       &af_pass_usage,        NULL};
-	bool top = query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP);
-	struct af_query all = *query;
+	const struct af_query all = load_query(query);
 
-	if (top) {
-		all.answers |= 1 << AF_VIEW_CPU;
-		/* Findings are read from that tree, too. */
-		if (query->answers & AF_ANSWER_TABLES)
-			all.answers |= 1 << AF_VIEW_IDLE;
-		all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
-	}
-	int rc =
-	    af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
-	if (!rc && top)
+	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
+}
+
+void af_load_top(struct af_results *r, uint32_t answers, uint32_t limit)
+{
+	if (answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP))
 		af_top_table(&r->tables, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
-		             "Where CPU time went: functions",
-		             query->answers & AF_ANSWER_TABLES ? 1000 : 0);
-	if (!rc && top)
+		             "Where CPU time went: functions", limit);
+}
+
+void af_load_finish(struct af_results *r, uint32_t answers)
+{
+	if (answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP))
 		load_warnings(r);
-	if (!rc && query->answers & AF_ANSWER_TABLES) {
-		load_counted(r);
-		af_findings(r);
-	}
-	if (!rc && query->answers & AF_ANSWER_STEADY)
-		rc = load_steady(dir, r, progress, err);
-	return rc;
+	if (!(answers & AF_ANSWER_TABLES))
+		return;
+	load_counted(r);
+	af_findings(r);
+}
+
+static int load(const char *dir, const struct af_query *query, struct af_results *r,
+                struct af_progress *progress, struct af_err *err)
+{
+	int rc = af_load_passes(dir, query, r, progress, err);
+
+	if (rc)
+		return rc;
+	af_load_top(r, query->answers, query->answers & AF_ANSWER_TABLES ? TOP_ROWS : 0);
+	af_load_finish(r, query->answers);
+	return query->answers & AF_ANSWER_STEADY ? load_steady(dir, r, progress, err) : 0;
 }
 
 int af_load(const char *dir, const struct af_query *query, struct af_results *r, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
+	struct af_set set;
 
 	*r = (struct af_results){0};
-	int rc = af_trace_prepare(dir, err);
+	int rc = af_ranks_set(dir, &set, err);
+	if (rc > 0) {
+		rc = af_set_load(&set, query, r, err);
+		af_set_close(&set);
+		return rc;
+	}
+	rc = rc ? rc : af_trace_prepare(dir, err);
 	if (!rc)
 		rc = load(dir, query, r, &progress, err);
 	af_progress_end(&progress);

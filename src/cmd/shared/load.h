@@ -8,6 +8,7 @@
 
 struct af_err;
 struct af_phase_row;
+struct af_progress;
 
 /* The weights of trees, for completions; the trace decides which of them a tree has. */
 #define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
@@ -15,10 +16,18 @@ struct af_phase_row;
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query
  * @query, with progress on a terminal when it takes long. If tables are requested, the top table is
- * added to the facts. The caller closes the results, also after a failure.
+ * added to the facts. If @dir is a folder of ranks, the results are those of all of them: set.h.
+ * The caller closes the results, also after a failure.
  */
 int af_load(const char *dir, const struct af_query *query, struct af_results *r,
             struct af_err *err);
+
+/* The passes of af_load() alone; of @query, what it implies is added. @progress may be NULL. */
+int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
+                   struct af_progress *progress, struct af_err *err);
+/* The table of functions, with @limit rows (0: all), and what is made of all tables: findings. */
+void af_load_top(struct af_results *r, uint32_t answers, uint32_t limit);
+void af_load_finish(struct af_results *r, uint32_t answers);
 
 /*
  * The remedy for a trace without data in view @view, as the end of a message: ": no CPU time was

@@ -1,6 +1,6 @@
 /*
  * Folders with a trace of each rank of a parallel job, as `mpirun … aflame record` makes them:
- * lists the ranks, and finds the trace of one.
+ * commands that read all of them, those that read one, and the list.
  */
 #ifndef AF_CMD_SHARED_RANKS_H
 #define AF_CMD_SHARED_RANKS_H
@@ -11,6 +11,8 @@
 #include "cmd/options/command.h"
 
 struct af_err;
+struct af_set;
+struct af_tables;
 
 /* The row of a reading command's option table. */
 #define AF_RANK_OPTION(type)                                                                       \
@@ -24,22 +26,38 @@ struct af_ranks_query {
 	const char *rank; /* a number, or NULL */
 	bool lists;       /* the list of ranks may be the result: on standard output */
 	bool json;        /* then: for programs */
+	bool all;         /* the command reads a folder of ranks as a whole: af_load() */
+	bool *is_set;     /* if not NULL: whether it does that now */
 };
 
 /*
  * *@dir becomes the trace to read, which stays valid: it is unchanged unless it is a folder of
- * ranks. When no rank is requested, the ranks are listed: returns 1 if the list may be the result,
- * else -EISDIR with the list on standard error. -ENOENT: there is no such rank, and the message
- * lists the ranks. -EINVAL: the trace has no ranks, or the rank is not a number.
+ * ranks and a rank is requested. When none is, and the command does not read all, the ranks are
+ * listed: returns 1 if the list may be the result, else -EISDIR with the list on standard error.
+ * -ENOENT: there is no such rank, and the message lists the ranks. -EINVAL: the trace has no ranks,
+ * or the rank is not a number.
  */
 int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err);
 
 /*
- * Call @each with the path of each trace in the folder of ranks @dir, by rank, until one fails with
- * other than -ENODATA. Returns how many did not fail; 0 as well when @dir is no folder of ranks; or
- * the failure, of the last when all failed.
+ * The same for a command that reads a folder of ranks as a whole unless one is requested; *@is_set:
+ * it does so now.
  */
-int af_ranks_each(const char *dir, int (*each)(void *arg, const char *path, struct af_err *err),
-                  void *arg, struct af_err *err);
+int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_err *err);
+
+/*
+ * The same for a command that is about one trace: of a folder of ranks it reads the first that is
+ * complete, and a line on standard error says which. @who: the command.
+ */
+int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err);
+
+/*
+ * Open the set at @dir, if that is a folder of ranks: 1, and the caller closes it. 0: it is none,
+ * and nothing is open. -ENODATA: it is one of a job of which nothing was recorded yet.
+ */
+int af_ranks_set(const char *dir, struct af_set *set, struct af_err *err);
+
+/* Add the table `ranks` to @f: a row for each member, as it is now. */
+void af_ranks_table(const struct af_set *set, struct af_tables *f);
 
 #endif

@@ -15,6 +15,7 @@
 #include <bpf/libbpf.h>
 
 #include "base/arena.h"
+#include "base/system/proc.h"
 #include "base/system/rights.h"
 #include "bpf/record.skel.h"
 #include "collect/session/control.h"
@@ -145,7 +146,7 @@ static void cover_begin(struct af_bpf *b, struct bpf_image *i, const struct af_c
 {
 	struct af_bpf_covered c = {
 	    .how = g->sees_kernel ? AF_BPF_COVER_ALL : AF_BPF_COVER_USER,
-	    .since_ns = af_now_ns(),
+	    .since_ns = af_now_ns() - (uint64_t)af_time_namespace_ns(),
 	    .ended_ns = UINT64_MAX,
 	};
 

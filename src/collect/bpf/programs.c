@@ -77,7 +77,8 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	p->rodata->recorder_pid = (uint32_t)getpid();
 	p->rodata->recorder_ns = pid_namespace();
 	p->rodata->period_ns = b->period_ns;
-	p->rodata->begun_ns = af_now_ns();
+	p->rodata->ahead_ns = af_time_namespace_ns();
+	p->rodata->begun_ns = af_now_ns() - (uint64_t)af_time_namespace_ns();
 	p->rodata->min_block_ns = b->options->min_block_ns;
 	p->rodata->all_processes = b->options->all;
 	/* Before, it keeps back only what would be written (perf/bpf: Allow a BPF program to

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/digits.h"
 #include "base/err.h"
 #include "base/system/proc.h"
 #include "trace/write/rank.h"
@@ -230,6 +231,9 @@ void af_job_find(struct af_job_rank *job)
 	job->is_rank = true;
 	snprintf(job->rank, sizeof job->rank, "%s", rank);
 	job_key(job, name);
+	const char *restarts = strcmp(name, "RANK") ? NULL : variable("TORCHELASTIC_RESTART_COUNT");
+	if (restarts)
+		af_digits(restarts, &job->restarts);
 }
 
 int af_job_name(char *name, size_t size, const char *pattern, const struct af_job_rank *job,

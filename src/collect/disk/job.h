@@ -12,14 +12,16 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 struct af_err;
 
 struct af_job_rank {
-	bool is_rank;   /* a launcher made this process a rank; else rank and key are "none" */
-	char rank[16];  /* digits */
-	char key[200];  /* "slurm-1234.0": characters that are allowed in every file name */
-	char host[128]; /* likewise */
+	bool is_rank;      /* a launcher made this process a rank; else rank and key are "none" */
+	char rank[16];     /* digits */
+	char key[200];     /* "slurm-1234.0": characters that are allowed in every file name */
+	char host[128];    /* likewise */
+	uint64_t restarts; /* of torchrun's workers, so far: each time the rank begins anew */
 };
 
 /*

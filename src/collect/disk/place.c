@@ -1,12 +1,14 @@
 #include "collect/disk/place.h"
 
 #include <ctype.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/err.h"
@@ -18,8 +20,9 @@
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/write/objects.h"
+#include "trace/write/session.h"
 
-enum { FOLDER_TRIES = 100, NAMES_TRIED = 1000 };
+enum { FOLDER_TRIES = 100, NAMES_TRIED = 1000, YOUNG_S = 10 };
 
 /* Is @dir_fd what is called @name now? */
 static bool is_at(int dir_fd, int at, const char *name)
@@ -169,14 +172,60 @@ static void place_close(struct af_place *p)
 	}
 }
 
+/* Has another recorder made the directory a moment ago, and nothing in it yet? */
+static bool is_being_made(int at, const char *name)
+{
+	struct stat st;
+	scope_close int fd = af_trace_folder(at, name);
+	DIR *dir = fd < 0 || fstat(fd, &st) ? NULL : af_dir_list(fd);
+
+	if (!dir)
+		return false;
+	bool empty = !af_dir_next(dir);
+	closedir(dir);
+	long long age_s = (long long)time(NULL) - st.st_mtim.tv_sec;
+	return empty && age_s > -YOUNG_S && age_s < YOUNG_S;
+}
+
+/*
+ * rank-0017 in the folder of the job. Where a launcher started two of one number, the second is
+ * rank-0017b. A rank that begins anew keeps what it recorded before. A recorder inside a recorded
+ * rank is no second rank, and gives way.
+ */
+static int rank_make(struct af_place *p, const char *folder, const struct af_place_asked *asked,
+                     struct af_err *err)
+{
+	const struct af_job_rank *job = asked->job;
+	char shown[PATH_MAX + 64], stem[64];
+	int len = snprintf(stem, sizeof stem, "rank-%04llu", strtoull(job->rank, NULL, 10));
+
+	if (job->restarts)
+		snprintf(stem + len, sizeof stem - (size_t)len, ".restart-%llu",
+		         (unsigned long long)job->restarts);
+	for (char letter = 'a';; letter++) {
+		char second[2] = {letter == 'a' ? 0 : letter, 0};
+		snprintf(p->name, sizeof p->name, "%s%s", stem, second);
+		snprintf(shown, sizeof shown, "%s/%s", folder, p->name);
+		bool last = letter == 'z' || getenv(AF_SESSION_ENV);
+		int rc =
+		    !last && is_being_made(p->in_fd, p->name)
+			? -EBUSY
+			: dir_make(p, shown, asked->force ? AF_ROOM_REPLACE : AF_ROOM_KEEP, err);
+		bool taken = rc == -EBUSY || (rc == -EEXIST && is_being_made(p->in_fd, p->name));
+		if (!rc && letter > 'a')
+			snprintf(p->why, sizeof p->why,
+			         "another recorder of rank %s is at work on %.200s/%s", job->rank,
+			         folder, stem);
+		if (!taken || last)
+			return rc;
+	}
+}
+
 /* @path is a name without a slash at its end. */
 static int place_at(struct af_place *p, const char *path, bool in_folder, bool parents,
                     const struct af_place_asked *asked, struct af_err *err)
 {
-	char shown[PATH_MAX + 32];
-
 	*p = (struct af_place){.dir_fd = -1, .in_fd = -1, .job_in_fd = -1};
-	snprintf(shown, sizeof shown, "%s", path);
 	p->in_fd = parents ? af_parent_make(path, p->name) : af_parent_open(path, p->name);
 	if (p->in_fd < 0)
 		return af_fail(err, p->in_fd, "cannot make the trace directory %s", path);
@@ -186,11 +235,9 @@ static int place_at(struct af_place *p, const char *path, bool in_folder, bool p
 		p->in_fd = folder_join(p, asked->job, path, err);
 		if (p->in_fd < 0)
 			return p->in_fd;
-		snprintf(p->name, sizeof p->name, "rank-%04llu",
-		         strtoull(asked->job->rank, NULL, 10));
-		snprintf(shown, sizeof shown, "%s/%s", path, p->name);
+		return rank_make(p, path, asked, err);
 	}
-	return dir_make(p, shown, asked->force ? AF_ROOM_REPLACE : AF_ROOM_KEEP, err);
+	return dir_make(p, path, asked->force ? AF_ROOM_REPLACE : AF_ROOM_KEEP, err);
 }
 
 /* A trailing slash would make the .old name a file inside. */

@@ -1,6 +1,5 @@
 #include "collect/disk/recover.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -20,25 +19,11 @@
 #include "trace/read/files.h"
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
+#include "trace/read/state.h"
 #include "trace/write/session.h"
 #include "trace/write/stream.h"
 
-#define RECOVERED_STREAM "recovered"
-
 static const char still_recorded[] = "%s is still being recorded: wait for the program to end";
-
-/* "/dev/shm/aflame." and six characters of mkdtemp. */
-static bool shm_name_is_ours(const char *s)
-{
-	static const char prefix[] = "/dev/shm/aflame.";
-
-	if (strncmp(s, prefix, sizeof prefix - 1) || strlen(s) != sizeof prefix - 1 + 6)
-		return false;
-	for (s += sizeof prefix - 1; *s; s++)
-		if (!isalnum((unsigned char)*s))
-			return false;
-	return true;
-}
 
 /* A trace may have been renamed since; inodes of directories do not last on every file system. */
 static bool control_names(const struct af_session *s, int dir_fd, const char *dir)
@@ -63,20 +48,6 @@ static struct af_session *control_map(int shm_fd, int dir_fd, const char *dir)
 	return s;
 }
 
-int af_recover_shm_open(const char *path)
-{
-	struct stat st;
-
-	if (!shm_name_is_ours(path))
-		return -1;
-	int fd = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
-	if (fd >= 0 && (fstat(fd, &st) || st.st_uid != geteuid() || (st.st_mode & 077))) {
-		close(fd);
-		return -1;
-	}
-	return fd;
-}
-
 /* Losses while nobody drained. */
 struct recovered {
 	uint64_t lost_packets, no_stream, busy, oldest;
@@ -96,7 +67,7 @@ static void recover_note(int dir_fd, const struct recovered *was)
 	static const char value[] = "the recorder was killed: clock pairs and CPU time of the last "
 				    "second may be missing";
 	struct af_stream s;
-	int fd = af_create_private(dir_fd, RECOVERED_STREAM);
+	int fd = af_create_private(dir_fd, AF_RECOVERED_STREAM);
 
 	if (fd < 0 || af_stream_open_file(&s, fd, (uint64_t)3 << 32, 0))
 		return;
@@ -123,7 +94,7 @@ static void recover_trim(int dir_fd, const char *name)
 /* False: there is no shared memory of this trace. */
 static bool recover_shm(const char *dir, int dir_fd, const char *shm, struct recovered *was)
 {
-	scope_close int shm_fd = af_recover_shm_open(shm);
+	scope_close int shm_fd = af_trace_shm_open(shm);
 	if (shm_fd < 0)
 		return false;
 	struct af_session *control = control_map(shm_fd, dir_fd, dir);
@@ -174,20 +145,37 @@ static int recover_nothing(const char *dir, int dir_fd, struct af_err *err)
 	return 2;
 }
 
-/* The second line of the .session file: what shared memory holds can be had on that host only. */
-static bool session_is_elsewhere(const char *line)
+/*
+ * Only the host that recorded a trace has its shared memory. That host may have been started again
+ * since; heartbeats tell two hosts of one name apart.
+ */
+static bool is_elsewhere(int dir_fd, const char *text)
 {
-	char boot[AF_BOOT_ID_SIZE], host[256] = "";
-	size_t len = strcspn(line, " \n");
+	char host[256] = "";
+	struct af_trace_status is;
+	uint64_t now_ns = 0;
 
-	af_boot_id(boot);
-	gethostname(host, sizeof host - 1);
-	if (!len || line[len] != ' ' || (strlen(boot) == len && !strncmp(line, boot, len)))
+	if (!af_trace_is_elsewhere(text))
 		return false;
-	line += len + 1;
-	len = strcspn(line, "\n");
-	/* The same host was started again since: nothing is left there. */
-	return strlen(host) != len || strncmp(line, host, len) != 0;
+	gethostname(host, sizeof host - 1);
+	const char *name = strchr(text, '\n');
+	name = name ? strchr(name, ' ') : NULL;
+	if (!name || strcspn(name + 1, "\n") != strlen(host) ||
+	    strncmp(name + 1, host, strlen(host)) != 0)
+		return true;
+	af_trace_status(dir_fd, &now_ns, &is);
+	return is.state == AF_TRACE_LIVE;
+}
+
+/* Where the disk has no locks, that of the shared directory tells. */
+static bool lock_take(int fd, const char *shm)
+{
+	if (!flock(fd, LOCK_EX | LOCK_NB))
+		return true;
+	if (errno == EWOULDBLOCK)
+		return false;
+	scope_close int shm_fd = af_trace_shm_open(shm);
+	return shm_fd < 0 || !af_trace_is_locked(shm_fd);
 }
 
 int af_recover(int dir_fd, const char *dir, struct af_err *err)
@@ -207,14 +195,14 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 		                     "the trace %s is unfinished and not yours: let its owner read "
 		                     "it once, which finishes it",
 		                     dir);
-	if (flock(fd, LOCK_EX | LOCK_NB))
-		return af_fail_plain(err, -EBUSY, still_recorded, dir);
 	ssize_t n = read(fd, text, sizeof text - 1);
 	text[n > 0 ? n : 0] = 0;
-	char *end = text + strcspn(text, "\n");
-	if (*end && session_is_elsewhere(end + 1))
+	bool elsewhere = is_elsewhere(dir_fd, text);
+	text[strcspn(text, "\n")] = 0;
+	if (!lock_take(fd, text))
+		return af_fail_plain(err, -EBUSY, still_recorded, dir);
+	if (elsewhere)
 		return 2;
-	*end = 0;
 
 	struct recovered was = {0};
 	/* Somebody may have sent it: finishing it reads the files that it names. */
@@ -224,7 +212,7 @@ int af_recover(int dir_fd, const char *dir, struct af_err *err)
 	recover_trim(dir_fd, "recorder");
 	af_live_clear(dir_fd);
 	/* An earlier recovery may have lacked room for the names alone. */
-	if (shm || !af_trace_has(dir_fd, RECOVERED_STREAM))
+	if (shm || !af_trace_has(dir_fd, AF_RECOVERED_STREAM))
 		recover_note(dir_fd, &was);
 	if (!af_trace_has(dir_fd, AF_METADATA_FILE))
 		af_metadata_write(dir_fd, 0, 0, NULL, NULL);

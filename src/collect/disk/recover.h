@@ -28,12 +28,6 @@ int af_unnamed_begin(int dir_fd);
 void af_unnamed_end(int dir_fd);
 
 /*
- * Opens @path if it is a shared directory of a recorder's and belongs to this user alone: a
- * descriptor, else negative.
- */
-int af_recover_shm_open(const char *path);
-
-/*
  * Remove the shared memory of killed recorders of this user whose traces have since been deleted:
  * nobody can finish those.
  */

@@ -19,6 +19,7 @@
 #include "collect/disk/recover.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
+#include "trace/read/state.h"
 #include "trace/write/session.h"
 
 enum { BEGINNING_S = 60 }; /* a directory without files that is older was never begun */
@@ -92,7 +93,7 @@ static void sweep(const char *name)
 	char path[sizeof "/dev/shm/" + NAME_MAX];
 
 	snprintf(path, sizeof path, "/dev/shm/%s", name);
-	scope_close int fd = af_recover_shm_open(path);
+	scope_close int fd = af_trace_shm_open(path);
 	if (fd >= 0 && !flock(fd, LOCK_EX | LOCK_NB) && is_left(fd, path))
 		af_remove_tree(path);
 }

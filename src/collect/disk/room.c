@@ -18,6 +18,7 @@
 #include "trace/metadata.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
+#include "trace/read/state.h"
 #include "trace/write/session.h"
 
 static const char job_head[] = AF_JOB_HEAD;
@@ -54,11 +55,20 @@ int af_room_is_trace(int dir_fd)
 	return rc ? rc : strstr(head, "aflame") != NULL;
 }
 
+/*
+ * A job that was killed as a whole is often started again at once. Its folder is only renamed, so
+ * here a recorder of another host counts as gone sooner than for readers.
+ */
+enum { HEARTBEATS_MISSED = 4 };
+
 static bool trace_is_recorded(int dir_fd)
 {
-	scope_close int fd = af_trace_file(dir_fd, AF_SESSION_FILE);
+	struct af_trace_status is;
+	uint64_t now_ns = 0;
 
-	return fd >= 0 && flock(fd, LOCK_SH | LOCK_NB) && errno == EWOULDBLOCK;
+	af_trace_status(dir_fd, &now_ns, &is);
+	return is.state == AF_TRACE_LIVE &&
+	       (is.locked || !is.has_age || is.age_ns < HEARTBEATS_MISSED * AF_HEARTBEAT_NS);
 }
 
 int af_room_each(int dir_fd, int (*each)(void *arg, int dir_fd, const char *name), void *arg)

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/arena.h"
+#include "base/system/proc.h"
 
 /*
  * Size of the data for each CPU; a power of two. Users may lock perf_event_mlock_kb (516) for each
@@ -114,7 +115,7 @@ static bool sample_parse(const struct perf_event_header *h, struct af_outside_sa
 		return false;
 	s->pid = (uint32_t)w[0];
 	s->tid = (uint32_t)(w[0] >> 32);
-	s->time_ns = w[1];
+	s->time_ns = w[1] + (uint64_t)af_time_namespace_ns();
 	s->event = w[2];
 	s->nr_chain = w[3];
 	s->chain = words(&at, end, s->nr_chain);
@@ -149,7 +150,7 @@ static uint64_t record_time(const struct perf_event_header *h)
 	if (h->type != PERF_RECORD_SAMPLE)
 		return af_sideband_time(h);
 	memcpy(&time_ns, (const char *)(h + 1) + 8, sizeof time_ns);
-	return time_ns;
+	return time_ns + (uint64_t)af_time_namespace_ns();
 }
 
 struct reading {

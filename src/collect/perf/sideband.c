@@ -7,6 +7,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/system/proc.h"
 
 enum {
 	RING_BYTES = 512 << 10, /* of data, for each CPU; a power of two */
@@ -63,7 +64,7 @@ uint64_t af_sideband_time(const struct perf_event_header *h)
 	uint64_t words[2]; /* sample_id_all: TIME and ID end every record */
 
 	memcpy(words, (const char *)h + h->size - sizeof words, sizeof words);
-	return words[0];
+	return words[0] + (uint64_t)af_time_namespace_ns();
 }
 
 int af_sideband_open(struct af_sideband *s, struct af_err *err)

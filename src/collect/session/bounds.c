@@ -3,9 +3,12 @@
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "base/digits.h"
+#include "base/err.h"
 #include "collect/session/control.h"
 #include "collect/session/session.h"
 
@@ -38,7 +41,7 @@ static void gap_end(struct af_recording *r)
 void af_bounds_begin(struct af_recording *r)
 {
 	r->bounds = (struct af_bounds){.begin_ns = af_now_ns()};
-	if (r->options->delay_ns)
+	if (r->options->delay_ns || r->options->steps.first)
 		af_bounds_pause(r);
 }
 
@@ -51,6 +54,7 @@ int af_bounds_pause(struct af_recording *r)
 	af_control_put_state(r, AF_SESSION_PAUSED);
 	r->bounds.off_since_ns = af_now_ns();
 	events_switch(r, false);
+	af_watcher_pump(r); /* it stops now, not at its next turn */
 	return 0;
 }
 
@@ -63,6 +67,7 @@ int af_bounds_resume(struct af_recording *r)
 	af_control_put_state(r, AF_SESSION_ON);
 	gap_end(r);
 	events_switch(r, true);
+	af_watcher_pump(r);
 	return 0;
 }
 
@@ -142,4 +147,84 @@ void af_bounds_poll(struct af_recording *r)
 		         (unsigned long long)o->max_bytes);
 		af_bounds_stop(r, why);
 	}
+}
+
+int af_steps_parse(struct af_steps_wanted *w, const char *text, struct af_err *err)
+{
+	const char *at = text;
+	bool fits = af_digits_take(&at, &w->first);
+
+	w->last = w->first;
+	if (fits && *at == ':') {
+		at++;
+		fits = af_digits_take(&at, &w->last);
+	}
+	*w->name = 0;
+	if (fits && *at == '@') {
+		size_t len = strlen(++at);
+		fits = len && len < sizeof w->name;
+		snprintf(w->name, sizeof w->name, "%s", at);
+		at += len;
+	}
+	if (fits && !*at && w->first && w->last >= w->first)
+		return 0;
+	*w = (struct af_steps_wanted){.first = 0};
+	return af_fail_plain(err, -EINVAL,
+	                     "--steps takes FIRST:LAST or FIRST:LAST@NAME, counted from 1, as "
+	                     "100:110@step, not \"%s\"",
+	                     text);
+}
+
+void af_steps_take(struct af_recording *r, struct af_client *g, bool begins)
+{
+	if (!r->options->steps.first || g->in_steps == begins)
+		return;
+	g->in_steps = begins;
+	r->steps.nr_in += begins ? 1 : -1u;
+	if (begins) {
+		r->steps.began = true;
+		af_bounds_resume(r);
+	} else if (!r->steps.nr_in) {
+		af_bounds_pause(r);
+	}
+}
+
+static const char *wanted_text(const struct af_recording *r, char *text, size_t size)
+{
+	const struct af_steps_wanted *w = &r->options->steps;
+
+	snprintf(text, size, "%llu to %llu%s%s", (unsigned long long)w->first,
+	         (unsigned long long)w->last, *w->name ? " of " : "", w->name);
+	return text;
+}
+
+void af_steps_note(struct af_recording *r)
+{
+	char text[AF_STEPS_NAME + 64];
+
+	if (r->options->steps.first)
+		af_session_note(r, "steps", "%s; the program had %llu",
+		                wanted_text(r, text, sizeof text),
+		                (unsigned long long)r->control->nr_steps);
+}
+
+bool af_steps_missed(const struct af_recording *r, char *text, size_t size)
+{
+	const struct af_steps_wanted *w = &r->options->steps;
+	unsigned long long nr = r->control->nr_steps;
+
+	if (!w->first || r->steps.began)
+		return false;
+	if (nr)
+		snprintf(text, size,
+		         "--steps: the program had %llu steps%s%s, and recording was to begin "
+		         "with number %llu",
+		         nr, *w->name ? " " : "", w->name, (unsigned long long)w->first);
+	else
+		snprintf(text, size,
+		         "--steps: the program had no NVTX range or marker%s%s that could be a "
+		         "step: mark its steps, as by torch.cuda.nvtx.range_push(\"step\"), or "
+		         "give the name of its ranges, --steps FIRST:LAST@NAME",
+		         *w->name ? " named " : "", w->name);
+	return true;
 }

@@ -25,6 +25,7 @@ struct af_client {
 	int pidfd;        /* -1 where the kernel has none */
 	int fd;           /* the descriptor that it handed over, -1 for none */
 	bool ended;
+	bool in_steps;                              /* it asked for recording, for its steps */
 	bool replaced;                              /* not ended, but runs another program now */
 	uint64_t user_ns, kernel_ns, max_rss_bytes; /* when last looked at */
 	bool used_is_all;                           /* those were read after it had ended */

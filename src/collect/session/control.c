@@ -38,7 +38,7 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 	    .magic = AF_SESSION_MAGIC,
 	    .nonce = nonce_make(),
 	    .version = AF_TRACE_VERSION,
-	    .flags = o->flags,
+	    .flags = o->flags | (o->steps.first ? AF_SESSION_STEPS : 0),
 	    .cpu_mode = o->cpu_mode,
 	    .recorder_pid = (uint32_t)getpid(),
 	    .recorder_uid = (uint32_t)geteuid(),
@@ -49,6 +49,9 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 	    .trace_inode = st.st_ino,
 	};
 	snprintf(own->trace_dir, sizeof own->trace_dir, "%s", r->place.dir);
+	own->steps_first = o->steps.first;
+	own->steps_last = o->steps.last;
+	snprintf(own->steps_name, sizeof own->steps_name, "%s", o->steps.name);
 	for (uint32_t i = 0; o->how && i < AF_API_KINDS; i++)
 		own->how[i] = o->how[i];
 	int rc = af_session_make(r->drain.shm_fd, own, &r->control);

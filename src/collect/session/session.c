@@ -42,13 +42,16 @@ static int session_file_make(struct af_recording *r, struct af_err *err)
 	r->lock_fd = af_create_private(r->place.dir_fd, fresh);
 	if (r->lock_fd < 0)
 		return af_fail(err, r->lock_fd, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
-	if (flock(r->lock_fd, LOCK_EX | LOCK_NB))
+	/* Without locks (Lustre without flock) that of the shared directory tells, and heartbeats.
+	 */
+	if (flock(r->lock_fd, LOCK_EX | LOCK_NB) && errno == EWOULDBLOCK)
 		return af_fail(err, -errno, "cannot lock %s/" AF_SESSION_FILE, r->place.dir);
 	int rc = af_write_all(r->lock_fd, text, strlen(text));
 	if (!rc && renameat(r->place.dir_fd, fresh, r->place.dir_fd, AF_SESSION_FILE))
 		rc = -errno;
 	if (rc)
 		return af_fail(err, rc, "cannot write %s/" AF_SESSION_FILE, r->place.dir);
+	af_heart_open(&r->heart, r->lock_fd);
 	return 0;
 }
 
@@ -97,6 +100,8 @@ static void client_asks(void *arg, struct af_client *g, uint32_t ask)
 		af_watcher_see_calls(r, g);
 	if (ask == AF_ASK_FORBIDDEN)
 		af_filtered_take(r, g);
+	if (ask == AF_ASK_STEPS_BEGIN || ask == AF_ASK_STEPS_END)
+		af_steps_take(r, g, ask == AF_ASK_STEPS_BEGIN);
 	if (!af_watcher_can_hold(r) || g->fd < 0 || g->debugged)
 		return;
 	if (ask == AF_ASK_EXEC_BEGINS && !g->held)
@@ -165,7 +170,7 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err)
 {
-	*r = (struct af_recording){.lock_fd = -1, .options = options};
+	*r = (struct af_recording){.lock_fd = -1, .heart.fd = -1, .options = options};
 	r->place.dir_fd = r->place.in_fd = r->place.job_in_fd = -1;
 	r->clients.fd = r->clients.ends = -1;
 	r->drain.shm_fd = r->drain.dir_fd = -1;
@@ -251,7 +256,9 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 {
 	struct af_session *s = r->control;
 
+	af_heart_keep(&r->heart);
 	af_bounds_end(r);
+	af_steps_note(r);
 	af_control_poll(r);
 	af_control_put_state(r, AF_SESSION_OVER);
 	af_live_end(r);
@@ -330,6 +337,7 @@ int af_session_find(struct af_recording *r, struct af_err *err)
 
 static void session_release(struct af_recording *r)
 {
+	af_heart_close(&r->heart);
 	af_live_end(r);
 	watcher_close(r);
 	af_clients_close(&r->clients);
@@ -365,6 +373,7 @@ void af_session_abandon(struct af_recording *r)
 		af_control_put_state(r, AF_SESSION_OVER);
 	if (r->stream.fd >= 0)
 		af_stream_close(&r->stream);
+	af_heart_close(&r->heart);
 	/* Descriptors may be what there is not enough of, and removing takes some. */
 	if (r->lock_fd >= 0) {
 		unlinkat(r->place.dir_fd, AF_SESSION_FILE, 0);

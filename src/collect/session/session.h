@@ -18,6 +18,7 @@
 
 #include "base/system/used.h"
 #include "collect/disk/drain.h"
+#include "collect/disk/heart.h"
 #include "collect/disk/place.h"
 #include "collect/disk/segments.h"
 #include "collect/session/bounds.h"
@@ -44,7 +45,8 @@ struct af_session_options {
 	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
 	uint64_t delay_ns;           /* recording is off for so long at the start */
 	uint64_t duration_ns;        /* 0: until the program ends */
-	uint64_t max_bytes;          /* recording stops when the trace is so large; 0: no limit */
+	struct af_steps_wanted steps;
+	uint64_t max_bytes; /* recording stops when the trace is so large; 0: no limit */
 	/* Only the newest events are kept, in so many bytes; 0: all are */
 	uint64_t ring_bytes;
 	const char *ctl; /* path of the FIFO, or NULL */
@@ -74,6 +76,7 @@ struct af_recording {
 	struct af_place place;
 	char shm[64];
 	int lock_fd;
+	struct af_heart heart;
 	struct af_session *control;
 	struct af_session own;    /* our copy of control */
 	uint32_t meddled;         /* how often control differed from it */
@@ -84,6 +87,7 @@ struct af_recording {
 	struct af_clients clients;
 	void *watching; /* state of @options->watcher, NULL: there is none */
 	struct af_bounds bounds;
+	struct af_steps_state steps;
 	struct af_ctl ctl;
 	struct af_snapshots snapshots;
 	struct af_live live;

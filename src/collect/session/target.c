@@ -90,10 +90,10 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	/* The driver takes one library only: another tool's gives way, and the summary says so. */
-	if (r->options->flags & AF_SESSION_CUDA) {
+	if (r->options->flags & AF_SESSION_CUDA)
 		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
+	if (r->options->flags & AF_SESSION_CUDA || r->options->steps.first)
 		setenv("NVTX_INJECTION64_PATH", r->options->library, 1);
-	}
 	af_session_env_write(session, sizeof session, r->shm, r->own.nonce);
 	setenv(AF_SESSION_ENV, session, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);
@@ -178,6 +178,7 @@ static void clients_leave(struct af_recording *r)
 		if (!g->ended)
 			continue;
 		af_debuggers_leave(r, g);
+		af_steps_take(r, g, false);
 		af_drain_finish(&r->drain, g->process);
 		if (g->pid == r->child)
 			r->child_process = g->process;
@@ -199,6 +200,7 @@ void af_target_poll(struct af_recording *r)
 static void poll_slowly(struct af_recording *r)
 {
 	af_control_poll_ticks(r);
+	af_heart_poll(&r->heart);
 	/* In a ring our own stream is to grow slowly. */
 	if (!r->options->ring_bytes || r->nr_polls++ % RING_ANCHOR_POLLS == 0)
 		af_session_anchor(r);

@@ -14,6 +14,7 @@
 #include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
+#include "inject/nvtx/steps.h"
 
 /* As PyTorch's emit_nvtx() has them. */
 #define SEQUENCE ", seq = "
@@ -191,7 +192,7 @@ static bool tells_operations(void)
 	return session && session->flags & AF_SESSION_AUTOGRAD;
 }
 
-static void say(const struct saying *s)
+static void range_write(const struct saying *s)
 {
 	bool evaluated = evaluates;
 
@@ -210,6 +211,28 @@ static void say(const struct saying *s)
 	if (s->regs && s->text && !evaluated && !evaluates && tells_operations())
 		operation_write(t, s);
 	af_thread_leave(t);
+}
+
+static int32_t *depth(const struct nvtx_name *domain)
+{
+	return &depths[domain ? 1 + domain->number % (DOMAINS - 1) : 0];
+}
+
+static void say(const struct saying *s)
+{
+	bool pop = s->edge == AF_RANGE_POP, ends = pop || s->edge == AF_RANGE_END;
+	const struct af_step_edge step = {
+	    .edge = s->edge,
+	    .name = s->text,
+	    .len = s->text ? s->len : 0,
+	    .range = s->range,
+	    .depth = s->edge == AF_RANGE_START ? 0 : *depth(s->domain) - pop};
+
+	if (!ends)
+		af_steps_begin(&step);
+	range_write(s);
+	if (ends)
+		af_steps_end(&step);
 }
 
 static void say_text(enum af_range_edge edge, uint64_t range, const char *text,
@@ -263,11 +286,6 @@ static void say_attributes(enum af_range_edge edge, uint64_t range, const struct
 		break;
 	}
 	say(&s);
-}
-
-static int32_t *depth(const struct nvtx_name *domain)
-{
-	return &depths[domain ? 1 + domain->number % (DOMAINS - 1) : 0];
 }
 
 static uint64_t range_new(void)
@@ -451,7 +469,8 @@ int InitializeInjectionNvtx2(const void *(*export_table)(uint32_t))
 	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
 	const struct nvtx_callbacks *c = export_table ? export_table(NVTX_CALLBACKS) : NULL;
 
-	if (!session || !(session->flags & AF_SESSION_CUDA) || !c || c->size < sizeof *c)
+	if (!session || !(session->flags & (AF_SESSION_CUDA | AF_SESSION_STEPS)) || !c ||
+	    c->size < sizeof *c)
 		return 0; /* as if no tool were there */
 	table_fill(c, MODULE_CORE, core, sizeof core / sizeof *core);
 	table_fill(c, MODULE_CORE2, core2, sizeof core2 / sizeof *core2);

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "base/arena.h"
+#include "trace/read/merge.h"
 #include "trace/read/near.h"
 #include "trace/read/reader.h"
 
@@ -13,6 +14,8 @@ enum {
 	CLOCK_STEP = 128,           /* one in so many is no drift: the clock was set */
 	CLOCK_PARENTS = 8,          /* devices in devices */
 };
+
+#define CLOCK_WANTS (1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE)
 
 struct clock_reading {
 	uint64_t device; /* key */
@@ -140,21 +143,31 @@ void af_clocks_build(struct af_clocks *c)
 	c->nr_readings = c->cap_readings = 0;
 }
 
-int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *near,
-                   struct af_err *err)
+static void clocks_take(struct af_clocks *c, struct af_trace *t)
 {
-	struct af_trace *t;
 	struct af_event ev;
-	int rc =
-	    af_trace_open_near(&t, dir, 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_DEVICE, near, err);
 
-	if (rc)
-		return rc;
 	while (af_trace_next(t, &ev))
 		af_clocks_event(c, &ev);
 	af_trace_close(t);
 	af_clocks_build(c);
-	return 0;
+}
+
+void af_clocks_read_again(struct af_clocks *c, const struct af_trace *of,
+                          const struct af_near *near)
+{
+	clocks_take(c, af_trace_open_again(of, CLOCK_WANTS, near));
+}
+
+int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *near,
+                   struct af_err *err)
+{
+	struct af_trace *t;
+	int rc = af_trace_open_near(&t, dir, CLOCK_WANTS, near, err);
+
+	if (!rc)
+		clocks_take(c, t);
+	return rc;
 }
 
 struct af_clock *af_clocks_find(const struct af_clocks *c, uint32_t process, uint32_t device)

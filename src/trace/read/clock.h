@@ -13,6 +13,7 @@
 #include "base/map.h"
 
 struct af_err;
+struct af_trace;
 struct af_event;
 struct af_near;
 
@@ -48,6 +49,10 @@ void af_clocks_free(struct af_clocks *c);
 /* Read the clocks of the trace in @dir, near @near: 0, or the error of af_trace_open_near(). */
 int af_clocks_read(struct af_clocks *c, const char *dir, const struct af_near *near,
                    struct af_err *err);
+
+/* The same of an open trace, whose place in its events stays. */
+void af_clocks_read_again(struct af_clocks *c, const struct af_trace *of,
+                          const struct af_near *near);
 
 /* Take a CLOCK or DEVICE event; other events and impossible pairs are ignored. */
 void af_clocks_event(struct af_clocks *c, const struct af_event *ev);

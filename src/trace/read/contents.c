@@ -50,8 +50,8 @@ bool af_trace_is_stream(const char *name)
 static enum contents kind_in_trace(const char *name)
 {
 	static const char *const files[] = {
-	    "metadata",     ".metadata.new", "recorder",      "recovered", "snapshot",
-	    "symbols",      ".symbols.tmp",  ".segment",      ".origin",   AF_SESSION_FILE,
+	    "metadata",     ".metadata.new", "recorder",      AF_RECOVERED_STREAM, "snapshot",
+	    "symbols",      ".symbols.tmp",  ".segment",      ".origin",           AF_SESSION_FILE,
 	    ".session.new", AF_WATCHED_FILE, AF_UNNAMED_FILE,
 	};
 	const char *rest = past_number(name, AF_LIVE_PREFIX);
@@ -63,6 +63,9 @@ static enum contents kind_in_trace(const char *name)
 		return OBJECTS;
 	if ((rest && !*rest) || !strcmp(name, AF_LIVE_PREFIX "tmp"))
 		return TRACE;
+	rest = past_number(name, ".clock-"); /* of trace/read/state.c, for a moment */
+	if (rest && !*rest)
+		return FILE_OF_TRACE;
 	return af_trace_is_stream(name) ? FILE_OF_TRACE : NOT_OURS;
 }
 
@@ -75,11 +78,18 @@ static enum contents kind_in_objects(const char *name)
 	return (rest && !*rest) || af_object_name_ok(name) ? FILE_OF_TRACE : NOT_OURS;
 }
 
-/* "rank-0017", "rank-0017.old", and the snapshots "rank-0017.1" and, not finished, "….1.tmp". */
+/*
+ * "rank-0017"; "rank-0017b" of a second recorder of the rank, "rank-0017.restart-2" of a rank that
+ * begins anew; of each "….old", and the snapshots "….1" and, not finished, "….1.tmp".
+ */
 static enum contents kind_in_job(const char *name)
 {
 	const char *rest = past_number(name, "rank-");
 
+	if (rest && past_number(rest, ".restart-"))
+		rest = past_number(rest, ".restart-");
+	if (rest && *rest >= 'b' && *rest <= 'z')
+		rest++;
 	if (!strcmp(name, AF_JOB_FILE))
 		return FILE_OF_TRACE;
 	if (rest && past_number(rest, ".")) {

@@ -154,3 +154,24 @@ int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *stre
 	*t = trace;
 	return 0;
 }
+
+struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
+                                     const struct af_near *near)
+{
+	struct af_trace *trace = af_xcalloc(1, sizeof *trace);
+
+	trace->dirfd = -1;
+	trace->nr_streams = of->nr_streams;
+	trace->cursors = af_xcalloc(of->nr_streams + 1, sizeof *trace->cursors);
+	af_filter_init(&trace->filter, wanted, &trace->damage);
+	for (uint32_t i = 0; i < of->nr_streams; i++) {
+		struct af_cursor *c = &trace->cursors[i];
+		af_cursor_open(c, &trace->filter, of->files[i].data, of->files[i].size,
+		               of->cursors[i].name);
+		c->mapped = true;
+	}
+	if (near)
+		af_merge_near(trace, near);
+	af_merge_start(trace);
+	return trace;
+}

@@ -45,6 +45,13 @@ struct af_stream_bytes {
 int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
                          uint64_t wanted);
 
+/*
+ * Read the streams of @of, an open trace on disk, for events of other kinds: neither its metadata
+ * nor its folder is read again. @of must outlive it.
+ */
+struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
+                                     const struct af_near *near);
+
 /* Read only what is near: see near.h. Before af_merge_start(). */
 void af_merge_near(struct af_trace *t, const struct af_near *near);
 

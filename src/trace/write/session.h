@@ -28,6 +28,7 @@
 #define AF_SESSION_FILE ".session"
 /* The name of .session where there was no room for symbols: the next command writes them. */
 #define AF_UNNAMED_FILE ".unnamed"
+#define AF_RECOVERED_STREAM "recovered" /* of a trace whose recorder was killed */
 #define AF_WATCHED_FILE ".watched" /* touched each second by a program that watches the recording */
 #define AF_LIVE_PREFIX ".live."    /* copies of the trace so far for such programs, by number */
 
@@ -60,6 +61,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_SAMPLES = 256, /* instructions that GPUs execute are sampled */
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
+	AF_SESSION_STEPS = 2048,      /* the program's steps tell when recording is on */
 };
 
 enum {
@@ -68,6 +70,7 @@ enum {
 	AF_EXEC_SLOTS = 64,
 	AF_GPUS_SAMPLED = 16,
 	AF_SESSION_FLUSH_MS = 500,
+	AF_STEPS_NAME = 128,
 	AF_SESSION_PAGE = 4096,
 	AF_SESSION_CONTROL = 4 * AF_SESSION_PAGE,
 	AF_API_KINDS = 0x2c00, /* kinds from AF_KIND_API on that may be recorded */
@@ -102,6 +105,9 @@ struct af_session {
 	 */
 	uint64_t trace_device, trace_inode;
 	char trace_dir[1024];
+	/* With AF_SESSION_STEPS: from 1 on; the name of their ranges, "" for whichever they are. */
+	uint64_t steps_first, steps_last;
+	char steps_name[AF_STEPS_NAME];
 	_Atomic uint32_t state; /* enum af_session_state */
 	/*
 	 * With AF_SESSION_KERNEL: ordinals of the processes whose event the recorder has taken
@@ -162,6 +168,8 @@ struct af_session {
 	 * often such a reading was put off.
 	 */
 	_Atomic uint64_t maps_read, maps_put_off;
+	/* With AF_SESSION_STEPS: the most that a process has counted of one name. */
+	_Atomic uint64_t nr_steps;
 };
 
 _Static_assert(sizeof(struct af_session) == AF_SESSION_CONTROL + AF_SESSION_PAGE,
@@ -219,6 +227,9 @@ enum af_ask {
 	 * signal of ours.
 	 */
 	AF_ASK_FORBIDDEN = 4,
+	/* The first wanted step begins, the last has ended: recording is on between them. */
+	AF_ASK_STEPS_BEGIN = 5,
+	AF_ASK_STEPS_END = 6,
 };
 
 /*

@@ -1,0 +1,176 @@
+/* Lists the members of a set: the traces in a folder, in the order of their ranks. */
+#include "analyse/set/set.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/set/private.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/fs.h"
+#include "trace/read/contents.h"
+#include "trace/read/files.h"
+#include "trace/write/session.h"
+
+static const char *set_text(struct af_set *s, const char *a, const char *between, const char *b)
+{
+	size_t size = strlen(a) + strlen(between) + strlen(b) + 1;
+	char *text = af_arena_alloc(&s->arena, size);
+
+	snprintf(text, size, "%s%s%s", a, between, b);
+	return text;
+}
+
+static bool is_trace(int fd)
+{
+	return af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE);
+}
+
+/* Is it a backup, "rank-0000.old", or a snapshot, "rank-0000.1", of a trace beside it? */
+static bool is_copy(int fd, const char *name)
+{
+	char of[NAME_MAX + 1];
+	const char *dot = strrchr(name, '.');
+
+	if (!dot || dot == name ||
+	    (strcmp(dot, ".old") != 0 && (!dot[1] || dot[1 + strspn(dot + 1, "0123456789")])))
+		return false;
+	snprintf(of, sizeof of, "%.*s", (int)(dot - name), name);
+	return af_trace_has(fd, of);
+}
+
+/* The recorder names directories so: what cannot be read there is a member, too. */
+static bool is_rank_name(const char *name, uint64_t *rank)
+{
+	char digits[32];
+	const char *at = name + strlen("rank-");
+
+	if (strncmp(name, "rank-", strlen("rank-")) != 0)
+		return false;
+	size_t len = strspn(at, "0123456789");
+	if (!len || len >= sizeof digits)
+		return false;
+	snprintf(digits, sizeof digits, "%.*s", (int)len, at);
+	return af_rank_parse(digits, rank);
+}
+
+/* Add the trace @name. Those of programs that have no rank are not part of a job. */
+static void set_add(struct af_set *s, int fd, const char *name, uint64_t *now_ns)
+{
+	struct af_member m = {.why = ""};
+	uint64_t rank;
+	scope_close int one = af_trace_folder(fd, name);
+
+	if (one < 0 || (!is_trace(one) && !af_trace_has(one, "recorder")))
+		return;
+	set_member_read(&s->arena, &m, one, now_ns);
+	if (!m.has_rank && is_rank_name(name, &rank)) {
+		m.rank = rank;
+		m.has_rank = true;
+	}
+	if (!m.has_rank)
+		return;
+	m.name = af_arena_strdup(&s->arena, name, strlen(name));
+	m.path = set_text(s, s->path, "/", name);
+	AF_GROW(s->members, s->nr, s->cap);
+	s->members[s->nr++] = m;
+}
+
+static int members_order(const void *a, const void *b)
+{
+	const struct af_member *x = a, *y = b;
+
+	if (x->has_rank != y->has_rank)
+		return x->has_rank ? -1 : 1;
+	return x->rank != y->rank ? (x->rank < y->rank ? -1 : 1) : strcmp(x->name, y->name);
+}
+
+static bool is_twin(const struct af_set *s, uint32_t i, uint32_t of)
+{
+	return of < s->nr && s->members[i].has_rank && s->members[of].has_rank &&
+	       s->members[i].rank == s->members[of].rank;
+}
+
+/* Two of one rank have the names of their directories in their labels. */
+static void set_labels(struct af_set *s)
+{
+	for (uint32_t i = 0; i < s->nr; i++) {
+		struct af_member *m = &s->members[i];
+		char rank[32];
+		snprintf(rank, sizeof rank, "rank %llu", (unsigned long long)m->rank);
+		m->label = set_text(s, m->has_rank ? rank : m->name, "", "");
+		if (is_twin(s, i, i + 1) || (i && is_twin(s, i, i - 1)))
+			m->label = set_text(s, rank, " (", set_text(s, m->name, ")", ""));
+	}
+}
+
+static int set_single(struct af_set *s, int fd, const char *path)
+{
+	struct af_member m = {.why = ""};
+	const char *name = strrchr(path, '/');
+	uint64_t now_ns = 0;
+
+	set_member_read(&s->arena, &m, fd, &now_ns);
+	if (m.state == AF_MEMBER_UNREADABLE && af_trace_has(fd, "metadata")) {
+		/* An imported trace has no recorder. */
+		m.state = AF_MEMBER_COMPLETE;
+		m.why = "";
+	}
+	m.name = name && name[1] ? name + 1 : s->path;
+	m.path = s->path;
+	AF_GROW(s->members, s->nr, s->cap);
+	s->members[s->nr++] = m;
+	s->single = true;
+	set_labels(s);
+	return 0;
+}
+
+int af_set_open(struct af_set *s, const char *path, struct af_err *err)
+{
+	uint64_t now_ns = 0;
+
+	*s = (struct af_set){0};
+	s->path = af_arena_strdup(&s->arena, path, strlen(path));
+	scope_close int fd = af_trace_dir_open(path);
+	if (fd < 0)
+		return af_fail(err, fd, "cannot open %s", path);
+	if (is_trace(fd))
+		return set_single(s, fd, s->path);
+	DIR *dir = af_dir_list(fd);
+	for (struct dirent *e; dir && (e = readdir(dir));)
+		if (e->d_name[0] != '.' && !is_copy(fd, e->d_name))
+			set_add(s, fd, e->d_name, &now_ns);
+	if (dir)
+		closedir(dir);
+	if (!s->nr && af_trace_has(fd, AF_JOB_FILE))
+		return af_fail_plain(err, -ENODATA, "no rank in %s has begun to be recorded", path);
+	if (!s->nr)
+		return af_fail_plain(err, -ENODATA, "%s has no trace of a rank", path);
+	qsort(s->members, s->nr, sizeof *s->members, members_order);
+	set_labels(s);
+	return 0;
+}
+
+void af_set_close(struct af_set *s)
+{
+	af_arena_free(&s->arena);
+	free(s->members);
+	*s = (struct af_set){0};
+}
+
+void af_set_refresh(struct af_set *s, uint32_t i)
+{
+	struct af_member was = s->members[i], *m = &s->members[i];
+	scope_close int fd = af_trace_dir_open(was.path);
+	uint64_t now_ns = 0;
+
+	if (fd < 0)
+		return;
+	set_member_read(&s->arena, m, fd, &now_ns);
+	m->rank = was.rank;
+	m->has_rank = was.has_rank;
+}

@@ -1,0 +1,139 @@
+/* aflame compare-scale: the same program on 1, 2, 4, … ranks, and what stops scaling first. */
+#include <errno.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "analyse/scale/scale.h"
+#include "analyse/set/set.h"
+#include "base/err.h"
+#include "cmd/ranks/members.h"
+#include "cmd/shared/commands.h"
+#include "cmd/shared/summary.h"
+#include "render/text/tables.h"
+
+/* Rows with less, in hundredths of a percent of all time, are left out. */
+enum { LEAST = 100, LEAST_JSON = 10 };
+
+struct scale_options {
+	bool weak, json;
+	uint64_t limit;
+};
+
+static const struct scale_options scale_defaults = {.limit = 20};
+
+static void rank_add(void *arg, const struct af_member *who, const struct af_results *r)
+{
+	(void)who;
+	af_scale_add(arg, r, r->query.own);
+}
+
+static void rank_free(void *own)
+{
+	struct af_scale_rank *rank = own;
+
+	af_tally_free(&rank->calls);
+}
+
+/* Ranks that cannot be read are named, and the set counts as if they had not run. */
+static int set_add(struct af_scale *s, const char *path, struct af_err *err)
+{
+	struct af_set set;
+	int rc = af_set_open(&set, path, err);
+	const struct af_members members = {
+	    .command = "compare-scale",
+	    .set = &set,
+	    .passes = af_scale_passes,
+	    .query = {.answers = AF_SCALE_ANSWERS,
+	              .weights = 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_SAMPLES |
+	                         1 << AF_WEIGHT_COUNT | 1 << AF_WEIGHT_OFF_CPU,
+	              .depth = AF_DEPTH_KERNEL},
+	    .own_size = sizeof(struct af_scale_rank),
+	    .own_free = rank_free,
+	    .add = rank_add,
+	    .arg = s,
+	};
+
+	if (!rc) {
+		af_scale_begin(s, path);
+		af_members_read(&members);
+		if (!af_scale_ranks(s))
+			rc = af_fail_plain(err, -ENODATA, "no rank of %s can be read", path);
+	}
+	af_set_close(&set);
+	return rc;
+}
+
+static void scale_print(const struct scale_options *o, const struct af_tables *f)
+{
+	const struct af_document document = {.report = "compare-scale"};
+	struct af_buf b = {0};
+
+	if (o->json)
+		af_tables_json(&b, &document, f, (uint32_t)o->limit);
+	for (const struct af_table *t = f->first; t && !o->json; t = t->next) {
+		if (b.len)
+			af_buf_char(&b, '\n');
+		af_table_text(&b, t, (uint32_t)o->limit, af_colour(stdout), AF_SHOW_ALL);
+	}
+	fwrite(b.data, 1, b.len, stdout);
+	af_buf_free(&b);
+}
+
+static int scale_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct scale_options *o = state;
+	struct af_tables tables = {0};
+	int rc = 0;
+
+	if (nr_words < 2 || nr_words > AF_SCALE_SETS)
+		return af_fail_plain(err, -EINVAL,
+		                     "compare-scale takes 2 to %d sets of the same program on "
+		                     "different numbers of ranks: aflame compare-scale run1 run2 "
+		                     "run4",
+		                     AF_SCALE_SETS);
+	struct af_scale *s = af_scale_open(o->weak);
+	for (int i = 0; !rc && i < nr_words; i++)
+		rc = set_add(s, words[i], err);
+	if (!rc) {
+		af_scale_tables(s, o->json ? LEAST_JSON : LEAST, &tables);
+		scale_print(o, &tables);
+	}
+	af_tables_free(&tables);
+	af_scale_close(s);
+	return rc;
+}
+
+static const struct af_option scale_options[] = {
+    {AF_OPT_FLAG, "weak", 0, NULL,
+     "each rank has as much work as on fewer ranks (all ranks together have the same)",
+     offsetof(struct scale_options, weak)},
+    {AF_OPT_FLAG, "json", 0, NULL, "for programs: one document of tables (docs/report.md)",
+     offsetof(struct scale_options, json)},
+    {AF_OPT_U64, "limit", 'n', "N", "rows of a table, 0 for all (20)",
+     offsetof(struct scale_options, limit)},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_compare_scale = {
+    .name = "compare-scale",
+    .usage = "[OPTIONS] SET SET…",
+    .summary = "Show how a program's time grows with its ranks, and what stops scaling first",
+    .details =
+	"Each SET is the folder of a job, one trace a rank, or one trace: the same program on\n"
+	"1, 2, 4, … ranks. The set with the fewest ranks says what is ideal: with strong scaling\n"
+	"all ranks together take as much time as there, with --weak each rank does.\n"
+	"\n"
+	"A rank loses the time that it takes beyond the ideal: of call paths the slowest rank, "
+	"for\n"
+	"which the others wait, else ranks on average. A function, call path or API call\n"
+	"stops scaling at the number of ranks from which on its efficiency is below 80 %, if the\n"
+	"loss is more than sampling noise and half a percent of the run. Its exponent b says that\n"
+	"the time of all ranks grows as ranks^b: ideally 0, with --weak 1.",
+    .examples = "aflame compare-scale run1 run2 run4 run8\twhat stops scaling first\n"
+		"aflame compare-scale --weak --json run1 run64\tof a problem that grows along\n",
+    .options = scale_options,
+    .state_size = sizeof(struct scale_options),
+    .defaults = &scale_defaults,
+    .run = scale_run,
+};

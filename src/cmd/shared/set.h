@@ -1,0 +1,49 @@
+/*
+ * Loads the traces of a set, and merges their results: commands that call af_load() get those of
+ * all ranks. A rank that cannot be read is named with the reason, and the rest is answered.
+ */
+#ifndef AF_CMD_SHARED_SET_H
+#define AF_CMD_SHARED_SET_H
+
+#include "analyse/pass/pass.h"
+#include "analyse/set/merge.h"
+#include "analyse/set/set.h"
+
+struct af_err;
+
+/* The rows of option tables of commands that keep members apart. */
+#define AF_BY_WORDS "host|rank|device|process"
+
+/*
+ * The word of --by: host, rank, device, process, group:KEY; *@group is KEY or NULL. NULL:
+ * AF_BY_NOTHING. -EINVAL: the word is none of these.
+ */
+int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err);
+
+/* -EINVAL: the word is invalid, or @dir, which is read, is no set. */
+int af_by_check(const char *word, bool is_set, const char *dir, struct af_err *err);
+
+/* Put the word of --by into @query. */
+int af_by_query(const char *word, struct af_query *query, struct af_err *err);
+
+/*
+ * Make the member @i of @set ready to be read: finishes what a killed recorder left. NULL: it can
+ * be read; else the reason why not, which lives as long as the set.
+ */
+const char *af_set_prepare(struct af_set *set, uint32_t i);
+
+/*
+ * The results of all members of @set, with the table of functions and findings. It prints on
+ * standard error for how many members they stand, and which are missing. -ENODATA: no member can be
+ * read. The caller closes the results.
+ */
+int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
+                struct af_err *err);
+
+/*
+ * Prints that line: @m, before its end, stands for so many of the members of @path. -ENODATA,
+ * without a line: for none.
+ */
+int af_set_report(const char *path, const struct af_merge *m, struct af_err *err);
+
+#endif
