@@ -79,11 +79,32 @@ static void a_span_holds_its_start_and_not_its_end(void **state)
 	assert_null(af_spans_has(NULL, 0, 10));
 }
 
+/* From wherever the search begins, it finds what the search from the start finds. */
+static void a_search_from_anywhere_finds_the_same(void **state)
+{
+	struct af_span s[40];
+
+	(void)state;
+	for (uint32_t i = 0; i < NR(s); i++)
+		s[i] = (struct af_span){10 * i, 10 * i + 1 + i % 9, 0, i};
+	for (uint32_t from = 0; from <= NR(s) + 1; from++)
+		for (uint64_t at_ns = 0; at_ns < 420; at_ns++) {
+			uint32_t near = from, other = from;
+			uint32_t found = af_spans_after_near(s, NR(s), at_ns, &near);
+			assert_int_equal(found, af_spans_after(s, NR(s), at_ns));
+			assert_int_equal(near, found);
+			assert_ptr_equal(af_spans_has_near(s, NR(s), at_ns, &other),
+			                 af_spans_has(s, NR(s), at_ns));
+		}
+	uint32_t near = 7;
+	assert_int_equal(af_spans_after_near(NULL, 0, 10, &near), 0);
+}
+
 static void a_walk_shares_out_every_instant_once(void **state)
 {
 	const struct af_span calls[] = {{10, 20, 0, 1}, {40, 50, 0, 2}};
 	const struct af_span waits[] = {{5, 45, 0, 3}, {48, 70, 0, 4}};
-	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
+	const struct af_spans s = {calls, waits, NR(calls), NR(waits), NULL, NULL};
 	struct reported t = {.nr = 0};
 
 	(void)state;
@@ -98,7 +119,7 @@ static void a_walk_keeps_to_its_stretch(void **state)
 {
 	const struct af_span calls[] = {{10, 20, 0, 1}, {40, 50, 0, 2}};
 	const struct af_span waits[] = {{0, 100, 0, 3}};
-	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
+	const struct af_spans s = {calls, waits, NR(calls), NR(waits), NULL, NULL};
 	struct reported t = {.nr = 0};
 
 	(void)state;
@@ -112,7 +133,7 @@ static void what_calls_hold_wholly_is_no_wait(void **state)
 {
 	const struct af_span calls[] = {{0, 100, 0, 1}},
 			     waits[] = {{20, 30, 0, 2}, {99, 100, 0, 3}};
-	const struct af_spans s = {calls, waits, NR(calls), NR(waits)};
+	const struct af_spans s = {calls, waits, NR(calls), NR(waits), NULL, NULL};
 	struct reported t = {.nr = 0};
 
 	(void)state;
@@ -124,7 +145,7 @@ static void what_calls_hold_wholly_is_no_wait(void **state)
 static void an_empty_stretch_has_nothing(void **state)
 {
 	const struct af_span calls[] = {{0, 100, 0, 1}};
-	const struct af_spans s = {calls, calls, 1, 1};
+	const struct af_spans s = {calls, calls, 1, 1, NULL, NULL};
 	struct reported t = {.nr = 0};
 
 	(void)state;
@@ -136,7 +157,7 @@ static void an_empty_stretch_has_nothing(void **state)
 static void times_at_the_end_of_the_world_add_up(void **state)
 {
 	const struct af_span calls[] = {{0, 1, 0, 1}, {UINT64_MAX - 1, UINT64_MAX, 0, 2}};
-	const struct af_spans s = {calls, NULL, NR(calls), 0};
+	const struct af_spans s = {calls, NULL, NR(calls), 0, NULL, NULL};
 	struct reported t = {.nr = 0};
 
 	(void)state;
@@ -153,6 +174,7 @@ int main(void)
 	    cmocka_unit_test(empty_and_turned_round_spans_are_nothing),
 	    cmocka_unit_test(tidying_twice_changes_nothing),
 	    cmocka_unit_test(a_span_holds_its_start_and_not_its_end),
+	    cmocka_unit_test(a_search_from_anywhere_finds_the_same),
 	    cmocka_unit_test(a_walk_shares_out_every_instant_once),
 	    cmocka_unit_test(a_walk_keeps_to_its_stretch),
 	    cmocka_unit_test(what_calls_hold_wholly_is_no_wait),

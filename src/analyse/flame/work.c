@@ -93,21 +93,33 @@ static uint32_t what_of(struct flame_work *f, const struct af_world *w, const st
 	return (uint32_t)*slot;
 }
 
-void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+/* Few groups get most of the work. */
+static struct flame_launch_group *launch_group_of(struct flame_work *f, uint32_t site,
+                                                  uint32_t what)
 {
-	if (work->status || !work->descriptor)
-		return;
-	uint32_t site = site_of(f, work), what = what_of(f, w, work);
+	uint32_t *near = &f->near[(site * 31 ^ what) & (FLAME_NEAR - 1)];
 	bool fresh;
-	uint64_t *slot = af_map_at(&f->by_launch_group, (uint64_t)site << 32 | what, &fresh);
 
+	if (*near && f->launch_groups[*near - 1].site == site &&
+	    f->launch_groups[*near - 1].what == what)
+		return &f->launch_groups[*near - 1];
+	uint64_t *slot = af_map_at(&f->by_launch_group, (uint64_t)site << 32 | what, &fresh);
 	if (fresh) {
 		AF_GROW(f->launch_groups, f->nr_launch_groups, f->cap_launch_groups);
 		f->launch_groups[f->nr_launch_groups] =
 		    (struct flame_launch_group){.site = site, .what = what};
 		*slot = f->nr_launch_groups++;
 	}
-	struct flame_launch_group *launch_group = &f->launch_groups[*slot];
+	*near = (uint32_t)*slot + 1;
+	return &f->launch_groups[*slot];
+}
+
+void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+{
+	if (work->status || !work->descriptor)
+		return;
+	uint32_t site = site_of(f, work);
+	struct flame_launch_group *launch_group = launch_group_of(f, site, what_of(f, w, work));
 	launch_group->time_ns += af_work_busy_ns(work);
 	if (work->out_of_range)
 		return;
@@ -207,52 +219,18 @@ static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t
 	return af_frames_under(t, node, text, AF_FRAME_GPU);
 }
 
-static uint32_t node_depth(const struct af_tree *t, uint32_t node)
-{
-	uint32_t depth = 0;
-
-	for (; node; node = t->nodes[node].parent)
-		depth++;
-	return depth;
-}
-
-/* The last frame that two stacks share, from the root on; 0 for none. */
-static uint32_t node_common(const struct af_tree *t, uint32_t a, uint32_t b)
-{
-	uint32_t depth_a = node_depth(t, a), depth_b = node_depth(t, b);
-
-	for (; depth_a > depth_b; depth_a--)
-		a = t->nodes[a].parent;
-	for (; depth_b > depth_a; depth_b--)
-		b = t->nodes[b].parent;
-	while (a != b) {
-		a = t->nodes[a].parent;
-		b = t->nodes[b].parent;
-	}
-	return a;
-}
-
-/* Copies the frames of @from's stacks between @above and @node to below @under in @t. */
-static uint32_t draw_between(struct af_tree *t, uint32_t to, const struct af_tree *from,
-                             uint32_t above, uint32_t node)
-{
-	if (node == above)
-		return to;
-	to = draw_between(t, to, from, above, from->nodes[node].parent);
-	return af_tree_child(t, to, af_tree_name_like(t, from, from->nodes[node].name, 0));
-}
-
 /*
  * Puts the stack that captured a node below the stack that launched its graph, without what both
  * begin with, main() and the loop around it.
  */
-static uint32_t draw_capture(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                             uint32_t node, uint32_t launch, uint32_t capture)
+static uint32_t draw_capture(struct af_tree *t, struct flame_scratch *scratch,
+                             const struct af_world *w, uint32_t node, uint32_t launch,
+                             uint32_t capture)
 {
-	uint32_t a = af_frames_call(scratch, w, 0, launch);
-	uint32_t b = af_frames_call(scratch, w, 0, capture);
+	uint32_t a = flame_scratch_call(scratch, w, launch);
+	uint32_t b = flame_scratch_call(scratch, w, capture);
 
-	return draw_between(t, node, scratch, node_common(scratch, a, b), b);
+	return flame_scratch_copy(scratch, t, node, flame_scratch_common(scratch, a, b), b);
 }
 
 /* The stack of the forward operation comes first: users find their own code there. */
@@ -267,8 +245,9 @@ static uint32_t draw_forward(struct af_tree *t, const struct af_world *w, uint32
 	return af_frames_under(t, node, "[backward]", AF_FRAME_MARK);
 }
 
-uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                           const struct af_launch_group_key *is, const struct af_query *query)
+/* The frames of the call: of the process, the track, the annotations, the stack, the function. */
+static uint32_t draw_host(struct af_tree *t, const struct af_world *w,
+                          const struct af_launch_group_key *is, const struct af_query *query)
 {
 	uint32_t node = flame_process(t, w, is->process, query->group);
 
@@ -281,6 +260,23 @@ uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const str
 		node = af_frames_under(t, node, w->functions[is->function].name, AF_FRAME_NATIVE);
 	if (is->matched)
 		node = af_frames_under(t, node, "[matched by time]", AF_FRAME_MARK);
+	return node;
+}
+
+static bool same_host(const struct af_launch_group_key *a, const struct af_launch_group_key *b)
+{
+	return a->process == b->process && a->queue == b->queue && a->path == b->path &&
+	       a->function == b->function && a->doing == b->doing && a->matched == b->matched;
+}
+
+uint32_t flame_group_stack(struct af_tree *t, struct flame_scratch *scratch,
+                           const struct af_world *w, const struct af_launch_group_key *is,
+                           const struct af_query *query)
+{
+	if (!scratch->last_node || !same_host(&scratch->last, is))
+		scratch->last_node = draw_host(t, w, is, query);
+	scratch->last = *is;
+	uint32_t node = scratch->last_node;
 	if (is->node)
 		node = draw_graph(t, w, node, is->node);
 	/*
@@ -292,8 +288,9 @@ uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const str
 	return node;
 }
 
-uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                          const struct af_launch_group_key *is, const struct af_query *query)
+uint32_t flame_group_node(struct af_tree *t, struct flame_scratch *scratch,
+                          const struct af_world *w, const struct af_launch_group_key *is,
+                          const struct af_query *query)
 {
 	uint32_t node = flame_group_stack(t, scratch, w, is, query);
 
@@ -353,14 +350,11 @@ static uint32_t launch_group_shows(const struct flame_insn *insn,
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_results *results, bool samples)
 {
-	static const struct af_tree_weight none = {"none", ""};
 	struct flame_insn insn = flame_insn_open(t, w, results, samples);
 	const struct af_query *query = &results->query;
-	struct af_tree scratch = {0};
+	struct flame_scratch scratch;
 
-	af_tree_open(&scratch, &none, 1);
-	if (af_tree_has_locations(t))
-		af_tree_keep_locations(&scratch);
+	flame_scratch_open(&scratch, af_tree_has_locations(t));
 	for (uint32_t i = 0; i < f->nr_launch_groups; i++) {
 		const struct flame_launch_group *launch_group = &f->launch_groups[i];
 		const struct af_launch_group_key key = launch_group_key(f, w, launch_group);
@@ -373,7 +367,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 	}
 	draw_unrecorded(&insn, w, t, query);
 	flame_insn_close(&insn);
-	af_tree_close(&scratch);
+	flame_scratch_close(&scratch);
 }
 
 void flame_work_free(struct flame_work *f)

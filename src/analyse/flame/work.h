@@ -9,9 +9,12 @@
 
 #include <stdint.h>
 
+#include "analyse/flame/scratch.h"
 #include "analyse/pass/pass.h"
 #include "base/keys.h"
 #include "base/map.h"
+
+enum { FLAME_NEAR = 4096 }; /* launch groups that are found without a map: a power of two */
 
 struct flame_work {
 	struct flame_site *sites;                 /* calls */
@@ -23,7 +26,8 @@ struct flame_work {
 	struct af_keys by_label;
 	uint32_t *label_of; /* by work descriptor: index of its label plus 1; 0 not known yet */
 	uint32_t nr_labels;
-	uint32_t last_site; /* most works have the call of the one before */
+	uint32_t last_site;        /* most works have the call of the one before */
+	uint32_t near[FLAME_NEAR]; /* by a hash: a launch group that has it, plus 1; 0: none */
 };
 
 /*
@@ -44,14 +48,16 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 
 /*
  * The frames of @is up to its kernel, without it; where a graph was timed as a whole, up to the
- * graph. @scratch is an open tree for this use alone.
+ * graph. @scratch is open for this use of @t alone.
  */
-uint32_t flame_group_stack(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                           const struct af_launch_group_key *is, const struct af_query *query);
+uint32_t flame_group_stack(struct af_tree *t, struct flame_scratch *scratch,
+                           const struct af_world *w, const struct af_launch_group_key *is,
+                           const struct af_query *query);
 
 /* The same with the frame of the kernel or of the other work. */
-uint32_t flame_group_node(struct af_tree *t, struct af_tree *scratch, const struct af_world *w,
-                          const struct af_launch_group_key *is, const struct af_query *query);
+uint32_t flame_group_node(struct af_tree *t, struct flame_scratch *scratch,
+                          const struct af_world *w, const struct af_launch_group_key *is,
+                          const struct af_query *query);
 
 /* The frames of a process: its own, and its rank where that is requested. */
 uint32_t flame_process(struct af_tree *t, const struct af_world *w, uint32_t process,

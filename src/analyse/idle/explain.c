@@ -21,34 +21,59 @@ struct explained {
 	uint64_t rest_ns[IDLE_RESTS]; /* of causes that found no place among these */
 };
 
+static bool is_story(const struct idle_story *a, const struct idle_story *b)
+{
+	return a->device == b->device && a->phase == b->phase && a->process == b->process &&
+	       a->tid == b->tid && a->drained == b->drained && a->is_long == b->is_long;
+}
+
 static uint32_t story_of(struct idle *i, const struct idle_story *s)
 {
 	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained, s->is_long};
 	bool fresh;
-	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
 
+	if (i->last_story < i->nr_stories && is_story(&i->stories[i->last_story], s))
+		return i->last_story;
+	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
 	if (fresh) {
 		AF_GROW(i->stories, i->nr_stories, i->cap_stories);
 		i->stories[i->nr_stories] = *s;
 		*slot = i->nr_stories++;
 	}
-	return (uint32_t)*slot;
+	return i->last_story = (uint32_t)*slot;
 }
 
+static uint32_t sum_new(struct idle *i, const struct idle_sum *s)
+{
+	AF_GROW(i->sums, i->nr_sums, i->cap_sums);
+	i->sums[i->nr_sums] = *s;
+	i->sums[i->nr_sums].ns = 0;
+	i->sums[i->nr_sums].square = 0;
+	return i->nr_sums++;
+}
+
+static bool is_sum(const struct idle_sum *a, const struct idle_sum *b)
+{
+	return a->story == b->story && a->kind == b->kind && a->place == b->place &&
+	       a->what == b->what;
+}
+
+/* Few sums get most of the time: they are found without their keys. */
 static void sum_add(struct idle *i, const struct idle_sum *s)
 {
 	const uint64_t key[] = {s->story, s->kind, s->place, s->what};
+	uint32_t *near = &i->near_sums[(s->place ^ s->kind << 4 ^ s->what << 7 ^ s->story << 5) &
+	                               (IDLE_SUMS_NEAR - 1)];
 	bool fresh;
-	uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
 
-	if (fresh) {
-		AF_GROW(i->sums, i->nr_sums, i->cap_sums);
-		i->sums[i->nr_sums] = *s;
-		*slot = i->nr_sums++;
-	} else {
-		i->sums[*slot].ns += s->ns;
-		i->sums[*slot].square += s->square;
+	if (!*near || !is_sum(&i->sums[*near - 1], s)) {
+		uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
+		if (fresh)
+			*slot = sum_new(i, s);
+		*near = (uint32_t)*slot + 1;
 	}
+	i->sums[*near - 1].ns += s->ns;
+	i->sums[*near - 1].square += s->square;
 }
 
 static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
@@ -112,10 +137,11 @@ static uint32_t first_tick(const struct idle_thread *t, uint64_t from_ns)
 }
 
 /* The thread's activity in [@from_ns, @to_ns). */
-static void explained_thread(struct explained *e, const struct idle_thread *t, uint64_t from_ns,
+static void explained_thread(struct explained *e, struct idle_thread *t, uint64_t from_ns,
                              uint64_t to_ns)
 {
-	const struct af_spans spans = {t->calls, t->waits, t->nr_calls, t->nr_waits};
+	const struct af_spans spans = {t->calls,    t->waits,      t->nr_calls,
+	                               t->nr_waits, &t->near_call, &t->near_wait};
 	uint64_t left_ns = af_spans_walk(&spans, from_ns, to_ns, explained_span, e);
 
 	e->left_ns += left_ns;
@@ -125,8 +151,8 @@ static void explained_thread(struct explained *e, const struct idle_thread *t, u
 		const struct idle_tick *tick = &t->ticks[n];
 		if (tick->time_ns >= to_ns)
 			break;
-		if (af_spans_has(t->calls, t->nr_calls, tick->time_ns) ||
-		    af_spans_has(t->waits, t->nr_waits, tick->time_ns))
+		if (af_spans_has_near(t->calls, t->nr_calls, tick->time_ns, &t->near_call) ||
+		    af_spans_has_near(t->waits, t->nr_waits, tick->time_ns, &t->near_wait))
 			continue;
 		explained_add(e, IDLE_KIND_TICK, tick->place, 0, tick->weight_ns);
 		e->sampled_ns += tick->weight_ns;
@@ -239,9 +265,10 @@ static bool is_drained(const struct idle_device *d, const struct idle_piece *end
 }
 
 /* Or in a call that is there for waiting? */
-static bool is_waiting(const struct af_world *w, const struct idle_thread *t, uint64_t from_ns)
+static bool is_waiting(const struct af_world *w, struct idle_thread *t, uint64_t from_ns)
 {
-	const struct af_span *call = af_spans_has(t->calls, t->nr_calls, from_ns);
+	const struct af_span *call =
+	    af_spans_has_near(t->calls, t->nr_calls, from_ns, &t->near_call);
 
 	/* MPI's waits are for other processes. */
 	return call && call->what && w->functions[call->what].category == AF_CATEGORY_SYNC &&

@@ -13,14 +13,20 @@
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 {
 	bool fresh;
-	uint64_t *slot = af_map_at(&i->by_thread, (uint64_t)process << 32 | tid, &fresh);
 
+	if (i->last_thread < i->nr_threads) {
+		struct idle_thread *last = &i->threads[i->last_thread];
+		if (last->process == process && last->tid == tid)
+			return last;
+	}
+	uint64_t *slot = af_map_at(&i->by_thread, (uint64_t)process << 32 | tid, &fresh);
 	if (fresh) {
 		AF_GROW(i->threads, i->nr_threads, i->cap_threads);
 		i->threads[i->nr_threads] = (struct idle_thread){.process = process, .tid = tid};
 		*slot = i->nr_threads++;
 	}
-	return &i->threads[*slot];
+	i->last_thread = (uint32_t)*slot;
+	return &i->threads[i->last_thread];
 }
 
 static void idle_now(struct idle *i, uint64_t time_ns)
@@ -103,14 +109,19 @@ void idle_tick(struct idle *i, const struct af_sample *s)
 static uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
 {
 	bool fresh;
-	uint64_t *slot = af_map_at(&i->by_device, (uint64_t)process << 32 | id, &fresh);
 
+	if (i->last_device < i->nr_devices) {
+		const struct idle_device *last = &i->devices[i->last_device];
+		if (last->process == process && last->id == id && !last->nr_sharing)
+			return i->last_device;
+	}
+	uint64_t *slot = af_map_at(&i->by_device, (uint64_t)process << 32 | id, &fresh);
 	if (fresh) {
 		AF_GROW(i->devices, i->nr_devices, i->cap_devices);
 		i->devices[i->nr_devices] = (struct idle_device){.process = process, .id = id};
 		*slot = i->nr_devices++;
 	}
-	return (uint32_t)*slot;
+	return i->last_device = (uint32_t)*slot;
 }
 
 /* Operations that keep a device busy; waiting for other work does not. */
@@ -236,13 +247,34 @@ static void device_take(struct idle *i, const struct af_world *w, uint32_t devic
 	}
 }
 
+/* Works mostly come in order; what comes behind those that are is sorted, and laid between them. */
+static void works_order(struct idle *i)
+{
+	struct idle_piece *all = i->works;
+	uint32_t from = i->nr_ordered, nr = i->nr_works;
+
+	for (from += !from && nr; from < nr && piece_order(&all[from - 1], &all[from]) <= 0;)
+		from++;
+	i->nr_ordered = nr;
+	if (from == nr)
+		return;
+	uint32_t late = nr - from, before = from, to = nr;
+	struct idle_piece *last = af_xcalloc(late, sizeof *last);
+	memcpy(last, all + from, late * sizeof *last);
+	qsort(last, late, sizeof *last, piece_order);
+	while (late)
+		all[--to] = before && piece_order(&all[before - 1], &last[late - 1]) > 0
+		                ? all[--before]
+		                : last[--late];
+	free(last);
+}
+
 static void settle_works(struct idle *i, const struct af_world *w, uint64_t until_ns)
 {
 	uint32_t n = 0;
 
 	idle_shared_refresh(i, w);
-	if (i->nr_works)
-		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
+	works_order(i);
 	for (; n < i->nr_works && i->works[n].start_ns <= until_ns; n++) {
 		const struct idle_device *d = &i->devices[i->works[n].device];
 		i->late += d->nr_works && i->works[n].start_ns < d->first_ns;
@@ -252,6 +284,7 @@ static void settle_works(struct idle *i, const struct af_world *w, uint64_t unti
 			device_take(i, w, d->shared, &i->works[n]);
 	}
 	i->nr_works -= n;
+	i->nr_ordered = i->nr_works;
 	if (i->nr_works)
 		memmove(i->works, i->works + n, i->nr_works * sizeof *i->works);
 	if (until_ns > i->settled_ns)
@@ -277,6 +310,8 @@ static void thread_forget(struct idle *i, struct idle_thread *t, uint64_t until_
 
 	while (ticks < t->nr_ticks && t->ticks[ticks].time_ns < until_ns)
 		ticks++;
+	t->near_call -= t->near_call < calls ? t->near_call : calls;
+	t->near_wait -= t->near_wait < waits ? t->near_wait : waits;
 	t->nr_calls -= calls;
 	t->nr_waits -= waits;
 	t->nr_ticks -= ticks;
@@ -328,7 +363,7 @@ void idle_settle(struct idle *i, const struct af_world *w)
 	if (i->now_ns > AF_IDLE_LATE_NS)
 		settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);
 	if (i->nr_works > AF_IDLE_WORKS) {
-		qsort(i->works, i->nr_works, sizeof *i->works, piece_order);
+		works_order(i);
 		settle_works(i, w, i->works[i->nr_works / 2].start_ns);
 	}
 	forget(i);
@@ -398,13 +433,17 @@ static void pass_work(void *self, const struct af_world *w, const struct af_work
 	idle_settle(self, w);
 }
 
+static void pass_end(void *self, const struct af_world *w)
+{
+	idle_end(self, w);
+}
+
 static void pass_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const uint32_t tables = AF_ANSWER_TABLES | AF_ANSWER_GAPS;
 	struct idle *i = self;
 	struct idle_names names;
 
-	idle_end(i, w);
 	if (i->nr_stories)
 		out->has[AF_VIEW_IDLE] = 1 << AF_WEIGHT_TIME;
 	idle_names_open(&names, i, w);
@@ -429,10 +468,13 @@ const struct af_pass_ops af_pass_idle = {
     .question = "why were devices idle?",
     .answers = 1 << AF_VIEW_IDLE | AF_ANSWER_TABLES | AF_ANSWER_GAPS,
     .wants = UINT64_MAX, /* the end of the run is that of all that is read */
+    .takes = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG |
+             1ull << AF_KIND_API_CALL | 1ull << AF_KIND_API_BIT,
     .state_size = sizeof(struct idle),
     .event = pass_event,
     .sample = pass_sample,
     .work = pass_work,
+    .end = pass_end,
     .finish = pass_finish,
     .close = pass_close,
 };

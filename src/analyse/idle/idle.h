@@ -36,6 +36,8 @@ struct af_world;
 
 #define AF_IDLE_LATE_NS 15000000000ull
 
+enum { IDLE_SUMS_NEAR = 1024 }; /* sums that are found without a key: a power of two */
+
 enum {
 	AF_IDLE_SETTLE = 1 << 20, /* records between two settlings */
 	AF_IDLE_HELD = 1 << 22,   /* records that are held at most, besides work */
@@ -128,6 +130,7 @@ struct idle_thread {
 	struct af_span *calls, *waits; /* what: function, state */
 	struct idle_tick *ticks;
 	uint32_t nr_calls, cap_calls, nr_waits, cap_waits, nr_ticks, cap_ticks;
+	uint32_t near_call, near_wait; /* where the last search ended: spans.h */
 	bool tidy;
 };
 
@@ -140,12 +143,16 @@ struct idle_piece {
 struct idle {
 	struct af_stack_locations stack_locations;
 	struct af_map by_device, by_thread;
+	uint32_t last_device, last_thread, last_story; /* that were found */
+	uint32_t
+	    near_sums[IDLE_SUMS_NEAR]; /* by a hash: a sum that has it, index plus 1; 0: none */
 	struct af_keys by_sum;
 	struct af_keys by_story;
 	struct af_map by_gpu; /* string of the world → the first device that is it */
 	struct idle_device *devices;
 	struct idle_thread *threads;
 	struct idle_piece *works;
+	uint32_t nr_ordered; /* so many of the works are in order */
 	struct idle_story *stories;
 	struct idle_sum *sums;
 	struct idle_gap *longest; /* a heap: the shortest of them first */

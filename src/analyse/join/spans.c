@@ -37,10 +37,9 @@ uint32_t af_spans_tidy(struct af_span *spans, uint32_t nr)
 	return kept;
 }
 
-uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns)
+/* The first of [@low, @high) that ends after @at_ns, or @high. */
+static uint32_t after_in(const struct af_span *spans, uint32_t low, uint32_t high, uint64_t at_ns)
 {
-	uint32_t low = 0, high = nr;
-
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
 		if (spans[middle].end_ns > at_ns)
@@ -49,6 +48,39 @@ uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns
 			low = middle + 1;
 	}
 	return low;
+}
+
+uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns)
+{
+	return after_in(spans, 0, nr, at_ns);
+}
+
+/* Steps of double length lead from *@near to spans on both sides of the one that is looked for. */
+uint32_t af_spans_after_near(const struct af_span *spans, uint32_t nr, uint64_t at_ns,
+                             uint32_t *near)
+{
+	uint32_t low = *near < nr ? *near : nr, high = low, step = 1;
+
+	if (low < nr && spans[low].end_ns <= at_ns) {
+		for (high = low; high < nr && spans[high].end_ns <= at_ns; step *= 2) {
+			low = high + 1;
+			high = step < nr - high ? high + step : nr;
+		}
+	} else {
+		for (; low && spans[low - 1].end_ns > at_ns; step *= 2) {
+			high = low - 1;
+			low = step < high ? high - step : 0;
+		}
+	}
+	return *near = after_in(spans, low, high, at_ns);
+}
+
+const struct af_span *af_spans_has_near(const struct af_span *spans, uint32_t nr, uint64_t at_ns,
+                                        uint32_t *near)
+{
+	uint32_t i = af_spans_after_near(spans, nr, at_ns, near);
+
+	return i < nr && spans[i].start_ns <= at_ns ? &spans[i] : NULL;
 }
 
 const struct af_span *af_spans_has(const struct af_span *spans, uint32_t nr, uint64_t at_ns)
@@ -87,13 +119,20 @@ static uint64_t earlier(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
+static uint32_t spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns,
+                            uint32_t *near)
+{
+	return near ? af_spans_after_near(spans, nr, at_ns, near)
+	            : af_spans_after(spans, nr, at_ns);
+}
+
 uint64_t af_spans_walk(const struct af_spans *s, uint64_t from_ns, uint64_t to_ns,
                        af_spans_take *take, void *arg)
 {
 	if (to_ns <= from_ns)
 		return 0;
 	uint64_t left_ns = to_ns - from_ns;
-	uint32_t first = af_spans_after(s->first, s->nr_first, from_ns), next = first;
+	uint32_t first = spans_after(s->first, s->nr_first, from_ns, s->near_first), next = first;
 
 	for (uint32_t i = first; i < s->nr_first && s->first[i].start_ns < to_ns; i++) {
 		const struct af_span *is = &s->first[i];
@@ -101,7 +140,7 @@ uint64_t af_spans_walk(const struct af_spans *s, uint64_t from_ns, uint64_t to_n
 		take(arg, true, is, ns);
 		left_ns -= ns;
 	}
-	uint32_t i = af_spans_after(s->second, s->nr_second, from_ns);
+	uint32_t i = spans_after(s->second, s->nr_second, from_ns, s->near_second);
 	for (; i < s->nr_second && s->second[i].start_ns < to_ns; i++) {
 		const struct af_span *is = &s->second[i];
 		uint64_t ns =

@@ -28,10 +28,20 @@ uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns
 /* The span of a tidy list that holds @at_ns, or NULL. */
 const struct af_span *af_spans_has(const struct af_span *spans, uint32_t nr, uint64_t at_ns);
 
+/*
+ * The same, for a caller who reads lists from their begin to their end: *@near is a number that the
+ * caller keeps for the list, 0 at first, from which the search begins.
+ */
+uint32_t af_spans_after_near(const struct af_span *spans, uint32_t nr, uint64_t at_ns,
+                             uint32_t *near);
+const struct af_span *af_spans_has_near(const struct af_span *spans, uint32_t nr, uint64_t at_ns,
+                                        uint32_t *near);
+
 /* Two tidy lists; time in both belongs to the first. */
 struct af_spans {
 	const struct af_span *first, *second;
 	uint32_t nr_first, nr_second;
+	uint32_t *near_first, *near_second; /* as above, or NULL */
 };
 
 /* @ns of the time belong to this span: of the first list, or else of the second. */

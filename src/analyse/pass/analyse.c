@@ -8,11 +8,13 @@
 #include "analyse/join/host_samples.h"
 #include "analyse/join/launches.h"
 #include "analyse/join/match.h"
+#include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/code_names.h"
 #include "base/err.h"
+#include "base/system/threads.h"
 
-enum { PASSES_MAX = 24, PROGRESS_EVERY = 1 << 16 };
+enum { PROGRESS_EVERY = 1 << 16 };
 
 void af_results_open(struct af_results *r, const struct af_query *query)
 {
@@ -60,8 +62,7 @@ static void note_damage(struct af_world *w, const struct af_trace *t)
 
 /* One reading of a trace. */
 struct analysis {
-	const struct af_pass_ops *passes[PASSES_MAX + 1]; /* that run, NULL-terminated */
-	void *state[PASSES_MAX];
+	struct deliver deliver; /* the passes that run */
 	struct af_world world;
 	struct af_call call; /* at hand, for all who read it */
 	struct af_samples samples;
@@ -101,9 +102,7 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	if (analysis_outside(a, s->at.process, s->tid) ||
 	    !af_time_range_sample(&a->world.time_range, &sample))
 		return;
-	for (int i = 0; a->passes[i]; i++)
-		if (a->passes[i]->sample)
-			a->passes[i]->sample(a->state[i], &a->world, &sample);
+	deliver_sample(&a->deliver, &sample);
 }
 
 static void analysis_match(void *arg, const struct af_work *work)
@@ -133,16 +132,16 @@ static void analysis_work(void *arg, const struct af_work *work)
 	if (!af_annotations_inside(&a->world.annotations, work->doing) ||
 	    !af_time_range_work(&a->world.time_range, &a->world, &cut))
 		return;
-	for (int i = 0; a->passes[i]; i++)
-		if (a->passes[i]->work)
-			a->passes[i]->work(a->state[i], &a->world, &cut);
+	deliver_work(&a->deliver, &cut);
 }
 
 /* Clocks take a reading of the trace, which nobody else may have needed. */
 static void analysis_clocks(struct analysis *a)
 {
-	if (!a->has_clocks)
-		af_clocks_read_again(&a->world.clocks, a->trace, a->near);
+	if (a->has_clocks)
+		return;
+	deliver_settle(&a->deliver);
+	af_clocks_read_again(&a->world.clocks, a->trace, a->near);
 	a->has_clocks = true;
 }
 
@@ -181,6 +180,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
 	uint64_t kind = af_kind_bit(ev->kind);
 
+	deliver_next(&a->deliver, af_world_learns(&a->world, ev));
 	af_world_event(&a->world, ev);
 	if (kind & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG))
 		analysis_call(a, ev);
@@ -199,9 +199,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		return;
 	if (!af_time_range_event(&a->world.time_range, ev))
 		return;
-	for (int i = 0; a->passes[i]; i++)
-		if (a->passes[i]->event && kind & a->passes[i]->wants)
-			a->passes[i]->event(a->state[i], &a->world, ev);
+	deliver_event(&a->deliver, ev);
 }
 
 /* For which answers anybody would look at samples of instructions. */
@@ -219,10 +217,11 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 {
 	uint64_t wanted = AF_WORLD_WANTS | AF_SAMPLES_WANTS, query = 0;
 
-	for (int i = 0; a->passes[i]; i++) {
-		query |= a->passes[i]->wants;
-		a->attributes |= (a->passes[i]->attributes & analysis_depth(what)) != 0;
-		a->joins |= a->passes[i]->work != NULL;
+	for (uint32_t i = 0; i < a->deliver.nr_passes; i++) {
+		const struct af_pass_ops *pass = a->deliver.passes[i].ops;
+		query |= pass->wants;
+		a->attributes |= (pass->attributes & analysis_depth(what)) != 0;
+		a->joins |= pass->work != NULL;
 	}
 	a->joins |= a->attributes || what->answers & AF_ANSWER_COVERAGE;
 	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
@@ -249,12 +248,12 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	return rc;
 }
 
-static void analysis_drop(struct analysis *a, int pass)
+static void pass_drop(struct deliver_pass *p)
 {
-	if (a->state[pass] && a->passes[pass]->close)
-		a->passes[pass]->close(a->state[pass]);
-	free(a->state[pass]);
-	a->state[pass] = NULL;
+	if (p->state && p->ops->close)
+		p->ops->close(p->state);
+	free(p->state);
+	p->state = NULL;
 }
 
 /* Kernels of a time may have run where no samples are of. */
@@ -341,9 +340,11 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	analysis_part(a, out);
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
-	for (int i = 0; a->passes[i]; i++) {
-		a->passes[i]->finish(a->state[i], &a->world, out);
-		analysis_drop(a, i);
+	deliver_end(&a->deliver);
+	for (uint32_t i = 0; i < a->deliver.nr_passes; i++) {
+		struct deliver_pass *p = &a->deliver.passes[i];
+		p->ops->finish(p->state, &a->world, out);
+		pass_drop(p);
 	}
 	out->attribution = NULL;
 	out->code_names = NULL;
@@ -356,16 +357,9 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
                             uint32_t answers)
 {
-	int nr = 0;
-
-	for (int i = 0; passes[i]; i++) {
-		if (!(passes[i]->answers & answers))
-			continue;
-		if (nr == PASSES_MAX)
-			abort(); /* A pass was added, and PASSES_MAX was not. */
-		a->state[nr] = af_xcalloc(1, passes[i]->state_size);
-		a->passes[nr++] = passes[i];
-	}
+	for (int i = 0; passes[i]; i++)
+		if (passes[i]->answers & answers)
+			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size));
 }
 
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
@@ -378,6 +372,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 
 	af_results_open(out, query);
 	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
+	deliver_open(&a.deliver, &a.world, query->threads ? query->threads : af_threads_allowed());
 	analysis_choose(&a, passes, query->answers);
 	a.world.annotations.apart = query->ranges || query->range;
 	a.world.annotations.only = query->range;
@@ -392,8 +387,9 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 		}
 		analysis_finish(&a, out);
 	}
-	for (int i = 0; a.passes[i]; i++)
-		analysis_drop(&a, i);
+	deliver_close(&a.deliver);
+	for (uint32_t i = 0; i < a.deliver.nr_passes; i++)
+		pass_drop(&a.deliver.passes[i]);
 	af_samples_free(&a.samples);
 	af_launches_free(&a.launches);
 	af_host_samples_free(&a.hosts);

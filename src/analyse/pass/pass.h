@@ -98,7 +98,13 @@ struct af_pass_ops {
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
+	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
 
+	/*
+	 * A pass runs in one thread at a time, and not always in the same one. Before end() it uses
+	 * nothing but its own state and @w; first_ns, last_ns and nr_events of @w are not right
+	 * yet.
+	 */
 	void (*event)(void *self, const struct af_world *w, const struct af_event *ev);
 	/* Whole CPU samples, in place of the events that they are joined from. */
 	void (*sample)(void *self, const struct af_world *w, const struct af_sample *s);
@@ -108,6 +114,8 @@ struct af_pass_ops {
 	 * wants.
 	 */
 	void (*work)(void *self, const struct af_world *w, const struct af_work *work);
+	/* No more will come. Passes end beside one another, and finish one after the other. */
+	void (*end)(void *self, const struct af_world *w);
 	void (*finish)(void *self, const struct af_world *w, struct af_results *out);
 	void (*close)(void *self);
 };

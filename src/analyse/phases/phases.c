@@ -168,6 +168,14 @@ static void phases_repeated(struct phases *p, const struct af_world *w, struct a
 	                         steps.paths, steps.anchor->kept);
 }
 
+static void phases_end(void *self, const struct af_world *w)
+{
+	struct phases *p = self;
+
+	if (!w->time_range.query->from_ns && !w->time_range.query->to_ns)
+		phase_calls_sort(&p->calls);
+}
+
 static void phases_finish(void *self, const struct af_world *w, struct af_results *r)
 {
 	struct phases *p = self;
@@ -176,7 +184,6 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 	if (w->time_range.query->from_ns || w->time_range.query->to_ns)
 		return; /* a part of a run has no start */
 	r->phases.end_ns = w->last_ns > r->start_ns ? w->last_ns - r->start_ns : 0;
-	phase_calls_sort(&p->calls);
 	phases_repeated(p, w, r, &note);
 	if (!r->phases.by)
 		phases_mix(p, w, r, &note);
@@ -204,6 +211,7 @@ const struct af_pass_ops af_pass_phases = {
     .event = phases_event,
     .sample = phases_sample,
     .work = phases_work,
+    .end = phases_end,
     .finish = phases_finish,
     .close = phases_close,
 };

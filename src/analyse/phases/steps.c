@@ -23,7 +23,7 @@ void phase_times_add(struct phase_times *t, uint64_t ns)
 		t->kept = PHASE_TIMES_MOST / 2;
 		t->stride *= 2;
 	}
-	if (t->nr++ % t->stride)
+	if (t->nr++ & (t->stride - 1)) /* a power of two */
 		return;
 	AF_GROW(t->at_ns, t->kept, t->cap);
 	t->at_ns[t->kept++] = ns;

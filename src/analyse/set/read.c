@@ -1,11 +1,11 @@
 #include "analyse/set/read.h"
 
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "base/system/threads.h"
 
 enum { THREADS_MOST = 256, AHEAD = 2 /* results that wait, for each thread */ };
 
@@ -29,13 +29,8 @@ struct reading {
 
 unsigned af_set_threads(uint64_t wanted)
 {
-	const char *jobs = getenv("AFLAME_JOBS");
-	cpu_set_t set;
-
-	if (!wanted && jobs)
-		wanted = strtoull(jobs, NULL, 10);
 	if (!wanted)
-		wanted = sched_getaffinity(0, sizeof set, &set) ? 1 : (uint64_t)CPU_COUNT(&set);
+		wanted = af_threads_allowed();
 	return wanted < THREADS_MOST ? (unsigned)wanted : THREADS_MOST;
 }
 

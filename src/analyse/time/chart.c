@@ -164,7 +164,7 @@ int af_chart_make(struct af_tree *t, const char *dir, const struct af_query *que
 	static const struct af_tree_weight weights[NR_WEIGHTS] = {{"time", "ns"},
 	                                                          {"samples", "samples"}};
 	struct chart c = {.tree = t};
-	struct af_slices_sink sink = {&c, chart_track, chart_slice, chart_point};
+	struct af_slices_sink sink = {&c, chart_track, chart_slice, chart_point, NULL};
 	struct af_timeline *timeline;
 	struct af_timeline_query in_time = {
 	    .parts = (view != AF_VIEW_GPU ? 1u << AF_TIMELINE_RUN : 0) |

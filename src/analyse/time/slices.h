@@ -118,6 +118,11 @@ struct af_slices_sink {
 	int (*track)(void *arg, const struct af_track *t);
 	int (*slice)(void *arg, const struct af_slice *s);
 	int (*point)(void *arg, const struct af_point *p);
+	/*
+	 * NULL, or: names, stacks or the world are about to grow, so the sink takes all that it got
+	 * and reads none of these until it is given more.
+	 */
+	int (*settle)(void *arg);
 };
 
 /* The meaning of the ids in slices, and facts about all slices. Grows while slices come. */

@@ -7,11 +7,11 @@
 
 #include "analyse/frames/frames.h"
 #include "analyse/pass/pass.h"
+#include "analyse/time/ahead.h"
 #include "analyse/time/timeline_private.h"
 #include "base/arena.h"
 #include "base/err.h"
-
-enum { PROGRESS_EVERY = 1 << 16 };
+#include "base/system/threads.h"
 
 #define BIT(KIND) (1ull << AF_KIND_##KIND)
 
@@ -20,11 +20,6 @@ enum { PROGRESS_EVERY = 1 << 16 };
 	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
 	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
 	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL))
-
-/* State that the second reading learns anew: a stream may redefine its ids as it goes on. */
-#define SECOND_LEARNS                                                                              \
-	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
-	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
 
 static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 {
@@ -41,7 +36,7 @@ static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 }
 
 /* Progress over both readings, each being half. */
-static void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
+void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
 {
 	uint64_t size = af_trace_size(trace);
 
@@ -72,7 +67,7 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 		if (ev.kind == AF_KIND_CLOCK || ev.kind == AF_KIND_DEVICE)
 			timeline_clock(t, &ev);
 		af_world_event(&t->world, &ev);
-		if (n % PROGRESS_EVERY == 0)
+		if (n % TIMELINE_PROGRESS == 0)
 			timeline_tell(t, trace, 0);
 	}
 	af_clocks_build(&t->world.clocks);
@@ -150,9 +145,29 @@ void timeline_cut(const struct af_timeline *t, struct af_slice *s)
 		s->end_ns = in->to_ns;
 }
 
+void timeline_settle(struct af_timeline *t)
+{
+	const struct af_slices_sink *sink = t->rows.sink;
+	int rc = sink && sink->settle ? sink->settle(sink->arg) : 0;
+
+	t->rows.rc = t->rows.rc ? t->rows.rc : rc;
+}
+
+uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len)
+{
+	uint32_t known = t->names.nr ? af_strtab_find(&t->names, text, len) : 0;
+
+	if (known || (!len && t->names.nr))
+		return known;
+	timeline_settle(t);
+	return af_strtab_id(&t->names, text, len);
+}
+
 uint32_t timeline_name(struct af_timeline *t, const char *text)
 {
-	return af_strtab_id_z(&t->names, *text ? text : "[unnamed]");
+	const char *name = *text ? text : "[unnamed]";
+
+	return timeline_text(t, name, strlen(name));
 }
 
 uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *at)
@@ -160,8 +175,10 @@ uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *a
 	uint32_t place = af_stack_locations_number(&t->stack_locations, at);
 
 	AF_REACH(t->nodes, place, t->cap_nodes);
-	if (!t->nodes[place])
+	if (!t->nodes[place]) {
+		timeline_settle(t);
 		t->nodes[place] = af_frames_node(&t->stacks, &t->world, at);
+	}
 	return t->nodes[place];
 }
 
@@ -169,8 +186,10 @@ static uint32_t stack_of_call(struct af_timeline *t, uint32_t process, uint32_t 
                               uint32_t function)
 {
 	const struct af_world *w = &t->world;
-	uint32_t node = af_frames_process(&t->stacks, w, process);
+	uint32_t node;
 
+	timeline_settle(t);
+	node = af_frames_process(&t->stacks, w, process);
 	node = af_frames_call(&t->stacks, w, node, path);
 	if (function && *w->functions[function].name)
 		node =
@@ -183,6 +202,7 @@ static uint32_t stack_of_node(struct af_timeline *t, uint32_t stack, uint32_t no
 {
 	char text[32];
 
+	timeline_settle(t);
 	snprintf(text, sizeof text, "[graph %u]", t->world.nodes[node].graph);
 	stack = af_frames_under(&t->stacks, stack, text, AF_FRAME_GPU);
 	return af_frames_call(&t->stacks, &t->world, stack, af_world_node_path(&t->world, node));
@@ -212,7 +232,7 @@ uint32_t timeline_leaf(struct af_timeline *t, uint32_t node)
 	size_t len;
 	const char *text = af_tree_text(&t->stacks, t->stacks.nodes[node].name, &len);
 
-	return af_strtab_id(&t->names, text, len);
+	return timeline_text(t, text, len);
 }
 
 static uint64_t timeline_kinds(const struct af_timeline *t)
@@ -236,96 +256,28 @@ static uint64_t timeline_kinds(const struct af_timeline *t)
 	return kinds;
 }
 
-static void timeline_event(struct af_timeline *t, const struct af_event *ev)
-{
-	uint64_t kind = af_kind_bit(ev->kind);
-
-	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
-		af_launches_event(&t->launches, &t->world, ev);
-	switch (ev->kind) {
-	case AF_KIND_SAMPLE:
-	case AF_KIND_KSAMPLE:
-	case AF_KIND_COUNTED:
-		af_samples_event(&t->samples, &t->world, ev);
-		break;
-	case AF_KIND_LAUNCH:
-		if (timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_launch(t, ev);
-		break;
-	case AF_KIND_CALL:
-	case AF_KIND_CALL_LONG:
-	case AF_KIND_CALL_SEEN:
-		if (timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_call(t, ev);
-		break;
-	case AF_KIND_RANGE:
-		timeline_range(t, ev);
-		break;
-	case AF_KIND_OFFCPU:
-		timeline_wait(t, ev);
-		break;
-	case AF_KIND_MEMORY:
-		timeline_memory(t, ev);
-		break;
-	case AF_KIND_OVERHEAD:
-		timeline_overhead(t, ev);
-		break;
-	case AF_KIND_LOST:
-		timeline_lost(t, ev);
-		break;
-	default:
-		if (ev->kind >= AF_KIND_API && timeline_shows(t, AF_TIMELINE_CALLS))
-			timeline_call(t, ev);
-	}
-}
-
-/* Annotations are a part of stacks only where the stacks are those of the trees. */
-static uint64_t timeline_learns(const struct af_timeline *t)
-{
-	return t->query.trees ? SECOND_LEARNS | BIT(RANGE) | BIT(OPERATION) : SECOND_LEARNS;
-}
-
-static void timeline_second(struct af_timeline *t, struct af_trace *trace)
-{
-	const uint64_t learns = timeline_learns(t);
-	struct af_event ev;
-
-	for (uint64_t n = 1; !t->rows.rc && af_trace_next(trace, &ev); n++) {
-		uint64_t kind = af_kind_bit(ev.kind);
-		if (kind & learns)
-			af_world_event(&t->world, &ev);
-		if (timeline_of(t, ev.process))
-			timeline_event(t, &ev);
-		if (ev.process && ev.time_ns > t->world.last_ns)
-			t->world.last_ns = ev.time_ns;
-		if (n % PROGRESS_EVERY == 0)
-			timeline_tell(t, trace, 1);
-	}
-	af_samples_end(&t->samples);
-	af_launches_end(&t->launches, &t->world);
-	timeline_ranges_end(t);
-	timeline_runs_end(t);
-}
-
 int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, struct af_err *err)
 {
 	struct af_trace *trace;
+	struct af_ahead ahead;
 	uint64_t start_ns = t->all.start_ns;
 	uint64_t kinds = timeline_kinds(t) | timeline_learns(t);
 	int rc = timeline_open_trace(t, &trace, kinds, err);
 
 	if (rc)
 		return rc;
-	t->rows.sink = sink;
-	t->samples.take = timeline_sample;
-	t->launches.take = timeline_work;
-	t->samples.arg = t->launches.arg = t;
+	bool beside = af_threads_allowed() > 1 && af_ahead_open(&ahead, sink);
+	struct af_slices_sink to = beside ? af_ahead_sink(&ahead) : *sink;
+	t->rows.sink = &to;
 	t->from_ns = start_ns + t->query.from_ns;
 	t->to_ns = t->query.to_ns && t->query.to_ns < UINT64_MAX - start_ns
 	               ? start_ns + t->query.to_ns
 	               : UINT64_MAX;
 	timeline_second(t, trace);
 	rc = af_rows_flush(&t->rows);
+	int last = beside ? af_ahead_close(&ahead) : 0;
+	rc = rc ? rc : last;
+	t->rows.sink = NULL;
 	t->all.nr_slices = t->rows.nr_slices;
 	t->all.nr_points = t->rows.nr_points;
 	t->all.nr_tracks = t->rows.nr_tracks;
@@ -354,7 +306,10 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->runs);
 	free(t->counters);
 	free(t->nodes);
+	free(t->names_of_works);
+	free(t->names_of_functions);
 	af_map_free(&t->by_call);
+	af_map_free(&t->by_wait);
 	timeline_trees_free(t);
 	af_stack_locations_free(&t->stack_locations);
 	af_tree_close(&t->stacks);

@@ -32,6 +32,16 @@ static bool category_work(uint32_t category)
 	       category == AF_CATEGORY_FILL || category == AF_CATEGORY_GRAPH_LAUNCH;
 }
 
+/* Names of functions and of kernels are known since the first reading. */
+static uint32_t function_name(struct af_timeline *t, uint32_t function)
+{
+	AF_REACH(t->names_of_functions, function, t->cap_functions);
+	uint32_t *known = &t->names_of_functions[function];
+	if (!*known)
+		*known = timeline_name(t, function ? t->world.functions[function].name : "call");
+	return *known;
+}
+
 void timeline_call(struct af_timeline *t, const struct af_event *ev)
 {
 	struct af_call call;
@@ -47,12 +57,11 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 	const struct af_function *f = call.function ? &t->world.functions[call.function] : NULL;
 	/* Those of MPI are known by their kind alone. */
 	const struct af_api_function *is = f ? NULL : af_api_function(ev->kind);
-	const char *name = f ? f->name : is ? is->name : "call";
 	struct af_slice s = {
 	    .kind = AF_SLICE_CALL,
 	    .start_ns = call.start_ns,
 	    .end_ns = call.end_ns,
-	    .name = timeline_name(t, name),
+	    .name = f || !is ? function_name(t, call.function) : timeline_name(t, is->name),
 	    .stack = timeline_call_stack(t, call.process, call.path, call.function, 0),
 	    .correlation = call.correlation,
 	    .status = call.status,
@@ -97,6 +106,15 @@ static const char *work_name(const struct af_world *w, uint32_t descriptor)
 	return *kernel ? kernel : "[unnamed kernel]";
 }
 
+static uint32_t descriptor_name(struct af_timeline *t, uint32_t descriptor)
+{
+	AF_REACH(t->names_of_works, descriptor, t->cap_works);
+	uint32_t *known = &t->names_of_works[descriptor];
+	if (!*known)
+		*known = timeline_name(t, work_name(&t->world, descriptor));
+	return *known;
+}
+
 /* False where it cannot stand on a track, and why is counted. */
 static bool work_place(struct af_timeline *t, struct af_work *work)
 {
@@ -131,7 +149,7 @@ void timeline_work(void *timeline, const struct af_work *joined)
 	    .kind = AF_SLICE_WORK,
 	    .start_ns = work.start_ns,
 	    .end_ns = work.end_ns,
-	    .name = timeline_name(t, work_name(&t->world, work.descriptor)),
+	    .name = descriptor_name(t, work.descriptor),
 	    .stack =
 		trees ? timeline_trees_group(t, &work)
 		      : timeline_call_stack(t, work.process, work.path, work.function, work.node),

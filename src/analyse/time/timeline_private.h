@@ -4,6 +4,7 @@
 #ifndef AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 #define AF_ANALYSE_TIME_TIMELINE_PRIVATE_H
 
+#include "analyse/flame/scratch.h"
 #include "analyse/join/join.h"
 #include "analyse/join/launches.h"
 #include "analyse/time/timeline.h"
@@ -12,6 +13,25 @@
 #include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 #include "base/keys.h"
+
+/* Rows of a process, by kind. */
+enum timeline_row_kind {
+	ROW_CALLS,
+	ROW_RANGES,
+	ROW_RUN,
+	ROW_WAITS,
+	ROW_QUEUE,
+	ROW_STARTED,
+	ROW_OVERHEAD,
+	ROW_LOST
+};
+
+enum { TIMELINE_NEAR = 4096, TIMELINE_PROGRESS = 1 << 16 }; /* the first a power of two */
+
+struct timeline_group {
+	struct af_launch_group_key is;
+	uint32_t node; /* of the stacks; 0: none */
+};
 
 struct af_timeline {
 	struct af_timeline_query query;
@@ -24,6 +44,7 @@ struct af_timeline {
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_rows rows;
+	bool stopped; /* the sink failed; for the thread that reads */
 	struct af_strtab names;
 	struct af_tree stacks;
 	struct af_slices all;
@@ -33,8 +54,18 @@ struct af_timeline {
 	uint32_t *nodes; /* of the stacks, by number of the place; 0: not made yet */
 	uint32_t cap_nodes;
 	struct af_map by_doing;
-	struct af_keys by_launch_group; /* of timeline_trees.c: → node of the stacks */
-	struct af_tree scratch;
+	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
+	struct timeline_group near[TIMELINE_NEAR]; /* by a hash: one that has it */
+	struct flame_scratch scratch;
+	/* By kind: the row of the last slice. */
+	struct timeline_row {
+		uint32_t process, number, depth, row;
+		bool known; /* and without a domain */
+	} last_rows[ROW_LOST + 1];
+	uint32_t *names_of_works,
+	    *names_of_functions; /* by descriptor, by function; 0: not known */
+	uint32_t cap_works, cap_functions;
+	struct af_map by_wait; /* node and state → node */
 	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
 	struct af_map by_image;  /* the last image of its process */
 	struct af_keys by_track; /* process, thread or device → track */
@@ -59,18 +90,6 @@ struct af_timeline {
 	uint32_t nr_counters, cap_counters;
 };
 
-/* Rows of a process, by kind. */
-enum timeline_row_kind {
-	ROW_CALLS,
-	ROW_RANGES,
-	ROW_RUN,
-	ROW_WAITS,
-	ROW_QUEUE,
-	ROW_STARTED,
-	ROW_OVERHEAD,
-	ROW_LOST
-};
-
 static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_part part)
 {
 	return !t->query.parts || t->query.parts & 1u << part;
@@ -84,6 +103,12 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 
 /* Cut a wanted slice to the time range, if the query cuts slices. */
 void timeline_cut(const struct af_timeline *t, struct af_slice *s);
+
+/* Call it before names, stacks or the world grow: af_slices_sink.settle(). */
+void timeline_settle(struct af_timeline *t);
+
+/* The id of a text among t->names. */
+uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len);
 
 /* The id of a name among t->names; an empty one is "[unnamed]". */
 uint32_t timeline_name(struct af_timeline *t, const char *text);
@@ -134,6 +159,11 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
                               uint32_t tid);
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work);
 void timeline_trees_free(struct af_timeline *t);
+
+/* The kinds that the second reading learns from; that reading; progress of either, 0 or 1. */
+uint64_t timeline_learns(const struct af_timeline *t);
+void timeline_second(struct af_timeline *t, struct af_trace *trace);
+void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading);
 
 /* The trace has ended: ends the open ranges and runs. */
 void timeline_ranges_end(struct af_timeline *t);

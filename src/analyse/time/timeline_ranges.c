@@ -117,7 +117,7 @@ void timeline_range(struct af_timeline *t, const struct af_event *ev)
 	struct timeline_range r = {
 	    .start_ns = ev->time_ns,
 	    .process = ev->process,
-	    .domain = af_strtab_id(&t->names, (const char *)tails[0].data, tails[0].len),
+	    .domain = timeline_text(t, (const char *)tails[0].data, tails[0].len),
 	    .name = timeline_name(t, (const char *)tails[1].data),
 	    .color = f.color,
 	};

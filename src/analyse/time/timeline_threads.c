@@ -99,14 +99,21 @@ static uint32_t wait_name(struct af_timeline *t, uint32_t state)
 {
 	const char *frame = af_wait_frame(state);
 
-	return af_strtab_id(&t->names, frame + 1, strlen(frame) - 2);
+	return timeline_text(t, frame + 1, strlen(frame) - 2);
 }
 
 /* In trees a wait is a frame. */
 static uint32_t wait_stack(struct af_timeline *t, const struct af_wait *wait, uint32_t state)
 {
-	return af_frames_under(&t->stacks, timeline_trees_place(t, &wait->at, wait->tid),
-	                       af_wait_frame(state), AF_FRAME_MARK);
+	uint32_t node = timeline_trees_place(t, &wait->at, wait->tid);
+	bool fresh;
+	uint64_t *slot = af_map_at(&t->by_wait, (uint64_t)node << 32 | state, &fresh);
+
+	if (fresh) {
+		timeline_settle(t);
+		*slot = af_frames_under(&t->stacks, node, af_wait_frame(state), AF_FRAME_MARK);
+	}
+	return (uint32_t)*slot;
 }
 
 static void wait_put(struct af_timeline *t, const struct af_wait *wait, uint32_t state,

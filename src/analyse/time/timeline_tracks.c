@@ -1,6 +1,7 @@
 /* The tracks of a timeline: who has one, what it is called, and where it stands. */
 #include <stdarg.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "analyse/time/timeline_private.h"
 
@@ -21,7 +22,7 @@ __attribute__((format(printf, 2, 3))) static const char *text_of(struct af_timel
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof text, fmt, ap);
 	va_end(ap);
-	return af_strtab_get(&t->names, af_strtab_id_z(&t->names, text));
+	return af_strtab_get(&t->names, timeline_text(t, text, strlen(text)));
 }
 
 enum { TRACK_PROCESS = 100, TRACK_THREAD, TRACK_DEVICE };
@@ -199,7 +200,7 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
                        const struct timeline_row_id *id)
 {
 	bool numbers = kind == ROW_QUEUE || kind == ROW_OVERHEAD; /* by each image anew */
-	uint32_t domain = id->domain ? af_strtab_id_z(&t->names, id->domain) : 0;
+	uint32_t domain = id->domain ? timeline_text(t, id->domain, strlen(id->domain)) : 0;
 	bool fresh;
 	uint64_t *known = af_keys_at(
 	    &t->by_row,
@@ -214,10 +215,19 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 	return (uint32_t)(*known = row);
 }
 
+/* Most slices of a kind are in the row of the one before. */
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
                   const struct timeline_row_id *id, const struct af_slice *s)
 {
-	af_rows_put(&t->rows, row_of(t, kind, process, id), s);
+	struct timeline_row *last = &t->last_rows[kind];
+
+	if (id->domain)
+		last->known = false;
+	if (!last->known || last->process != process || last->number != id->number ||
+	    last->depth != id->depth)
+		*last = (struct timeline_row){process, id->number, id->depth,
+		                              row_of(t, kind, process, id), !id->domain};
+	af_rows_put(&t->rows, last->row, s);
 }
 
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,

@@ -2,6 +2,8 @@
  * A timeline whose stacks are those of the trees, so that what it shows adds up to them: down to
  * kernels, grouped and filtered as asked, each sample with its own stack.
  */
+#include <string.h>
+
 #include "analyse/flame/work.h"
 #include "analyse/frames/frames.h"
 #include "analyse/join/attribution.h"
@@ -10,7 +12,6 @@
 
 void timeline_trees_open(struct af_timeline *t)
 {
-	static const struct af_tree_weight none = {"none", ""};
 	const struct af_query *query = t->query.trees;
 	const struct af_query times = {.from_ns = t->query.from_ns, .to_ns = t->query.to_ns};
 
@@ -22,12 +23,10 @@ void timeline_trees_open(struct af_timeline *t)
 		return;
 	t->world.annotations.apart = query->ranges || query->range;
 	t->world.annotations.only = query->range;
-	af_tree_open(&t->scratch, &none, 1);
+	flame_scratch_open(&t->scratch, query->locations);
 	t->all.adds_up = true;
-	if (query->locations) {
+	if (query->locations)
 		af_tree_keep_locations(&t->stacks);
-		af_tree_keep_locations(&t->scratch);
-	}
 	af_time_range_set(&t->world.time_range, t->all.start_ns, query);
 }
 
@@ -66,25 +65,35 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 	bool fresh;
 	uint64_t *slot = af_map_at(&t->by_doing, (uint64_t)doing << 32 | place, &fresh);
 
-	if (fresh)
+	if (fresh) {
+		timeline_settle(t);
 		*slot = place_make(t, at, doing);
+	}
 	return (uint32_t)*slot;
 }
 
+/* Few groups have most of the work: they are found without their keys. */
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 {
 	const struct af_launch_group_key is = af_launch_group_key(&t->world, work);
+	uint32_t at = is.path * 31 ^ is.node * 7 ^ is.kernel ^ is.function << 9;
+	struct timeline_group *near = &t->near[at & (TIMELINE_NEAR - 1)];
 	bool fresh;
-	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 
-	if (fresh)
+	if (near->node && !memcmp(&near->is, &is, sizeof is))
+		return near->node;
+	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
+	if (fresh) {
+		timeline_settle(t);
 		*slot = flame_group_node(&t->stacks, &t->scratch, &t->world, &is, t->query.trees);
-	return (uint32_t)*slot;
+	}
+	*near = (struct timeline_group){is, (uint32_t)*slot};
+	return near->node;
 }
 
 void timeline_trees_free(struct af_timeline *t)
 {
 	af_map_free(&t->by_doing);
 	af_keys_free(&t->by_launch_group);
-	af_tree_close(&t->scratch);
+	flame_scratch_close(&t->scratch);
 }

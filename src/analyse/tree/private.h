@@ -60,7 +60,7 @@ struct af_tree_private {
 
 	/* Dropped by finish, made again by the next af_tree_child(). Power of two. */
 	struct tree_node_slot *slots;
-	uint32_t nr_slots;
+	uint32_t nr_slots, nr_in_slots;
 
 	uint32_t depth;
 	bool finished; /* child lists are in final order */

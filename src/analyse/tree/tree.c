@@ -210,7 +210,7 @@ void tree_drop_slots(struct af_tree *t)
 {
 	free(t->private_->slots);
 	t->private_->slots = NULL;
-	t->private_->nr_slots = 0;
+	t->private_->nr_slots = t->private_->nr_in_slots = 0;
 }
 
 /* A chart's lists are turned around by finish; building wants the latest child first again. */
@@ -238,22 +238,37 @@ static uint32_t slot_of(const struct af_tree_private *p, uint32_t parent, uint32
 	return i;
 }
 
-/* Room for one node more at a load of two thirds at most; all nodes are in the table after. */
+/* Is a node the only child of its parent? Only other nodes are in the slots. */
+static bool is_alone(const struct af_tree *t, uint32_t node)
+{
+	return !t->nodes[t->nodes[t->nodes[node].parent].first_child].next_sibling;
+}
+
+static void slot_set(struct af_tree_private *p, const struct af_tree_node *n, uint32_t node)
+{
+	struct tree_node_slot *slot = &p->slots[slot_of(p, n->parent, n->name)];
+
+	p->nr_in_slots += !slot->node;
+	*slot = (struct tree_node_slot){n->parent, n->name, node};
+}
+
+/* Room for two nodes more at a load of two thirds at most. */
 static void slots_grow(struct af_tree *t)
 {
 	struct af_tree_private *p = t->private_;
-	uint32_t nr_slots = p->nr_slots ? p->nr_slots : 1024;
+	uint32_t nr_slots = p->nr_slots ? p->nr_slots : 1024, nr = 2;
 
-	while (nr_slots / 3 * 2 <= t->nr)
+	for (uint32_t i = 1; i < t->nr; i++)
+		nr += !is_alone(t, i);
+	while (nr_slots / 3 * 2 <= nr)
 		nr_slots *= 2;
 	free(p->slots); /* First, for the peak: every slot can be made again from the nodes. */
 	p->slots = af_xcalloc(nr_slots, sizeof *p->slots);
 	p->nr_slots = nr_slots;
-	for (uint32_t i = 1; i < t->nr; i++) {
-		const struct af_tree_node *n = &t->nodes[i];
-		p->slots[slot_of(p, n->parent, n->name)] =
-		    (struct tree_node_slot){n->parent, n->name, i};
-	}
+	p->nr_in_slots = 0;
+	for (uint32_t i = 1; i < t->nr; i++)
+		if (!is_alone(t, i))
+			slot_set(p, &t->nodes[i], i);
 }
 
 static uint32_t tree_link(struct af_tree *t, uint32_t parent, uint32_t name)
@@ -277,15 +292,22 @@ uint32_t af_tree_child(struct af_tree *t, uint32_t parent, uint32_t name)
 			return latest;
 		return tree_link(t, parent, name);
 	}
-	if (p->nr_slots / 3 * 2 <= t->nr)
+	/* Most nodes of deep stacks have one child. */
+	uint32_t first = t->nodes[parent].first_child;
+	if (!first)
+		return tree_link(t, parent, name);
+	if (t->nodes[first].name == name)
+		return first;
+	if (p->nr_slots / 3 * 2 <= p->nr_in_slots + 2)
 		slots_grow(t);
-
-	uint32_t slot = slot_of(p, parent, name);
-	if (!p->slots[slot].node) {
-		uint32_t node = tree_link(t, parent, name);
-		p->slots[slot] = (struct tree_node_slot){parent, name, node};
-	}
-	return p->slots[slot].node;
+	if (!t->nodes[first].next_sibling)
+		slot_set(p, &t->nodes[first], first);
+	uint32_t known = p->slots[slot_of(p, parent, name)].node;
+	if (known)
+		return known;
+	uint32_t node = tree_link(t, parent, name);
+	slot_set(p, &t->nodes[node], node);
+	return node;
 }
 
 int af_tree_weight(const struct af_tree *t, const char *name)

@@ -125,6 +125,8 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 	    .name = world_text(w, &tails[0]),
 	};
 	*af_map_at(&w->by_function, world_key(ev->process, fixed.function), NULL) = i;
+	w->api_seen[fixed.function & 255] = world_key(ev->process, fixed.function);
+	w->api_function[fixed.function & 255] = i;
 }
 
 /* The first call of a function of the tables defines it. */
@@ -152,6 +154,12 @@ static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 	};
 	*af_map_at(&w->by_function, key, &fresh) = i;
 	w->api_function[kind & 255] = i;
+}
+
+bool world_learns_api(const struct af_world *w, const struct af_event *ev)
+{
+	return w->api_seen[ev->kind & 255] != world_key(ev->process, ev->kind) &&
+	       !world_find(&w->by_function, ev->process, ev->kind);
 }
 
 void world_learn_api(struct af_world *w, const struct af_event *ev)
@@ -249,7 +257,7 @@ const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process
 
 uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
 {
-	if (id >= AF_KIND_API && w->api_seen[id & 255] == world_key(process, id))
+	if (w->api_seen[id & 255] == world_key(process, id))
 		return w->api_function[id & 255];
 	return world_find(&w->by_function, process, id);
 }

@@ -92,6 +92,8 @@ void world_learn_descriptor(struct af_world *w, const struct af_event *ev);
 void world_learn_config(struct af_world *w, const struct af_event *ev); /* LAUNCH_CONFIG */
 void world_learn_function(struct af_world *w, const struct af_event *ev);
 void world_learn_api(struct af_world *w, const struct af_event *ev);
+/* Is the function of the call @ev, of a traced API, new? */
+bool world_learns_api(const struct af_world *w, const struct af_event *ev);
 void world_learn_call_sum(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
 

@@ -10,6 +10,7 @@ void af_stack_locations_free(struct af_stack_locations *p)
 	af_map_free(&p->by_place);
 	af_map_free(&p->by_thread);
 	free(p->all);
+	free(p->of_path);
 	*p = (struct af_stack_locations){0};
 }
 
@@ -26,7 +27,7 @@ static uint64_t user_of(const struct af_stack_location *at)
 	return 1u << 31 | process << 2 | (at->path & 3);
 }
 
-uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_stack_location *at)
+static uint32_t location_number(struct af_stack_locations *p, const struct af_stack_location *at)
 {
 	uint64_t key = user_of(at) << 32 | at->kstack;
 	struct af_map *map = &p->by_place;
@@ -45,6 +46,18 @@ uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af
 		*number = p->nr++;
 	}
 	return (uint32_t)*number;
+}
+
+/* Most locations are a path of the world, whose indexes are dense. */
+uint32_t af_stack_locations_number(struct af_stack_locations *p, const struct af_stack_location *at)
+{
+	if (at->tid || at->kstack || !at->path || at->path >= AF_PATH_MISSED)
+		return location_number(p, at);
+	AF_REACH(p->of_path, at->path, p->cap_paths);
+	uint32_t *number = &p->of_path[at->path];
+	if (!*number)
+		*number = location_number(p, at) + 1;
+	return *number - 1;
 }
 
 struct af_stack_location af_place_of(const struct af_world *w, const struct af_event *ev,

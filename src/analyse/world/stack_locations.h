@@ -30,6 +30,9 @@ struct af_stack_locations {
 	struct af_stack_location *all; /* by number, from 0 */
 	uint32_t nr, cap;
 	struct af_map by_place, by_thread; /* private */
+	uint32_t
+	    *of_path; /* private: number plus 1 of the path alone, if no thread is told apart */
+	uint32_t cap_paths;
 };
 
 /* A zeroed struct is empty. */

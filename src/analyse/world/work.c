@@ -185,17 +185,37 @@ uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
 	if (!work->descriptor)
 		return 0;
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	if (d->device)
-		return d->device;
+	/* Several threads may find it; they find the same. */
+	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
+	if (device)
+		return device;
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
-	return d->device = queue ? queue->device : 0;
+	if (queue)
+		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELAXED);
+	return queue ? queue->device : 0;
+}
+
+/* Most works have a descriptor whose clock is known, which is asked whose it is. */
+static struct af_clock *work_clock(const struct af_world *w, const struct af_work *work)
+{
+	uint32_t device = af_work_device(w, work);
+	if (!device)
+		return NULL;
+	uint32_t *known = &w->descriptors[work->descriptor].clock;
+	uint32_t i = __atomic_load_n(known, __ATOMIC_RELAXED);
+	if (i && i <= w->clocks.nr && w->clocks.clocks[i - 1].process == work->process &&
+	    w->clocks.clocks[i - 1].device == device)
+		return &w->clocks.clocks[i - 1];
+	struct af_clock *clock = af_clocks_find(&w->clocks, work->process, device);
+	if (clock)
+		__atomic_store_n(known, (uint32_t)(clock - w->clocks.clocks) + 1, __ATOMIC_RELAXED);
+	return clock;
 }
 
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns)
 {
 	uint64_t *stamps[] = {&work->queued_ns, &work->submit_ns, &work->start_ns, &work->end_ns};
-	uint32_t device = af_work_device(w, work);
-	struct af_clock *clock = device ? af_clocks_find(&w->clocks, work->process, device) : NULL;
+	struct af_clock *clock = work_clock(w, work);
 	uint64_t busy_ns = af_work_busy_ns(work), worst = 0, doubt;
 
 	if (!clock)

@@ -182,41 +182,50 @@ static void learn_lost(struct af_world *w, const struct af_event *ev)
 		w->lost[fixed.reason < AF_LOST_END ? fixed.reason : 0] += fixed.count;
 }
 
+static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event *) = {
+    [AF_KIND_LOST] = learn_lost,
+    [AF_KIND_NOTE] = world_learn_note,
+    [AF_KIND_PROCESS] = world_learn_process,
+    [AF_KIND_PROCESS_END] = world_learn_process_end,
+    [AF_KIND_PROCESS_NOTE] = world_learn_process_note,
+    [AF_KIND_THREAD] = world_learn_thread,
+    [AF_KIND_COMM] = world_learn_comm,
+    [AF_KIND_STACK] = learn_stack,
+    [AF_KIND_KSTACK] = learn_kstack,
+    [AF_KIND_PY_STACK] = learn_py_stack,
+    [AF_KIND_PY_CODE] = learn_code,
+    [AF_KIND_CALLPATH] = learn_path,
+    [AF_KIND_DEVICE] = world_learn_device,
+    [AF_KIND_QUEUE] = world_learn_queue,
+    [AF_KIND_DEVICE_NOTE] = world_learn_device_note,
+    [AF_KIND_KERNEL] = world_learn_kernel,
+    [AF_KIND_CALL_SUM] = world_learn_call_sum,
+    [AF_KIND_DESCRIPTOR] = world_learn_descriptor,
+    [AF_KIND_STRING] = learn_string,
+    [AF_KIND_SYMBOL] = learn_symbol,
+    [AF_KIND_FUNCTION] = world_learn_function,
+    [AF_KIND_GRAPH_NODE] = world_learn_node,
+    [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
+    [AF_KIND_RANGE] = learn_range,
+    [AF_KIND_OPERATION] = learn_range,
+    [AF_KIND_PROGRAM] = world_learn_program,
+    [AF_KIND_PROGRAM_CRC] = world_learn_crc,
+    [AF_KIND_CODE] = world_learn_code,
+    [AF_KIND_STALL] = world_learn_stall,
+    [AF_KIND_MAPPING] = world_learn_mapping,
+};
+
+bool af_world_learns(const struct af_world *w, const struct af_event *ev)
+{
+	if (ev->process && !w->first_ns)
+		return true;
+	if (ev->kind < AF_KIND_MAX)
+		return learn[ev->kind] != NULL;
+	return ev->kind >= AF_KIND_API && world_learns_api(w, ev);
+}
+
 void af_world_event(struct af_world *w, const struct af_event *ev)
 {
-	static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event *) = {
-	    [AF_KIND_LOST] = learn_lost,
-	    [AF_KIND_NOTE] = world_learn_note,
-	    [AF_KIND_PROCESS] = world_learn_process,
-	    [AF_KIND_PROCESS_END] = world_learn_process_end,
-	    [AF_KIND_PROCESS_NOTE] = world_learn_process_note,
-	    [AF_KIND_THREAD] = world_learn_thread,
-	    [AF_KIND_COMM] = world_learn_comm,
-	    [AF_KIND_STACK] = learn_stack,
-	    [AF_KIND_KSTACK] = learn_kstack,
-	    [AF_KIND_PY_STACK] = learn_py_stack,
-	    [AF_KIND_PY_CODE] = learn_code,
-	    [AF_KIND_CALLPATH] = learn_path,
-	    [AF_KIND_DEVICE] = world_learn_device,
-	    [AF_KIND_QUEUE] = world_learn_queue,
-	    [AF_KIND_DEVICE_NOTE] = world_learn_device_note,
-	    [AF_KIND_KERNEL] = world_learn_kernel,
-	    [AF_KIND_CALL_SUM] = world_learn_call_sum,
-	    [AF_KIND_DESCRIPTOR] = world_learn_descriptor,
-	    [AF_KIND_STRING] = learn_string,
-	    [AF_KIND_SYMBOL] = learn_symbol,
-	    [AF_KIND_FUNCTION] = world_learn_function,
-	    [AF_KIND_GRAPH_NODE] = world_learn_node,
-	    [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
-	    [AF_KIND_RANGE] = learn_range,
-	    [AF_KIND_OPERATION] = learn_range,
-	    [AF_KIND_PROGRAM] = world_learn_program,
-	    [AF_KIND_PROGRAM_CRC] = world_learn_crc,
-	    [AF_KIND_CODE] = world_learn_code,
-	    [AF_KIND_STALL] = world_learn_stall,
-	    [AF_KIND_MAPPING] = world_learn_mapping,
-	};
-
 	if (!w->nr_events++)
 		w->opened_ns = ev->time_ns;
 	if (ev->process) {

@@ -103,8 +103,9 @@ struct af_queue {
 
 struct af_work_descriptor {
 	uint32_t process;
-	uint32_t device;            /* of its queue, once af_work_device() found it; else 0 */
-	struct af_ev_descriptor is; /* ids as in the trace: of the process */
+	uint32_t device; /* of its queue, once af_work_device() found it; else 0 */
+	uint32_t clock;  /* the device's, once af_work_place() found it: index plus 1; else 0 */
+	struct af_ev_descriptor is;               /* ids as in the trace: of the process */
 	const struct af_ev_launch_config *config; /* NULL: not known */
 };
 
@@ -235,7 +236,7 @@ struct af_world {
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
 	struct af_map by_mapping; /* process and path → its build-id, a string */
-	/* By low bits of an API's kind: a key of by_function that is there, and its function. */
+	/* By low bits of a function's number: a key of by_function, and its function. */
 	uint64_t api_seen[256];
 	uint32_t api_function[256];
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
@@ -264,6 +265,12 @@ void af_world_close(struct af_world *w);
  * streams. Texts are copied.
  */
 void af_world_event(struct af_world *w, const struct af_event *ev);
+
+/*
+ * Does the world learn from @ev? If not, af_world_event() changes only counters of @w itself, so
+ * copies of @w in other threads stay good.
+ */
+bool af_world_learns(const struct af_world *w, const struct af_event *ev);
 
 /*
  * Read from the trace in @dir which device code ran on the host, before the first sample: that

@@ -50,6 +50,7 @@ static void *members_read(void *arg, const struct af_member *who, struct af_err 
 		free(r);
 		return NULL;
 	}
+	query.threads = 1; /* other threads read other members */
 	query.own = af_xcalloc(1, s->of->own_size);
 	if (!af_analyse(who->path, s->of->passes, &query, r, NULL, NULL, err))
 		return r;

@@ -105,9 +105,11 @@ static void *member_read(void *arg, const struct af_member *who, struct af_err *
 	const struct set_reading *s = arg;
 	const char *why = s->why[who - s->set->members];
 	struct af_results *r = af_xcalloc(1, sizeof *r);
+	struct af_query query = *s->query;
 
+	query.threads = 1; /* other threads read other members */
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
-	             : af_load_passes(who->path, s->query, r, NULL, err);
+	             : af_load_passes(who->path, &query, r, NULL, err);
 	if (!rc) {
 		af_load_top(r, s->query->answers, 0);
 		return r;

@@ -32,7 +32,8 @@ struct export_iaprof {
 	/* While the end of the trace is written. */
 	const struct af_world *world;
 	struct af_results *results;
-	struct af_tree tree, scratch;
+	struct af_tree tree;
+	struct flame_scratch scratch;
 	struct af_strtab strings;
 	struct af_map numbers; /* string → its number in the file */
 	uint64_t nr_numbers;
@@ -268,7 +269,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	if (!out->attribution)
 		return;
 	af_tree_open(&x->tree, &none, 1);
-	af_tree_open(&x->scratch, &none, 1);
+	flame_scratch_open(&x->scratch, false);
 	if (!x->folded)
 		interval_write(x, "interval_start", true);
 	for (uint32_t i = 0; i < out->attribution->nr_launch_groups && !x->error; i++)
@@ -278,7 +279,7 @@ static void iaprof_finish(void *self, const struct af_world *w, struct af_result
 	if (!x->error)
 		x->error = af_buf_flush(&x->out, x->fd);
 	af_tree_close(&x->tree);
-	af_tree_close(&x->scratch);
+	flame_scratch_close(&x->scratch);
 }
 
 static int iaprof_export(struct export_iaprof *x, const struct af_export_request *request,

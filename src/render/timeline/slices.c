@@ -59,7 +59,7 @@ static int to_point(void *arg, const struct af_point *p)
 
 struct af_slices_sink af_slices_sink(struct af_slices_to *to)
 {
-	return (struct af_slices_sink){to, to_track, to_slice, to_point};
+	return (struct af_slices_sink){to, to_track, to_slice, to_point, NULL};
 }
 
 void af_slices_stack_text(struct af_buf *b, const struct af_tree *stacks, uint32_t node,

@@ -228,10 +228,11 @@ static uint64_t between(const struct af_clock_pair *a, const struct af_clock_pai
 static uint32_t clock_seek(struct af_clock *c, uint64_t foreign_ns)
 {
 	uint32_t low = 0, high = c->nr;
+	uint32_t last = __atomic_load_n(&c->last, __ATOMIC_RELAXED); /* threads share the hint */
 
-	if (c->pairs[c->last].foreign_ns <= foreign_ns &&
-	    (c->last + 1 == c->nr || c->pairs[c->last + 1].foreign_ns > foreign_ns))
-		return c->last;
+	if (c->pairs[last].foreign_ns <= foreign_ns &&
+	    (last + 1 == c->nr || c->pairs[last + 1].foreign_ns > foreign_ns))
+		return last;
 	while (high - low > 1) {
 		uint32_t middle = low + (high - low) / 2;
 		if (c->pairs[middle].foreign_ns <= foreign_ns)
@@ -239,7 +240,8 @@ static uint32_t clock_seek(struct af_clock *c, uint64_t foreign_ns)
 		else
 			high = middle;
 	}
-	return c->last = low;
+	__atomic_store_n(&c->last, low, __ATOMIC_RELAXED);
+	return low;
 }
 
 uint64_t af_clock_convert(struct af_clock *clock, uint64_t foreign_ns, uint64_t *uncertainty_ns)

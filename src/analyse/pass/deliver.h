@@ -1,0 +1,96 @@
+/*
+ * Hands events, samples and work to the passes in batches, of which each pass gets its own in
+ * order. A batch goes to one pass after the other, which is faster than each event to all passes,
+ * and passes work in other threads while the next batch is read. A pass runs in one thread at a
+ * time, and what it sees does not depend on the number of threads.
+ *
+ *	deliver_open → deliver_add* → { deliver_next → { deliver_settle | deliver_event
+ *	| deliver_sample | deliver_work }* }* → deliver_end → deliver_close
+ *
+ * Passes look things up in the world as it was when the batch was closed. So the reader calls
+ * deliver_settle() before the world learns anything: then all that was handed over is with the
+ * passes. Counters of the world that go on with each event (its last time, the number of events)
+ * are not for passes before they finish.
+ */
+#ifndef AF_ANALYSE_PASS_DELIVER_H
+#define AF_ANALYSE_PASS_DELIVER_H
+
+#include <pthread.h>
+
+#include "analyse/pass/pass.h"
+
+enum {
+	DELIVER_BATCH = 2048, /* deliveries of a batch */
+	DELIVER_RING = 8,     /* batches that are read ahead at most, a power of two */
+	DELIVER_INLINE = 256, /* fewer are not worth waking a thread */
+	DELIVER_PASSES = 24,  /* at most */
+	DELIVER_THREADS = 16  /* that help, at most: there are no more heavy passes */
+};
+
+struct deliver_pass {
+	const struct af_pass_ops *ops;
+	void *state;
+	uint64_t takes;        /* kinds for event() */
+	struct af_world *view; /* that it sees in batches */
+	uint64_t done;         /* batches; guarded by the lock, as is the next */
+	bool busy;
+};
+
+struct deliver_batch;
+
+struct deliver {
+	struct deliver_pass passes[DELIVER_PASSES];
+	uint32_t nr_passes, most_threads;
+	const struct af_world *world;
+	uint64_t takes; /* of all passes */
+	bool samples, works;
+	bool direct; /* the world learns: hand over at once */
+
+	/* private */
+	struct deliver_batch *ring; /* DELIVER_RING of them; NULL: none was needed yet */
+	struct deliver_batch *open; /* that is filled */
+	struct af_world *view;      /* for passes that the reader's thread runs itself */
+	bool ahead;                 /* batches were made that passes may not have done */
+	pthread_t threads[DELIVER_THREADS];
+	uint32_t nr_threads;
+	pthread_mutex_t lock; /* of what follows */
+	pthread_cond_t made_more, done_more;
+	uint64_t made; /* batches */
+	uint32_t ends; /* passes of which end() was begun */
+	bool ending, leaving, waiting;
+};
+
+/*
+ * @world is the one that the reader fills, and outlives @d. There are @most_threads threads at
+ * most, of which the reader's is one. deliver_add() comes next, for each pass, whose state is
+ * zeroed and stays the caller's.
+ */
+void deliver_open(struct deliver *d, const struct af_world *world, uint32_t most_threads);
+void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state);
+
+/*
+ * The passes take everything that was handed over, and what comes until deliver_next() is theirs at
+ * once. Call it before the world learns.
+ */
+void deliver_settle(struct deliver *d);
+
+/* The next event comes; does the world learn from it? */
+static inline void deliver_next(struct deliver *d, bool learns)
+{
+	d->direct = false;
+	if (learns)
+		deliver_settle(d);
+}
+
+/* Hand over. The payload of @ev lives as long as its trace; w->call may be the call of @ev. */
+void deliver_event(struct deliver *d, const struct af_event *ev);
+void deliver_sample(struct deliver *d, const struct af_sample *s);
+void deliver_work(struct deliver *d, const struct af_work *work);
+
+/* No more will come: the passes' end(), beside one another. */
+void deliver_end(struct deliver *d);
+
+/* Ends the threads; also without deliver_end(). */
+void deliver_close(struct deliver *d);
+
+#endif

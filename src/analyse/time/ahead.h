@@ -1,0 +1,40 @@
+/*
+ * Hands slices to a sink that works in a thread of its own, a few batches behind.
+ *
+ *	af_ahead_open → the functions of af_ahead_sink() → af_ahead_close
+ *
+ * What the ids in slices mean must not change while the sink reads it: its settle() waits until the
+ * sink has taken all that was handed over.
+ */
+#ifndef AF_ANALYSE_TIME_AHEAD_H
+#define AF_ANALYSE_TIME_AHEAD_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "analyse/time/slices.h"
+
+struct ahead_batch;
+
+struct af_ahead {
+	const struct af_slices_sink *sink;
+	/* private */
+	struct ahead_batch *ring;
+	pthread_t thread;
+	pthread_mutex_t lock; /* of what follows, and of the batches from taken to made */
+	pthread_cond_t made_more, taken_more;
+	uint64_t made, taken; /* batches */
+	int rc;               /* the sink's error: it gets nothing any more */
+	bool leaving;
+};
+
+/* False: no thread can be had; use @sink itself. It is borrowed, as are names in tracks. */
+bool af_ahead_open(struct af_ahead *a, const struct af_slices_sink *sink);
+
+/* An error of the sink is reported for one of the next slices, or by settle(). */
+struct af_slices_sink af_ahead_sink(struct af_ahead *a);
+
+/* The sink takes all that was handed over, and the thread ends. 0, or the sink's error. */
+int af_ahead_close(struct af_ahead *a);
+
+#endif

@@ -1,0 +1,17 @@
+/*
+ * How many threads a command may use for its own work.
+ */
+#ifndef AF_BASE_SYSTEM_THREADS_H
+#define AF_BASE_SYSTEM_THREADS_H
+
+#include <stdint.h>
+
+enum { AF_THREADS_MOST = 64 };
+
+/*
+ * The number in the environment variable AFLAME_JOBS, from 1 to AF_THREADS_MOST; where that is not
+ * set, or not such a number, the processors that this process may run on, at most AF_THREADS_MOST.
+ */
+uint32_t af_threads_allowed(void);
+
+#endif
