@@ -67,6 +67,9 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
+/* The state in a word or two, for tables: "complete", "staged". */
+const char *af_member_state(const struct af_member *m);
+
 /* Read the member @i again, as it may have been finished since. */
 void af_set_refresh(struct af_set *s, uint32_t i);
 
