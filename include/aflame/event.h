@@ -581,7 +581,8 @@ AF_KINDS(AF_K)
 	L(11, KERNEL_RING, "the kernel's ring was full: the recorder did not read fast enough")    \
 	L(12, NO_JOIN, "kernel parts of samples whose user part never came")                       \
 	L(13, OLDEST, "older events that gave way to newer ones, as --ring asks")                  \
-	L(14, PAUSED, "nanoseconds with recording off, as --ctl, --delay or --max-size asked")     \
+	L(14, PAUSED,                                                                              \
+	  "nanoseconds with recording off, as --ctl, --delay, --steps or --max-size asked")        \
 	L(15, DEBUGGER, "samples while a debugger was attached")                                   \
 	L(16, FORBIDDEN, "samples of who had forbidden itself (seccomp) to write them")            \
 	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")       \

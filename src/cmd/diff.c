@@ -12,6 +12,7 @@
 #include "cmd/shared/load.h"
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/summary.h"
+#include "reduce/reduce.h"
 #include "render/render.h"
 #include "render/text/tables.h"
 
@@ -284,6 +285,8 @@ int af_diff_run(const struct af_diff_options *o, int nr_words, char **words, str
 	struct af_diff d = {.o = o};
 	int rc = diff_options(&d, err);
 
+	if (!rc && !af_reduce_one())
+		return 0;
 	if (!rc)
 		rc = diff_read(&d, nr_words, words, err);
 	if (!rc)

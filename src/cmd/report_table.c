@@ -11,6 +11,7 @@
 #include "cmd/options/nearest.h"
 #include "cmd/ranks/odd.h"
 #include "cmd/report.h"
+#include "reduce/reduce.h"
 
 /* The name of a report that @near's word is like, or NULL. */
 static const char *nearest_report(struct af_nearest *near)
@@ -140,6 +141,8 @@ int report_clocks(struct report *r, struct af_err *err)
 	struct af_set set = {0};
 	struct af_buf b = {0};
 
+	if (af_reduce_launched_rank()) /* another process answers */
+		return 0;
 	int rc = af_set_open(&set, r->dir, err);
 	if (!rc)
 		rc = af_set_clocks_read(&clocks, &set, err);

@@ -93,13 +93,18 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 		rc = af_output_refuse(&o->output, request.format->name, err);
 	if (!rc)
 		rc = timeline_parts(o, err);
+	bool is_set = false;
 	if (!rc)
-		rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
-	if (!rc)
+		rc = af_ranks_or_set(&dir, o->rank, &is_set, err);
+	if (!rc && !is_set)
 		rc = af_trace_prepare(dir, err);
 	request.query = o->query;
+	if (!rc && is_set && (o->query.process != UINT64_MAX || o->query.pid != UINT64_MAX))
+		rc = af_fail_plain(err, -EINVAL,
+		                   "--process and --pid are of one trace: choose it with --rank");
 	if (!rc)
-		rc = af_slices_write(&request, dir, err);
+		rc = is_set ? af_slices_write_set(&request, dir, err)
+		            : af_slices_write(&request, dir, err);
 	if (!rc)
 		af_output_tell(&o->output, "timeline", "open it in ui.perfetto.dev");
 	return rc;
@@ -145,7 +150,11 @@ const struct af_command af_command_timeline = {
 	"use; overhead of tracing as the driver reports it; lost, what was dropped and when.\n"
 	"\n"
 	"Slices that overlap and do not lie within one another stand on tracks side by side.\n"
-	"What could not be shown is reported on standard error and in the file.",
+	"What could not be shown is reported on standard error and in the file.\n"
+	"\n"
+	"A folder of ranks is one timeline in Perfetto's format, with the tracks of all ranks\n"
+	"and times of the first rank's host: messages of MPI tell how far the clocks of the\n"
+	"other hosts are from it (aflame report clocks).",
     .examples =
 	"aflame timeline -o run.perfetto-trace\tto be opened in ui.perfetto.dev\n"
 	"aflame timeline -o run.json.gz --show calls,work --from 2s --to 2.5s\thalf a second of "

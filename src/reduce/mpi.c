@@ -11,7 +11,7 @@
 
 #include "base/arena.h"
 
-enum { THREAD_FUNNELED = 1, TAG = 77, POLL_NS = 200000 };
+enum { THREAD_FUNNELED = 1, TAG = 77, POLL_FIRST_NS = 50000, POLL_MOST_NS = 5000000 };
 
 /* Constants of MPICH's interface, which Intel MPI, MVAPICH and Cray MPICH share. */
 enum {
@@ -162,7 +162,7 @@ int af_reduce_mpi_send(struct af_reduce_mpi *m, uint32_t to, const void *data, s
 /* A blocking receive of MPI takes a CPU that another process may read with. */
 int af_reduce_mpi_receive(struct af_reduce_mpi *m, uint32_t from, void *data, size_t size)
 {
-	const struct timespec pause = {.tv_nsec = POLL_NS};
+	struct timespec pause = {.tv_nsec = POLL_FIRST_NS};
 	int flag = 0;
 
 	for (;;) {
@@ -172,6 +172,7 @@ int af_reduce_mpi_receive(struct af_reduce_mpi *m, uint32_t from, void *data, si
 		if (flag)
 			break;
 		nanosleep(&pause, NULL);
+		pause.tv_nsec += pause.tv_nsec < POLL_MOST_NS / 2 ? pause.tv_nsec : 0;
 	}
 	return m->recv(data, (int)size, m->byte, (int)from, TAG, m->world, m->status_ignore);
 }

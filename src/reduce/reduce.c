@@ -56,13 +56,23 @@ uint32_t af_reduce_launched_rank(void)
 	return l.is ? l.rank : 0;
 }
 
+/* MPI begins once: the others have ended then, and process 0 is alone. */
+static bool reduce_done;
+
+bool af_reduce_one(void)
+{
+	reduce_done = true;
+	return af_reduce_launched_rank() == 0;
+}
+
 void af_reduce_open(struct af_reduce *r)
 {
 	const struct launched l = launched();
 
 	*r = (struct af_reduce){.size = 1};
-	if (!l.is)
+	if (!l.is || reduce_done)
 		return;
+	reduce_done = true;
 	r->mpi = af_reduce_mpi_open(l.size, r->alone, sizeof r->alone);
 	if (r->mpi) {
 		r->rank = af_reduce_mpi_rank(r->mpi);
@@ -71,8 +81,14 @@ void af_reduce_open(struct af_reduce *r)
 	r->silent = r->mpi ? r->rank != 0 : l.rank != 0;
 }
 
+/* MPI_Finalize waits for all, and takes a CPU meanwhile: so process 0 calls for it. */
 void af_reduce_close(struct af_reduce *r)
 {
+	struct af_buf none = {0};
+
+	if (r->size > 1)
+		af_reduce_broadcast(r, &none, NULL);
+	af_buf_free(&none);
 	if (r->mpi)
 		af_reduce_mpi_close(r->mpi);
 	r->mpi = NULL;
@@ -88,7 +104,10 @@ int af_reduce_send(struct af_reduce *r, uint32_t to, const void *data, size_t si
 {
 	const uint64_t len = size;
 	int rc = af_reduce_mpi_send(r->mpi, to, &len, sizeof len);
+	char go;
 
+	/* A long message that nobody waits for yet would take a whole CPU until somebody does. */
+	rc = rc ? rc : af_reduce_mpi_receive(r->mpi, to, &go, sizeof go);
 	for (size_t at = 0; !rc && at < size; at += AF_REDUCE_MOST) {
 		size_t part = size - at < AF_REDUCE_MOST ? size - at : AF_REDUCE_MOST;
 		rc = af_reduce_mpi_send(r->mpi, to, (const char *)data + at, part);
@@ -101,6 +120,7 @@ int af_reduce_receive(struct af_reduce *r, uint32_t from, struct af_buf *to, str
 	uint64_t len = 0;
 	int rc = af_reduce_mpi_receive(r->mpi, from, &len, sizeof len);
 
+	rc = rc ? rc : af_reduce_mpi_send(r->mpi, from, "", 1);
 	to->len = 0;
 	if (!rc)
 		AF_ROOM(to->data, (size_t)len + 1, to->cap);

@@ -31,9 +31,12 @@ struct af_reduce {
 /* The rank that a launcher gave this process, as one of several, in its environment; else 0. */
 uint32_t af_reduce_launched_rank(void);
 
+/* Only process 0 does what follows, alone. Is this one that? */
+bool af_reduce_one(void);
+
 /*
- * Join the other processes. Where their MPI cannot be used, process 0 reads alone, and the others
- * have nothing to do. The caller closes @r.
+ * Join the other processes, the first time; later calls give a process alone. Where their MPI
+ * cannot be used, process 0 reads alone, and the others have nothing to do. The caller closes @r.
  */
 void af_reduce_open(struct af_reduce *r);
 void af_reduce_close(struct af_reduce *r); /* a zeroed struct is fine */

@@ -75,13 +75,19 @@ struct af_render {
 	const struct af_phases *phases;     /* of the whole run, for a format of slices; or NULL */
 	const struct af_strtab *own_python; /* af_results.own_python, or NULL */
 	bool gzip;                          /* compress a file of slices */
-	void *state;                        /* the format's own, between begin and end */
+	/*
+	 * The number of this trace, from 1 on, where a file has several, one after the other; then
+	 * @label is its name. 0: it is alone. Only for formats that can_join.
+	 */
+	uint32_t part;
+	void *state; /* the format's own, between begin and end */
 };
 
 struct af_format {
 	const char *name;      /* "svg" */
 	const char *extension; /* ".svg"; a format of slices may have several: ".pftrace|.pb" */
 	const char *summary;
+	bool can_join; /* a file of several traces is their files, one behind the other */
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);
 	int (*tables)(struct af_render *r, const struct af_tables *f, struct af_err *err);

@@ -2,13 +2,14 @@
 """Clocks of two hosts: two network namespaces, whose processes have clocks a day apart. Messages of a
 real MPI between them tell the offset, and the truth lies inside of the printed error."""
 
+import collections
 import contextlib
 import json
 import os
 import subprocess
 
 from machine import AFLAME, SAMPLERS, need, need_tool, program
-from recording import must, new_path
+from recording import aflame, must, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
 SOURCE = os.path.join(os.path.dirname(os.path.abspath(__file__)), "programs", "mpi_meets.c")
@@ -105,6 +106,53 @@ def forget_machine(folder):
             stream.write(data.replace(b"boot_id\0", b"boot_ie\0").replace(b"timens\0", b"timent\0"))
 
 
+def varint(data, at):
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 127) << shift
+        shift += 7
+        if byte < 128:
+            return value, at
+
+
+def fields(data):
+    """(number, value) of a message of Protocol Buffers."""
+    at = 0
+    while at < len(data):
+        key, at = varint(data, at)
+        if key & 7 == 0:
+            value, at = varint(data, at)
+        else:
+            size = 8
+            if key & 7 == 2:
+                size, at = varint(data, at)
+            value, at = data[at : at + size], at + size
+        yield key >> 3, value
+
+
+def calls_in(path):
+    """{(rank, function): [(begin, end)]} of a file in Perfetto's format: each rank has a sequence of packets."""
+    names, begun, found = {}, collections.defaultdict(list), collections.defaultdict(list)
+    with open(path, "rb") as trace:
+        packets = [value for _, value in fields(trace.read())]
+    for packet in packets:
+        packet = list(fields(packet))
+        rank, time = dict(packet).get(10, 0) - 1, dict(packet).get(8)
+        for interned in (value for number, value in packet if number == 12):
+            for number, value in fields(interned):
+                if number == 2:
+                    names[rank, dict(fields(value))[1]] = dict(fields(value))[2].decode()
+        for event in (dict(fields(value)) for number, value in packet if number == 11):
+            if event[9] == 1:
+                begun[event[11]].append((names[rank, event[10]], time))
+            elif event[9] == 2:
+                name, begin = begun[event[11]].pop()
+                found[rank, name].append((begin, time))
+    return found
+
+
 for _mpi in "openmpi", "mpich":
 
     @case("%s: the offset of two hosts is inside of the printed error" % _mpi)
@@ -121,6 +169,15 @@ for _mpi in "openmpi", "mpich":
         note("%d ns wrong, error %d ns" % (wrong, other["bound_begin_ns"]))
         expect(wrong <= other["bound_begin_ns"], "%d ns wrong, error %d" % (wrong, other["bound_begin_ns"]))
         expect(other["bound_begin_ns"] < 10**9, "an error of a second: %s" % other)
+        to = new_path("timeline") + ".perfetto-trace"
+        expect("may be off by up to" in aflame("timeline", "-o", to, folder).stderr, "the error of the timeline")
+        calls = calls_in(to)
+        for sender in 0, 1:
+            # The last two have other tags, and the first of them is received last.
+            pairs = list(zip(sorted(calls[sender, "MPI_Send"]), sorted(calls[1 - sender, "MPI_Recv"])))[:ROUNDS]
+            equal(len(pairs), ROUNDS, "messages in the timeline")
+            early = [(sent, got) for (sent, _), (_, got) in pairs if got < sent]
+            expect(not early, "messages that were received before they were sent: %s" % early[:3])
 
 
 

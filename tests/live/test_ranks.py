@@ -324,6 +324,23 @@ def _():
             continue
         expect(all("rank-%04d" % r in done.stderr for r in range(3)), "%s: %s" % (words, done.stderr))
         expect(not done.stdout, "%s on standard output: %s" % (words, done.stdout))
+    # A witness: the lines of each rank, added up here.
+    lines = {}
+    for rank in range(3):
+        for line in must("flame", "--rank", str(rank), path).splitlines():
+            stack, weight = line.rsplit(" ", 1)
+            lines[stack] = lines.get(stack, 0) + int(weight)
+    whole = must("flame", path).splitlines()
+    equal({line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in whole}, lines, "stacks of all ranks")
+    apart = must("flame", "--by", "rank", path)
+    expect(all("[rank %d]" % rank in apart for rank in range(3)), apart)
+    tables = json.loads(must("report", "--json", "--limit", "0", path))["tables"]
+    about = {row["key"]: row["value"] for row in next(t for t in tables if t["name"] == "set")["rows"]}
+    equal((about["ranks"], about["hosts"]), ("3 of 3", "1"), "the set")
+    top = next(t for t in tables if t["name"] == "cpu_top")["rows"]
+    equal(sum(row["self"] for row in top), sum(lines.values()), "CPU time of all functions")
+    equal({row["max_rank"] for row in top} - {"rank 0", "rank 1", "rank 2"}, set(), "ranks with most")
+    expect(all(row["min_ranks"] <= row["median_ranks"] <= row["max_ranks"] <= row["self"] for row in top), top)
     changed = must("diff", "--rank", "1", path, path, "--json")
     expect('"rows"' in changed, changed)
 

@@ -4,6 +4,7 @@ ranks that are there twice, begin anew, are killed, or have no room."""
 
 import os
 import re
+import shutil
 import signal
 import subprocess
 
@@ -55,6 +56,19 @@ def _():
             equal(traces_in(folder + "/set"), ["rank-%04d" % r for r in sorted(wanted)], "traces")
             of = notes(folder + "/set/rank-%04d" % max(wanted))
             equal((of["ranks.size"], of["ranks.selection"]), ("6", chosen), "notes")
+            report = must("report", folder + "/set")
+            expect("%d of the job's 6 ranks were recorded, as %s asks" % (len(wanted), chosen) in report, report)
+
+
+@case("ranks that left no trace are named")
+def _():
+    folder = new_folder()
+    launched("mpirun.mpich", 8, folder, "-o", "set")
+    expect("of the job's" not in must("report", folder + "/set"), "a whole set lacks none")
+    for rank in (2, 4, 5):
+        shutil.rmtree(folder + "/set/rank-%04d" % rank)
+    report = must("report", folder + "/set")
+    expect("3 of the job's 8 ranks left no trace here: 2, 4-5;" in report, report)
 
 
 @case("where no rank is known the program runs, and the reason is named")

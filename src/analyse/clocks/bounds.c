@@ -8,7 +8,7 @@
 #include "analyse/clocks/lines.h"
 #include "base/arena.h"
 
-enum { POINTS_MAX = 4096, SPLITS = 5, PARTS_MAX = 1 << SPLITS };
+enum { THIN_PARTS = 1024, SPLITS = 5, PARTS_MAX = 1 << SPLITS };
 
 static void points_add(struct clock_points *p, int64_t x, int64_t y)
 {
@@ -29,7 +29,7 @@ static void points_thin(struct clock_points *p, int sign)
 	uint32_t nr = 0;
 
 	qsort(p->all, p->nr, sizeof *p->all, by_time);
-	int64_t first = p->all[0].x, apart = (p->all[p->nr - 1].x - first) / CLOCK_HULL_MAX + 1;
+	int64_t first = p->all[0].x, apart = (p->all[p->nr - 1].x - first) / THIN_PARTS + 1;
 	for (uint32_t i = 0, best = 0; i < p->nr; i++) {
 		if (sign * p->all[i].y > sign * p->all[best].y)
 			best = i;
@@ -51,7 +51,7 @@ void clock_bounds_from_a(struct clock_bounds *b, int64_t sent, int64_t received)
 {
 	if (!believed(sent) || !believed(received))
 		return;
-	if (b->lower.nr == POINTS_MAX)
+	if (b->lower.nr == CLOCK_HULL_MAX)
 		points_thin(&b->lower, 1);
 	points_add(&b->lower, received, sent - received);
 }
@@ -60,7 +60,7 @@ void clock_bounds_from_b(struct clock_bounds *b, int64_t sent, int64_t received)
 {
 	if (!believed(sent) || !believed(received))
 		return;
-	if (b->upper.nr == POINTS_MAX)
+	if (b->upper.nr == CLOCK_HULL_MAX)
 		points_thin(&b->upper, -1);
 	points_add(&b->upper, sent, received - sent);
 }
@@ -228,8 +228,8 @@ bool clock_bounds_curve(struct clock_bounds *b, int64_t begin, int64_t end,
 	*contradicted = false;
 	if (!b->lower.nr || !b->upper.nr)
 		return false;
-	points_thin(&b->lower, 1);
-	points_thin(&b->upper, -1);
+	qsort(b->lower.all, b->lower.nr, sizeof *b->lower.all, by_time);
+	qsort(b->upper.all, b->upper.nr, sizeof *b->upper.all, by_time);
 
 	struct splitting *s = af_xcalloc(1, sizeof *s);
 	int64_t first, last;

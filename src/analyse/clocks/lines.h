@@ -8,7 +8,7 @@
 
 #include "analyse/clocks/private.h"
 
-enum { CLOCK_HULL_MAX = 512 };
+enum { CLOCK_HULL_MAX = 4096 };
 
 /* Corners of a hull, relative to a point near all. */
 struct clock_hull {

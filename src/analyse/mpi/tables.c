@@ -2,6 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/mpi/mpi.h"
 #include "analyse/mpi/private.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/device_name.h"
@@ -35,11 +36,12 @@ struct mpi_row {
 	C(peer, "Peer", AF_CELL_COUNT, .merge = AF_MERGE_SAME)                                     \
 	C(requests, "Requests", AF_CELL_COUNT)                                                     \
 	C(bytes, "Bytes", AF_CELL_BYTES, AF_SHOW_USED)                                             \
-	C(mean_ns, "Until completed", AF_CELL_NS, .merge = AF_MERGE_MEAN, .of = "requests")        \
+	C(mean_ns, "Until completed", AF_CELL_NS, .merge = AF_MERGE_MEAN, .of = "completed")       \
 	C(max_ns, "At most", AF_CELL_NS)                                                           \
 	C(waited_ns, "Of it waited, in all", AF_CELL_NS)                                           \
 	C(open, "Not completed", AF_CELL_COUNT, AF_SHOW_USED)                                      \
-	C(unseen, "Completed unseen", AF_CELL_COUNT, AF_SHOW_USED)
+	C(unseen, "Completed unseen", AF_CELL_COUNT, AF_SHOW_USED)                                 \
+	C(completed, "Completed", AF_CELL_COUNT, AF_SHOW_NEVER)
 struct request_row {
 	REQUEST_COLUMNS(AF_ROW_CELL)
 };
@@ -90,6 +92,34 @@ static void verdict_rows(const struct mpi *m, const struct af_world *w, struct a
 		                           percent(f, is->parts_ns[MPI_PART_POINT], all),
 		                           percent(f, is->parts_ns[MPI_PART_WAIT], all),
 		                           percent(f, is->parts_ns[MPI_PART_COLLECTIVE], all)));
+	}
+}
+
+void af_mpi_verdicts(struct af_tables *f)
+{
+	const struct af_table *mpi = af_tables_find(f, "mpi");
+	struct af_table *t = f->first;
+
+	while (t && strcmp(t->name, "verdict") != 0)
+		t = t->next;
+	for (uint32_t i = 0; mpi && i < mpi->nr_rows && i < VERDICT_ROWS; i++) {
+		struct mpi_row *row = (void *)(mpi->cells + (size_t)i * mpi->nr_columns);
+		uint64_t all = row->span_ns.value;
+		row->verdict.text = row->share.value >= BOUND ? "MPI-bound" : "";
+		if (!*row->verdict.text)
+			continue;
+		if (!t)
+			t = af_pairs_table(f, "verdict", "What holds the program back");
+		af_pair_row(f, t, "MPI-bound", "all ranks",
+		            af_tables_text(f,
+		                           "MPI-bound: %s between MPI_Init and MPI_Finalize: "
+		                           "inside MPI %s, in sends and receives %s, in waits %s, "
+		                           "in collectives %s",
+		                           af_tables_ns(f, all),
+		                           percent(f, row->time_ns.value, all),
+		                           percent(f, row->point_ns.value, all),
+		                           percent(f, row->wait_ns.value, all),
+		                           percent(f, row->collective_ns.value, all)));
 	}
 }
 
@@ -144,14 +174,15 @@ static int by_time_open(const void *a, const void *b)
 	return x->peer < y->peer ? -1 : x->peer > y->peer;
 }
 
-static void table_requests(struct mpi_requests *r, const struct af_world *w, struct af_tables *f)
+static void table_requests(struct mpi_requests *r, const struct af_world *w, struct af_tables *f,
+                           bool all)
 {
 	static const struct af_column columns[] = {REQUEST_COLUMNS(AF_ROW_COLUMN)};
 	const struct af_api_table *api = af_api_named("mpi");
 	struct af_table *t = AF_TABLE(f, "mpi_requests", "Requests of MPI", columns);
 
 	qsort(r->sums, r->nr_sums, sizeof *r->sums, by_time_open);
-	for (uint32_t i = 0; i < r->nr_sums && i < REQUEST_ROWS; i++) {
+	for (uint32_t i = 0; i < r->nr_sums && (all || i < REQUEST_ROWS); i++) {
 		const struct mpi_request_sum *s = &r->sums[i];
 		if (!s->posted)
 			continue;
@@ -168,6 +199,7 @@ static void table_requests(struct mpi_requests *r, const struct af_world *w, str
 		row->waited_ns.value = s->waited_ns;
 		row->open.value = s->open;
 		row->unseen.value = s->unseen;
+		row->completed.value = s->completed;
 	}
 }
 
@@ -178,5 +210,5 @@ void mpi_tables(struct mpi *m, const struct af_world *w, struct af_results *out)
 		verdict_rows(m, w, &out->tables);
 	}
 	if (m->requests.nr_sums)
-		table_requests(&m->requests, w, &out->tables);
+		table_requests(&m->requests, w, &out->tables, out->query.merges);
 }

@@ -1,7 +1,11 @@
 /*
- * Ranks that behave alike. Two ranks are alike when no call path differs by more than a tenth of
- * a rank's own time (or a hundredth of the run, if that is more), beyond three standard
- * deviations of sampling. So the distance of two ranks is that of the path that differs most.
+ * Ranks that behave alike. Two ranks are alike when no call path differs by more than a tenth of a
+ * rank's own time (or a hundredth of the run, if that is more), or by no more than chance explains.
+ * So the distance of two ranks is that of the path that differs most.
+ *
+ * The largest of n deviations is about √(2 ln n) by chance, so as many and one more count as chance.
+ * Samples scatter by their number. Waits scatter at most as if their number varied by chance; where
+ * a program makes as many in each rank they scatter less, as ranks beside each other show.
  *
  * A rank joins the nearest group, or founds one where none is near. Then groups get the medians of
  * their members, and ranks are assigned again. It depends on nothing but the order of the ranks.
@@ -13,7 +17,8 @@
 
 #include "analyse/ranks/private.h"
 
-enum { FEATURES = 96, GROUPS = 32, TURNS = 3, SIGMAS = 3 };
+enum { FEATURES = 96, GROUPS = 32, TURNS = 3 };
+#define MAD_SIGMA 1.4826 /* standard deviations in a median absolute deviation */
 
 struct feature {
 	uint32_t cell;
@@ -32,6 +37,7 @@ struct grouping {
 	uint32_t nr_groups;
 	uint32_t *of; /* by rank */
 	float *column;
+	double sigmas; /* that chance explains, of so many ranks */
 };
 
 /* Over all ranks, by cell. */
@@ -125,6 +131,39 @@ static void vectors_fill(struct grouping *g, struct ranks_sums *s)
 	}
 }
 
+static int by_value(const void *a, const void *b)
+{
+	float x = *(const float *)a, y = *(const float *)b;
+
+	return (x > y) - (x < y);
+}
+
+static double column_median(struct grouping *g)
+{
+	qsort(g->column, g->all->nr, sizeof *g->column, by_value);
+	return (double)g->column[g->all->nr / 2];
+}
+
+/* Of waits: no more variance than the middle of all ranks has. */
+static void waits_bound(struct grouping *g, uint32_t f)
+{
+	uint32_t nr = g->all->nr;
+	enum af_rank_kind kind = (enum af_rank_kind)(g->features[f].cell % AF_RANK_KINDS);
+
+	if (kind != AF_RANK_DISK && kind != AF_RANK_WAIT)
+		return;
+	for (uint32_t i = 0; i < nr; i++)
+		g->column[i] = g->values[i * FEATURES + f];
+	float median = (float)column_median(g);
+	for (uint32_t i = 0; i < nr; i++)
+		g->column[i] = fabsf(g->values[i * FEATURES + f] - median);
+	double sigma = MAD_SIGMA * column_median(g);
+	for (uint32_t i = 0; i < nr; i++) {
+		float *is = &g->variances[i * FEATURES + f];
+		*is = (double)*is > sigma * sigma ? (float)(sigma * sigma) : *is;
+	}
+}
+
 /* How far rank @i is from group @to; alike ones are at most 1 apart. */
 static double distance(const struct grouping *g, uint32_t i, uint32_t to, double sigmas)
 {
@@ -133,17 +172,11 @@ static double distance(const struct grouping *g, uint32_t i, uint32_t to, double
 	for (uint32_t f = 0; f < g->nr; f++) {
 		double by = fabs((double)g->values[i * FEATURES + f] - g->groups[to].values[f]);
 		double noise = (double)g->variances[i * FEATURES + f] + g->groups[to].variances[f];
-		by = (by - sigmas * sqrt(noise)) / g->features[f].scale;
+		double chance = sigmas * sqrt(noise), scale = g->features[f].scale;
+		by = by / (chance > scale ? chance : scale);
 		most = by > most ? by : most;
 	}
 	return most;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	float x = *(const float *)a, y = *(const float *)b;
-
-	return (x > y) - (x < y);
 }
 
 /* The medians of the members of @group; UINT32_MAX: of all ranks. */
@@ -183,7 +216,7 @@ static void assign(struct grouping *g, bool may_found)
 	for (uint32_t i = 0; i < g->all->nr; i++) {
 		double least = DBL_MAX;
 		for (uint32_t to = 0; to < g->nr_groups; to++) {
-			double far = distance(g, i, to, SIGMAS);
+			double far = distance(g, i, to, g->sigmas);
 			if (far < least) {
 				least = far;
 				g->of[i] = to;
@@ -260,6 +293,9 @@ void ranks_groups_make(struct af_ranks *all)
 	free(e);
 	vectors_fill(g, &s);
 	ranks_sums_close(&s);
+	for (uint32_t f = 0; f < g->nr; f++)
+		waits_bound(g, f);
+	g->sigmas = 1 + sqrt(2 * log(all->nr + 1.0));
 	g->nr_groups = 1;
 	medians(g, UINT32_MAX, 0);
 	for (uint32_t turn = 0; turn < TURNS; turn++) {

@@ -117,6 +117,7 @@ struct af_rank_row {
 	C(nr_ranks, "Ranks", AF_CELL_COUNT)                                                        \
 	C(ranks, "Which", AF_CELL_TEXT)                                                            \
 	C(typical, "Typical", AF_CELL_TEXT)                                                        \
+	C(host, "All on host", AF_CELL_TEXT, AF_SHOW_USED)                                         \
 	C(cpu_ns, "CPU", AF_CELL_NS, AF_SHOW_USED)                                                 \
 	C(device_ns, "Device", AF_CELL_NS, AF_SHOW_USED)                                           \
 	C(disk_ns, "Disk, locks", AF_CELL_NS, AF_SHOW_USED)                                        \

@@ -155,6 +155,21 @@ static const char *which(struct af_tables *f, const struct af_ranks_result *r, u
 	return kept(f, &b);
 }
 
+/* The host of all ranks of @group, where others are elsewhere: then the host may be the reason. */
+static const char *host_of(struct af_tables *f, const struct af_ranks_result *r, uint32_t group)
+{
+	const char *host = r->ranks[r->groups[group].typical].who->host;
+	bool others = false;
+
+	for (uint32_t i = 0; i < r->nr; i++) {
+		bool same = !strcmp(r->ranks[i].who->host, host);
+		if (r->ranks[i].group == group && !same)
+			return "";
+		others |= !same;
+	}
+	return others ? af_tables_text(f, "%s", host) : "";
+}
+
 static void groups_table(const struct af_ranks_result *r, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_RANK_GROUP_COLUMNS(AF_ROW_COLUMN)};
@@ -168,6 +183,7 @@ static void groups_table(const struct af_ranks_result *r, struct af_tables *f)
 		c->nr_ranks.value = g->nr;
 		c->ranks.text = which(f, r, i);
 		c->typical.text = member_label(f, r->ranks[g->typical].who);
+		c->host.text = host_of(f, r, i);
 		c->cpu_ns.value = g->mean_ns[AF_RANK_CPU];
 		c->device_ns.value = g->mean_ns[AF_RANK_DEVICE];
 		c->disk_ns.value = g->mean_ns[AF_RANK_DISK];

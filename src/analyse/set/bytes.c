@@ -8,7 +8,7 @@
 #include "base/cursor.h"
 #include "base/err.h"
 
-enum { TEXTS = 8 };
+enum { TEXTS = 9 };
 
 static void write_text(struct af_buf *to, const char *text)
 {
@@ -24,8 +24,8 @@ static const char *read_text(struct af_cursor *from, struct af_arena *arena)
 
 static void write_member(const struct af_member *m, struct af_buf *to)
 {
-	const char *const texts[TEXTS] = {m->path,    m->name,    m->label,   m->host,
-	                                  m->job_key, m->version, m->boot_id, m->why};
+	const char *const texts[TEXTS] = {m->path,    m->name,    m->label, m->host,     m->job_key,
+	                                  m->version, m->boot_id, m->why,   m->selection};
 
 	for (unsigned i = 0; i < TEXTS; i++)
 		write_text(to, texts[i]);
@@ -33,8 +33,10 @@ static void write_member(const struct af_member *m, struct af_buf *to)
 	af_buf_leb128(to, m->pid);
 	af_buf_leb128(to, (uint32_t)m->status);
 	af_buf_leb128(to, m->cpu_ns);
+	af_buf_leb128(to, m->job_ranks);
 	af_buf_char(to, (char)m->state);
-	af_buf_char(to, (char)(m->has_rank | m->has_status << 1 | m->has_cpu << 2));
+	af_buf_char(to,
+	            (char)(m->has_rank | m->has_status << 1 | m->has_cpu << 2 | m->staged << 3));
 	af_buf_leb128(to, m->nr_groups);
 	for (uint32_t i = 0; i < m->nr_groups; i++) {
 		write_text(to, m->groups[i].key);
@@ -61,8 +63,9 @@ static void read_groups(struct af_cursor *from, struct af_arena *arena, struct a
 
 static void read_member(struct af_cursor *from, struct af_arena *arena, struct af_member *m)
 {
-	const char **const texts[TEXTS] = {&m->path,    &m->name,    &m->label,   &m->host,
-	                                   &m->job_key, &m->version, &m->boot_id, &m->why};
+	const char **const texts[TEXTS] = {&m->path,    &m->name,    &m->label,
+	                                   &m->host,    &m->job_key, &m->version,
+	                                   &m->boot_id, &m->why,     &m->selection};
 
 	for (unsigned i = 0; i < TEXTS; i++)
 		*texts[i] = read_text(from, arena);
@@ -70,6 +73,7 @@ static void read_member(struct af_cursor *from, struct af_arena *arena, struct a
 	m->pid = af_cursor_uleb(from);
 	m->status = (int)(uint32_t)af_cursor_uleb(from);
 	m->cpu_ns = af_cursor_uleb(from);
+	m->job_ranks = af_cursor_uleb(from);
 	uint64_t state = af_cursor_uint(from, 1);
 	from->bad |= state > AF_MEMBER_UNREADABLE;
 	m->state = from->bad ? AF_MEMBER_UNREADABLE : (enum af_member_state)state;
@@ -77,6 +81,7 @@ static void read_member(struct af_cursor *from, struct af_arena *arena, struct a
 	m->has_rank = has & 1;
 	m->has_status = has & 2;
 	m->has_cpu = has & 4;
+	m->staged = has & 8;
 	read_groups(from, arena, m);
 }
 

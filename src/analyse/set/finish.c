@@ -58,6 +58,8 @@ static void cells_fill(struct af_tables *f, const struct set_table *t, const str
 {
 	for (uint32_t c = 0; c < t->head.nr_columns; c++) {
 		to[c] = row->cells[c];
+		if (to[c].unknown)
+			to[c].value = 0; /* a column of such alone is for nobody */
 		if (t->head.columns[c].unit == AF_CELL_TEXT)
 			to[c].text = af_tables_text(f, "%s", to[c].text ? to[c].text : "");
 	}

@@ -75,6 +75,10 @@ static void member_note(struct member_reading *r, const char *key, const char *v
 		m->version = kept(r, value, strlen(value));
 	else if (!strcmp(key, "boot_id"))
 		m->boot_id = kept(r, value, strlen(value));
+	else if (!strcmp(key, "ranks.size") && !af_rank_parse(value, &m->job_ranks))
+		m->job_ranks = 0;
+	else if (!strcmp(key, "ranks.selection"))
+		m->selection = kept(r, value, strlen(value));
 	else if (!strncmp(key, "group.", 6) && key[6])
 		member_group(r, key + 6, value);
 }
@@ -143,7 +147,8 @@ void set_member_read(struct af_arena *arena, struct af_member *m, int dir_fd, ui
 	const uint64_t wanted =
 	    1ull << AF_KIND_NOTE | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_USAGE;
 
-	m->host = m->job_key = m->version = m->boot_id = "";
+	m->host = m->job_key = m->version = m->boot_id = m->selection = "";
+	m->job_ranks = 0;
 	m->groups = NULL;
 	m->nr_groups = 0;
 	m->has_rank = m->has_status = m->has_cpu = m->staged = false;

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/idle/rows.h"
+#include "analyse/mpi/mpi.h"
 #include "analyse/set/private.h"
 
 struct af_merge *af_merge_open(const struct af_merge_how *how)
@@ -196,6 +197,8 @@ void af_merge_end(struct af_merge *m, struct af_results *out)
 	set_tables_finish(m, &out->tables);
 	set_sums_finish(m, out);
 	af_idle_verdicts(&out->tables);
+	if (m->how.by == AF_BY_NOTHING)
+		af_mpi_verdicts(&out->tables);
 	for (struct af_table *t = out->tables.first; t; t = t->next)
 		if (!strcmp(t->name, "cpu_top"))
 			set_top_names(t, &out->trees[AF_VIEW_CPU]);

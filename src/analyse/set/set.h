@@ -50,6 +50,8 @@ struct af_member {
 	bool staged;     /* it lies on @host, which gather has to run on (trace/read/staged.h) */
 	const struct af_member_group *groups;
 	uint32_t nr_groups;
+	uint64_t job_ranks;    /* of the job, recorded or not; 0: not known */
+	const char *selection; /* by which ranks were chosen, "--ranks 0-3"; "": all are recorded */
 };
 
 struct af_set {
@@ -69,6 +71,12 @@ void af_set_close(struct af_set *s);
 
 /* The state in a word or two, for tables: "complete", "staged". */
 const char *af_member_state(const struct af_member *m);
+
+/*
+ * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were
+ * recorded, as --ranks 0-1 asks". False: it has all, or nobody knows how many there are.
+ */
+bool af_set_lacks(const struct af_set *s, char *text, size_t size);
 
 /* Read the member @i again, as it may have been finished since. */
 void af_set_refresh(struct af_set *s, uint32_t i);

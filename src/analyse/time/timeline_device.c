@@ -1,6 +1,7 @@
 /* Devices in a timeline: calls of their APIs, their work, their memory, and what tracing cost. */
 #include "analyse/time/timeline_private.h"
 #include "analyse/world/work.h"
+#include "api/tables/tables.h"
 #include "base/arena.h"
 
 struct timeline_counter {
@@ -44,16 +45,19 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 	if ((seen && call.correlation) || !timeline_wants(t, call.start_ns, call.end_ns))
 		return;
 	const struct af_function *f = call.function ? &t->world.functions[call.function] : NULL;
+	/* Those of MPI are known by their kind alone. */
+	const struct af_api_function *is = f ? NULL : af_api_function(ev->kind);
+	const char *name = f ? f->name : is ? is->name : "call";
 	struct af_slice s = {
 	    .kind = AF_SLICE_CALL,
 	    .start_ns = call.start_ns,
 	    .end_ns = call.end_ns,
-	    .name = timeline_name(t, f ? f->name : "call"),
+	    .name = timeline_name(t, name),
 	    .stack = timeline_call_stack(t, call.process, call.path, call.function, 0),
 	    .correlation = call.correlation,
 	    .status = call.status,
 	};
-	if (!seen && (!f || category_work(f->category))) {
+	if (!seen && (f || is ? category_work(f ? f->category : is->category) : true)) {
 		s.way = AF_FLOW_FROM;
 		s.flow = flow_of(call.process, f ? f->api : AF_API_CUDA, call.correlation);
 	}

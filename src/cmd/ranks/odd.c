@@ -152,7 +152,9 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 {
 	uint32_t limit = limit_of(s, 0);
 
-	if (s->result->nr && !s->result->nr_odd)
+	if (s->result->nr < 3)
+		af_buf_str(b, "It takes three ranks to see which is odd.\n");
+	else if (!s->result->nr_odd)
 		af_buf_fmt(b, "No rank is odd: none differs from its group by more than sampling "
 		              "noise and a tenth of its own time.\n");
 	for (const struct af_table *t = s->tables.first; t; t = t->next) {

@@ -60,6 +60,9 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		c->state.text = af_member_state(m);
 		c->trace.text = af_tables_text(f, "%s", m->name);
 	}
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		t->note = af_tables_text(f, "%s", lacks);
 }
 
 static void ranks_list(struct af_set *set, FILE *out, bool json)

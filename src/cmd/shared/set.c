@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/clocks/clocks.h"
+#include "analyse/functions/top.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
@@ -15,7 +16,10 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/together.h"
 
-enum { PAGE_RANKS = 64 }; /* of a set, at most, that a page shows one by one */
+enum {
+	PAGE_RANKS = 64, /* of a set, at most, that a page shows one by one */
+	TOP_ROWS = 1000  /* functions, in a report of all tables */
+};
 
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err)
 {
@@ -264,6 +268,10 @@ static void set_members(const struct af_set *set, struct af_results *r)
 	if (!t)
 		return;
 	af_pair_row(&r->tables, t, "hosts", "hosts", af_tables_text(&r->tables, "%u", hosts));
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		af_pair_row(&r->tables, t, "lacks", "ranks of the job",
+		            af_tables_text(&r->tables, "%s", lacks));
 	if (twins)
 		af_pair_row(&r->tables, t, "duplicates", "traces of a rank that has another",
 		            af_tables_text(&r->tables, "%u: their labels name the trace", twins));
@@ -284,6 +292,55 @@ static void set_clocks(const struct af_set *set, const struct af_query *query, s
 	af_set_clocks_free(&clocks);
 }
 
+/* The list of ranks is a table, so tables are there while no rank can be read yet. */
+static int set_reported(const struct af_set *set, const struct af_merge *m, uint32_t answers,
+                        struct af_err *err)
+{
+	struct af_err none = {0};
+	int rc = af_set_report(set->path, m, &none);
+
+	if (rc && answers & AF_ANSWER_TABLES)
+		fprintf(stderr, "aflame: %s\n", none.msg);
+	else if (rc)
+		return af_fail_plain(err, rc, "%s", none.msg);
+	return 0;
+}
+
+/* As in the report of one trace; the distribution needed all functions. */
+static void top_cut(struct af_results *r)
+{
+	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "cpu_top");
+
+	if (!t || !(r->query.answers & AF_ANSWER_TABLES))
+		return;
+	for (uint32_t i = TOP_ROWS; i < t->nr_rows; i++) {
+		const struct af_top_row *row = AF_ROW_AT(struct af_top_row, t, i);
+		t->left_out++;
+		t->left_weight += row ? row->self.value : 0;
+	}
+	t->nr_rows = t->nr_rows < TOP_ROWS ? t->nr_rows : TOP_ROWS;
+}
+
+static void set_results(const struct af_set *set, struct set_reading *s,
+                        const struct af_query *query, struct af_results *r)
+{
+	af_merge_end(s->m, r);
+	r->query.merges = false;
+	r->members = r->members ? r->members : set->nr;
+	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
+	r->member_trees = s->trees;
+	r->nr_member_trees = s->nr_trees;
+	for (uint32_t i = 0; i < r->nr_member_trees; i++)
+		r->member_trees[i].label =
+		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
+	top_cut(r);
+	set_members(set, r);
+	af_ranks_table(set, &r->tables);
+	set_clocks(set, query, r);
+	/* Findings are about all members together. */
+	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
+}
+
 int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
                 struct af_err *err)
 {
@@ -301,27 +358,12 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
 	int rc = members_read(&reading, set, err);
-	struct af_merge *m = reading.m;
-	if (rc) {
-		af_merge_close(m);
-		return rc;
-	}
-	rc = af_set_report(set->path, m, err);
-	af_merge_end(m, r);
-	r->query.merges = false;
-	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
-	r->member_trees = reading.trees;
-	r->nr_member_trees = reading.nr_trees;
-	for (uint32_t i = 0; i < r->nr_member_trees; i++)
-		r->member_trees[i].label =
-		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
-	if (!rc) {
-		set_members(set, r);
-		af_ranks_table(set, &r->tables);
-		set_clocks(set, query, r);
-		/* Findings are about all members together. */
-		af_load_finish(r, how.by == AF_BY_NOTHING ? how.query.answers : AF_ANSWER_TOP);
-	}
-	af_merge_close(m);
+	if (!rc)
+		rc = set_reported(set, reading.m, query->answers, err);
+	if (!rc)
+		set_results(set, &reading, query, r);
+	else
+		trees_close(&reading);
+	af_merge_close(reading.m);
 	return rc;
 }

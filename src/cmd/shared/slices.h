@@ -26,4 +26,12 @@ struct af_slices_request {
  */
 int af_slices_write(const struct af_slices_request *request, const char *dir, struct af_err *err);
 
+/*
+ * The same for the set @dir: the tracks of all its ranks, with times of the first rank's host.
+ * Ranks that cannot be read are named on standard error, and so is the error of the hosts' clocks.
+ * -EINVAL: the format cannot hold several traces.
+ */
+int af_slices_write_set(const struct af_slices_request *request, const char *dir,
+                        struct af_err *err);
+
 #endif

@@ -14,16 +14,22 @@
 #include "base/scope.h"
 #include "base/system/clock.h"
 #include "base/system/fs.h"
+#include "cmd/record/watch.h"
 #include "collect/disk/place.h"
 #include "trace/read/files.h"
 
 enum { FOLLOW_REST = 4 /* a pause is at least so many times the CPU time before it */ };
 
-/* A member as far as it was read. */
+/*
+ * A member as far as it was read. What a rank does goes to disk when a packet is full; a recorder
+ * that is watched copies the trace with the rest, if there is room.
+ */
 struct followed {
 	struct tally_sums *sums; /* of one that grows, or NULL */
-	uint64_t bytes;          /* that it had then */
-	bool done;               /* it has ended, and is in the sums of those */
+	char *path;
+	struct af_watch watch; /* of that path */
+	uint64_t bytes;        /* that it had when it was read without a copy */
+	bool done;             /* it has ended, and is in the sums of those */
 };
 
 struct following {
@@ -34,14 +40,17 @@ struct following {
 	struct tally_sums done;
 };
 
-static struct followed *followed_at(struct following *f, const char *name)
+static struct followed *followed_at(struct following *f, const struct af_member *who)
 {
 	bool fresh;
-	uint64_t *slot = af_keys_at(&f->by_name, AF_KEY_TEXT(name), &fresh);
+	uint64_t *slot = af_keys_at(&f->by_name, AF_KEY_TEXT(who->name), &fresh);
 
 	if (fresh) {
 		AF_GROW(f->all, f->nr, f->cap);
-		f->all[f->nr] = (struct followed){0};
+		f->all[f->nr] = (struct followed){.path = strdup(who->path)};
+		if (!f->all[f->nr].path)
+			af_memory_is_out();
+		f->all[f->nr].watch = (struct af_watch){.dir = f->all[f->nr].path};
 		*slot = f->nr++;
 	}
 	return &f->all[*slot];
@@ -91,7 +100,7 @@ static int follow_take(void *arg, const struct af_member *who, void *result,
                        const struct af_err *why)
 {
 	struct following *f = arg;
-	struct followed *m = followed_at(f, who->name);
+	struct followed *m = followed_at(f, who);
 	const bool live = who->state == AF_MEMBER_LIVE;
 
 	/* One that cannot be read yet keeps what was read of it. */
@@ -110,22 +119,39 @@ static int follow_take(void *arg, const struct af_member *who, void *result,
 	return 0;
 }
 
+/* Has the member something new? Then it is at *@path, for as long as @set. */
+static bool is_new(struct followed *m, const struct af_member *who, struct af_set *set,
+                   const char **path)
+{
+	char copy[PATH_MAX];
+
+	*path = who->path;
+	if (m->done || who->state != AF_MEMBER_LIVE)
+		return !m->done;
+	if (af_watch_next(&m->watch, copy) && !m->watch.ended) {
+		*path = af_arena_strdup(&set->arena, copy, strlen(copy));
+		return true;
+	}
+	uint64_t bytes = m->watch.last ? m->bytes : bytes_of(who->path);
+	bool grown = bytes != m->bytes;
+	m->bytes = bytes;
+	return grown;
+}
+
 /* Read the members of @set that are new, have grown or have ended. */
-static uint32_t follow_set(struct following *f, const struct af_set *set)
+static uint32_t follow_set(struct following *f, struct af_set *set)
 {
 	struct af_set fresh = {.members = af_xcalloc((size_t)set->nr + 1, sizeof *fresh.members)};
 	uint32_t nr_live = 0;
 
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct af_member *who = &set->members[i];
-		struct followed *m = followed_at(f, who->name);
-		const bool live = who->state == AF_MEMBER_LIVE;
-		nr_live += live;
-		uint64_t bytes = m->done || !live ? 0 : bytes_of(who->path);
-		if (m->done || (live && bytes == m->bytes))
+		const char *path;
+		nr_live += who->state == AF_MEMBER_LIVE;
+		if (!is_new(followed_at(f, who), who, set, &path))
 			continue;
-		m->bytes = bytes;
-		fresh.members[fresh.nr++] = *who;
+		fresh.members[fresh.nr] = *who;
+		fresh.members[fresh.nr++].path = path;
 	}
 	const struct af_set_reading reading = {
 	    .set = &fresh,
@@ -173,8 +199,10 @@ static bool is_recorded(const char *dir)
 
 static void following_free(struct following *f)
 {
-	for (uint32_t i = 0; i < f->nr; i++)
+	for (uint32_t i = 0; i < f->nr; i++) {
 		sums_drop(f->all[i].sums);
+		free(f->all[i].path);
+	}
 	free(f->all);
 	af_keys_free(&f->by_name);
 	tally_sums_free(&f->done);

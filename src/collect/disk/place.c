@@ -48,6 +48,29 @@ static int folder_build(int at, const char *base, const struct af_job_rank *job,
 	return file < 0 ? file : af_write_all(file, text, strlen(text));
 }
 
+enum { RANKS_AT_ONCE = 64 };
+
+/* The folder of another job, while its ranks are looked at. */
+struct still {
+	const struct af_place *p;
+	int fd;
+	uint32_t nr;
+};
+
+/*
+ * 1: a rank of it is recorded. -ESTALE: another rank of our job has moved the folder meanwhile, so
+ * that a thousand ranks do not all look at a thousand traces.
+ */
+static int rank_is_live(void *arg, int dir_fd, const char *name)
+{
+	struct still *s = arg;
+
+	if (++s->nr % RANKS_AT_ONCE == 0 && !is_at(s->fd, s->p->job_in_fd, s->p->job_name))
+		return -ESTALE;
+	scope_close int fd = af_trace_folder(dir_fd, name);
+	return fd >= 0 && af_room_is_live(fd);
+}
+
 /* 0: the name is free now, whoever did it. */
 static int folder_move_away(struct af_place *p, int fd, const char *shown, struct af_err *err)
 {
@@ -56,7 +79,11 @@ static int folder_move_away(struct af_place *p, int fd, const char *shown, struc
 
 	if (fstat(fd, &st))
 		return af_fail(err, -errno, "cannot look at %s", shown);
-	if (af_place_is_recorded(fd))
+	struct still still = {.p = p, .fd = fd};
+	int recorded = af_room_each(fd, rank_is_live, &still);
+	if (recorded < 0)
+		return 0; /* another rank has moved it */
+	if (recorded || af_room_is_live(fd))
 		return af_fail_plain(err, -EBUSY,
 		                     "another recording in %s goes on: choose another name with "
 		                     "-o, as %s-%%j",
@@ -90,7 +117,7 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 	}
 	int is = now >= 0 ? af_room_is_trace(now) : 0;
 	if (is) {
-		int rc = af_room_check(now, shown, err);
+		int rc = af_room_check_here(now, shown, err);
 		rc = rc ? rc : folder_move_away(p, now, shown, err);
 		return rc < 0 ? rc : 1;
 	}

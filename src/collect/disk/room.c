@@ -61,7 +61,7 @@ int af_room_is_trace(int dir_fd)
  */
 enum { HEARTBEATS_MISSED = 4 };
 
-static bool trace_is_recorded(int dir_fd)
+bool af_room_is_live(int dir_fd)
 {
 	struct af_trace_status is;
 	uint64_t now_ns = 0;
@@ -92,12 +92,12 @@ static int rank_is_recorded(void *arg, int dir_fd, const char *name)
 {
 	(void)arg;
 	scope_close int fd = af_trace_folder(dir_fd, name);
-	return fd >= 0 && trace_is_recorded(fd);
+	return fd >= 0 && af_room_is_live(fd);
 }
 
 bool af_place_is_recorded(int dir_fd)
 {
-	return trace_is_recorded(dir_fd) ||
+	return af_room_is_live(dir_fd) ||
 	       (is_job(dir_fd) && af_room_each(dir_fd, rank_is_recorded, NULL));
 }
 
@@ -138,14 +138,14 @@ int af_room_taken(const char *shown, int why, struct af_err *err)
 	                     shown);
 }
 
-int af_room_check(int dir_fd, const char *shown, struct af_err *err)
+static int room_check(int dir_fd, const char *shown, bool deep, struct af_err *err)
 {
 	char stray[AF_STRAY_SIZE];
 	int is = af_room_is_trace(dir_fd);
 
 	if (is <= 0)
 		return af_room_taken(shown, is, err);
-	int rc = af_trace_stray(dir_fd, stray);
+	int rc = deep ? af_trace_stray(dir_fd, stray) : af_trace_stray_here(dir_fd, stray);
 	if (rc == -EACCES)
 		return af_fail_plain(
 		    err, -EEXIST, "%s belongs to another user: choose another name with -o", shown);
@@ -155,6 +155,16 @@ int af_room_check(int dir_fd, const char *shown, struct af_err *err)
 		                     "choose another name with -o",
 		                     shown, stray);
 	return rc ? af_room_taken(shown, rc, err) : 0;
+}
+
+int af_room_check(int dir_fd, const char *shown, struct af_err *err)
+{
+	return room_check(dir_fd, shown, true, err);
+}
+
+int af_room_check_here(int dir_fd, const char *shown, struct af_err *err)
+{
+	return room_check(dir_fd, shown, false, err);
 }
 
 static int keep_as_old(int at, const char *name, const char *shown, struct af_err *err)

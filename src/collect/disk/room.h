@@ -42,6 +42,12 @@ int af_room_is_trace(int dir_fd);
 int af_room_check(int dir_fd, const char *shown, struct af_err *err);
 
 /*
+ * The same without a look into its directories: may it be renamed? Every rank of the next job asks,
+ * and one of them does it.
+ */
+int af_room_check_here(int dir_fd, const char *shown, struct af_err *err);
+
+/*
  * Remove @name and the shared memory that its recorders left. -errno when that is not allowed; it
  * is then whole.
  */
@@ -52,6 +58,9 @@ int af_room_discard(int at, const char *name);
  * determined.
  */
 int af_room_taken(const char *shown, int why, struct af_err *err);
+
+/* Is a recorder at work on the trace @dir_fd itself? */
+bool af_room_is_live(int dir_fd);
 
 /* Calls @each for the directories in @dir_fd until it returns other than 0, and returns that. */
 int af_room_each(int dir_fd, int (*each)(void *arg, int dir_fd, const char *name), void *arg);

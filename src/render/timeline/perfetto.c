@@ -23,6 +23,8 @@
 
 enum { TRACE_PACKET = 1 };
 
+enum { PART_BITS = 40 };
+
 enum {
 	PACKET_CHROME_EVENTS = 5,
 	PACKET_CLOCK_SNAPSHOT = 6,
@@ -94,9 +96,9 @@ enum {
 	METADATA_INT = 4,
 };
 
-enum { SEQUENCE = 1 };
-
 struct perfetto {
+	uint32_t sequence; /* each part of a file has one of its own */
+	uint64_t ids;      /* the high bits of its tracks and arrows */
 	struct af_out out;
 	struct af_map names;        /* → iid */
 	uint32_t categories;        /* bits */
@@ -127,8 +129,10 @@ static void clock_put(struct af_buf *b, uint32_t clock, uint64_t ns)
 }
 
 /* Two clocks at one moment; @foreign_ns 0: the trace's alone. */
-static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, uint64_t foreign_ns)
+static void perfetto_clocks(struct perfetto *p, uint64_t mono_ns, uint32_t clock,
+                            uint64_t foreign_ns)
 {
+	struct af_buf *b = &p->out.text;
 	size_t packet = af_pb_open(b, TRACE_PACKET), at = af_pb_open(b, PACKET_CLOCK_SNAPSHOT);
 
 	clock_put(b, CLOCK_IS_MONOTONIC, mono_ns);
@@ -136,7 +140,7 @@ static void perfetto_clocks(struct af_buf *b, uint64_t mono_ns, uint32_t clock, 
 		clock_put(b, clock, foreign_ns);
 	af_pb_varint(b, SNAPSHOT_PRIMARY, CLOCK_IS_MONOTONIC);
 	af_pb_close(b, at);
-	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 	af_pb_close(b, packet);
 }
 
@@ -148,7 +152,7 @@ static void perfetto_gpus(struct perfetto *p, const struct af_slices *all)
 	if (all->adds_up && perfetto_gpu_info(&p->gpu, all, &p->event)) {
 		size_t packet = af_pb_open(b, TRACE_PACKET);
 		af_pb_varint(b, PACKET_TIMESTAMP, all->start_ns);
-		af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+		af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 		af_pb_bytes(b, PERFETTO_GPU_INFO, p->event.data, p->event.len);
 		af_pb_close(b, packet);
 	}
@@ -164,16 +168,20 @@ static int perfetto_begin(struct af_render *r, struct af_err *err)
 	(void)err;
 	r->state = p;
 	af_out_open(&p->out, r->fd, r->gzip);
-	perfetto_clocks(b, all->start_ns, 0, 0);
-	if (all->realtime.foreign_ns)
-		perfetto_clocks(b, all->realtime.mono_ns, CLOCK_IS_REALTIME,
+	p->sequence = r->part ? r->part : 1;
+	p->ids = r->part > 1 ? (uint64_t)(r->part - 1) << PART_BITS : 0;
+	/* Times of further parts are on the clock of the first. */
+	if (r->part <= 1)
+		perfetto_clocks(p, all->start_ns, 0, 0);
+	if (r->part <= 1 && all->realtime.foreign_ns)
+		perfetto_clocks(p, all->realtime.mono_ns, CLOCK_IS_REALTIME,
 		                all->realtime.foreign_ns);
-	if (all->boottime.foreign_ns)
-		perfetto_clocks(b, all->boottime.mono_ns, CLOCK_IS_BOOTTIME,
+	if (r->part <= 1 && all->boottime.foreign_ns)
+		perfetto_clocks(p, all->boottime.mono_ns, CLOCK_IS_BOOTTIME,
 		                all->boottime.foreign_ns);
 
 	size_t packet = af_pb_open(b, TRACE_PACKET);
-	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 	af_pb_varint(b, PACKET_FLAGS, FLAG_CLEARED);
 	size_t at = af_pb_open(b, PACKET_DEFAULTS);
 	af_pb_varint(b, DEFAULTS_CLOCK, CLOCK_IS_MONOTONIC);
@@ -215,16 +223,16 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 
 	perfetto_samples_track(&p->samples, t);
 	perfetto_gpu_track(&p->gpu, t);
-	af_pb_varint(b, TRACK_UUID, t->id);
+	af_pb_varint(b, TRACK_UUID, p->ids | t->id);
 	if (t->parent)
-		af_pb_varint(b, TRACK_PARENT, t->parent);
+		af_pb_varint(b, TRACK_PARENT, p->ids | t->parent);
 	if (t->kind != AF_TRACK_PROCESS && t->kind != AF_TRACK_THREAD)
 		af_pb_utf8(b, TRACK_NAME, t->name, strlen(t->name));
 	track_kind(p, b, t);
 	af_pb_varint(b, TRACK_CHILDREN, CHILDREN_BY_RANK);
 	af_pb_varint(b, TRACK_RANK, (uint64_t)t->rank << 6 | (t->lane < 63 ? t->lane : 63));
 	af_pb_close(b, at);
-	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 	af_pb_close(b, packet);
 	return af_out_spill(&p->out);
 }
@@ -236,7 +244,7 @@ static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 	size_t packet = af_pb_open(b, TRACE_PACKET);
 
 	af_pb_varint(b, PACKET_TIMESTAMP, time_ns);
-	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 	af_pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
 	if (p->interned.len)
 		af_pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
@@ -317,6 +325,12 @@ static int perfetto_again(struct perfetto *p, const struct af_slices *all, const
 	return 0;
 }
 
+/* An arrow's id is any number that no other has: those of parts are far from one another. */
+static uint64_t flow_of_part(const struct perfetto *p)
+{
+	return (p->sequence - 1) * UINT64_C(0x9e3779b97f4a7c15);
+}
+
 static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 {
 	struct perfetto *p = r->state;
@@ -324,12 +338,12 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	bool instant = s->start_ns == s->end_ns;
 
 	af_pb_varint(b, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
-	af_pb_varint(b, EVENT_TRACK, s->track);
+	af_pb_varint(b, EVENT_TRACK, p->ids | s->track);
 	af_pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
 	af_pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
 	/* None is marked as the last: of two works of one call the second would have no arrow. */
 	if (s->way != AF_FLOW_NONE)
-		af_pb_fixed64(b, EVENT_FLOW, s->flow);
+		af_pb_fixed64(b, EVENT_FLOW, s->flow + flow_of_part(p));
 	perfetto_args(p, r->slices, s);
 	uint32_t stack =
 	    s->stack ? perfetto_callstack(&p->samples, r->slices->stacks, s->stack, &p->interned)
@@ -340,7 +354,7 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	if (rc || instant)
 		return rc;
 	af_pb_varint(b, EVENT_TYPE, TYPE_END);
-	af_pb_varint(b, EVENT_TRACK, s->track);
+	af_pb_varint(b, EVENT_TRACK, p->ids | s->track);
 	return perfetto_event(p, s->end_ns);
 }
 
@@ -356,27 +370,34 @@ static int perfetto_point(struct af_render *r, const struct af_point *point)
 	struct perfetto *p = r->state;
 
 	af_pb_varint(&p->event, EVENT_TYPE, TYPE_COUNTER);
-	af_pb_varint(&p->event, EVENT_TRACK, point->track);
+	af_pb_varint(&p->event, EVENT_TRACK, p->ids | point->track);
 	af_pb_varint(&p->event, EVENT_COUNTER, point->value);
 	return perfetto_event(p, point->time_ns);
 }
 
 /* One of the facts that the viewer's page about the trace lists; @text or a number. */
-static void perfetto_metadata(struct perfetto *p, const char *name, const char *text,
+static void perfetto_metadata(const struct af_render *r, const char *name, const char *text,
                               uint64_t number)
 {
+	struct perfetto *p = r->state;
 	struct af_buf *b = &p->out.text;
 	size_t packet = af_pb_open(b, TRACE_PACKET), bundle = af_pb_open(b, PACKET_CHROME_EVENTS);
 	size_t at = af_pb_open(b, BUNDLE_METADATA);
 
-	af_pb_utf8(b, METADATA_NAME, name, strlen(name));
+	if (r->part) {
+		af_buf_fmt(&p->event, "%s: %s", r->label ? r->label : "", name);
+		af_pb_utf8(b, METADATA_NAME, p->event.data, p->event.len);
+		p->event.len = 0;
+	} else {
+		af_pb_utf8(b, METADATA_NAME, name, strlen(name));
+	}
 	if (text)
 		af_pb_utf8(b, METADATA_TEXT, text, strlen(text));
 	else
 		af_pb_varint(b, METADATA_INT, number);
 	af_pb_close(b, at);
 	af_pb_close(b, bundle);
-	af_pb_varint(b, PACKET_SEQUENCE, SEQUENCE);
+	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
 	af_pb_close(b, packet);
 }
 
@@ -386,13 +407,13 @@ static int perfetto_end(struct af_render *r, struct af_err *err)
 	struct af_slices_pair tables[AF_SLICES_TABLES];
 	int nr = af_slices_tables(r->slices, tables);
 
-	perfetto_metadata(p, "aflame", AFLAME_VERSION, 0);
+	perfetto_metadata(r, "aflame", AFLAME_VERSION, 0);
 	for (int i = 0; i < nr; i++)
-		perfetto_metadata(p, tables[i].name, NULL, tables[i].number);
+		perfetto_metadata(r, tables[i].name, NULL, tables[i].number);
 	if (*r->slices->damage)
-		perfetto_metadata(p, "damage", r->slices->damage, 0);
+		perfetto_metadata(r, "damage", r->slices->damage, 0);
 	for (const struct af_note *n = r->slices->world->notes; n; n = n->next)
-		perfetto_metadata(p, n->key, n->value, 0);
+		perfetto_metadata(r, n->key, n->value, 0);
 	int rc = af_out_close(&p->out);
 	perfetto_samples_free(&p->samples);
 	perfetto_gpu_free(&p->gpu);
@@ -409,6 +430,7 @@ const struct af_format af_format_perfetto = {
     .name = "perfetto",
     .extension = ".perfetto-trace|.pftrace|.pb",
     .summary = "Perfetto's own format",
+    .can_join = true,
     .begin = perfetto_begin,
     .track = perfetto_track,
     .slice = perfetto_slice,

@@ -128,7 +128,8 @@ static int is_own(int dirfd)
 	return st.st_uid == geteuid() ? 0 : -EACCES;
 }
 
-static int stray_find(int dirfd, enum contents kind, const char *path, char stray[AF_STRAY_SIZE])
+static int stray_find(int dirfd, enum contents kind, bool deep, const char *path,
+                      char stray[AF_STRAY_SIZE])
 {
 	int rc = is_own(dirfd);
 	DIR *d = rc ? NULL : af_dir_list(dirfd);
@@ -143,9 +144,9 @@ static int stray_find(int dirfd, enum contents kind, const char *path, char stra
 		if (is == NOT_OURS) {
 			memcpy(stray, below, sizeof below);
 			rc = 1;
-		} else if (is != FILE_OF_TRACE) {
+		} else if (is != FILE_OF_TRACE && deep) {
 			scope_close int fd = af_trace_folder(dirfd, e->d_name);
-			rc = fd < 0 ? fd : stray_find(fd, is, below, stray);
+			rc = fd < 0 ? fd : stray_find(fd, is, deep, below, stray);
 		}
 	}
 	closedir(d);
@@ -159,7 +160,12 @@ static enum contents kind_of_dir(int dirfd)
 
 int af_trace_stray(int dirfd, char stray[AF_STRAY_SIZE])
 {
-	return stray_find(dirfd, kind_of_dir(dirfd), "", stray);
+	return stray_find(dirfd, kind_of_dir(dirfd), true, "", stray);
+}
+
+int af_trace_stray_here(int dirfd, char stray[AF_STRAY_SIZE])
+{
+	return stray_find(dirfd, kind_of_dir(dirfd), false, "", stray);
 }
 
 static int clear(int dirfd, enum contents kind)
@@ -188,7 +194,7 @@ int af_trace_clear(int dirfd)
 {
 	char stray[AF_STRAY_SIZE];
 	enum contents kind = kind_of_dir(dirfd);
-	int rc = stray_find(dirfd, kind, "", stray);
+	int rc = stray_find(dirfd, kind, true, "", stray);
 
 	return rc > 0 ? -ENOTEMPTY : rc ? rc : clear(dirfd, kind);
 }

@@ -28,6 +28,9 @@ bool af_trace_is_stream(const char *name);
  */
 int af_trace_stray(int dirfd, char stray[AF_STRAY_SIZE]);
 
+/* The same without a look into its directories, which takes long where there are thousands. */
+int af_trace_stray_here(int dirfd, char stray[AF_STRAY_SIZE]);
+
 /*
  * Remove the trace, or the folder of ranks, @name in @at. -ENOTEMPTY when it holds anything else;
  * nothing is removed then.
