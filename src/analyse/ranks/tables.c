@@ -203,24 +203,6 @@ static const char *status_text(struct af_tables *f, const struct af_member *m)
 	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
 }
 
-static const char *state_text(enum af_member_state state)
-{
-	switch (state) {
-	case AF_MEMBER_COMPLETE:
-		return "complete";
-	case AF_MEMBER_RECOVERED:
-		return "recovered";
-	case AF_MEMBER_LIVE:
-		return "still being recorded";
-	case AF_MEMBER_DEAD:
-		return "dead";
-	case AF_MEMBER_UNFINISHED:
-		return "not finished";
-	default:
-		return "cannot be opened";
-	}
-}
-
 static void rank_times(struct af_rank_row *c, const struct af_rank *rank)
 {
 	struct af_cell *const cells[AF_RANK_KINDS] = {
@@ -262,7 +244,7 @@ static void ranks_table(const struct af_ranks *all, const struct af_set *set, st
 		c->exit_status.text = status_text(f, m);
 		c->cpu_time_ns.value = m->cpu_ns;
 		c->cpu_time_ns.unknown = !m->has_cpu;
-		c->state.text = state_text(m->state);
+		c->state.text = af_member_state(m);
 		c->trace.text = af_tables_text(f, "%s", m->name);
 		c->why.text = m->why ? af_tables_text(f, "%s", m->why) : "";
 		rank_times(c, added ? &all->ranks[next] : NULL);

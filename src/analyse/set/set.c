@@ -176,3 +176,16 @@ void af_set_refresh(struct af_set *s, uint32_t i)
 	m->rank = was.rank;
 	m->has_rank = was.has_rank;
 }
+
+const char *af_member_state(const struct af_member *m)
+{
+	static const char *const texts[] = {
+	    [AF_MEMBER_COMPLETE] = "complete",         [AF_MEMBER_RECOVERED] = "recovered",
+	    [AF_MEMBER_LIVE] = "still being recorded", [AF_MEMBER_DEAD] = "dead",
+	    [AF_MEMBER_UNFINISHED] = "not finished",   [AF_MEMBER_UNREADABLE] = "cannot be read",
+	};
+
+	if (m->staged)
+		return m->state == AF_MEMBER_LIVE ? "recorded, staged" : "staged";
+	return texts[m->state];
+}

@@ -69,6 +69,9 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
+/* The state in a word or two, for tables: "complete", "staged". */
+const char *af_member_state(const struct af_member *m);
+
 /*
  * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were
  * recorded, as --ranks 0-1 asks". False: it has all, or nobody knows how many there are.

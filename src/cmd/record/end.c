@@ -14,6 +14,7 @@
 #include "base/system/rights.h"
 #include "cmd/record/record.h"
 #include "cmd/shared/names.h"
+#include "collect/disk/recover.h"
 #include "collect/session/session.h"
 
 /* Is the program one that nothing can be loaded into? Words for the user, or NULL. */
@@ -131,10 +132,16 @@ static void later_tell(const struct af_record_options *o, const struct af_record
 static int record_complete(const struct af_record_options *o, struct af_recording *r,
                            struct af_recorded *done, struct af_err *err)
 {
-	af_session_settle(r);
+	int marked = af_session_settle(r);
 	int rc = af_session_unstage(r, err);
 	if (rc)
 		return rc;
+	if (marked) { /* the next command tries again */
+		rc = af_names_add(r->place.dir_fd, r->place.dir, NULL, err);
+		if (!rc)
+			af_recovered(r->place.dir_fd);
+		return rc;
+	}
 	done->unnamed = names_wait(o, r);
 	if (!done->unnamed) {
 		rc = af_names_complete(r->place.dir_fd, r->place.dir, false, err);

@@ -116,9 +116,8 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 	}
 	fprintf(stderr, "aflame: the recorder of %s was killed: finishing the trace\n", dir);
 	rc = af_unnamed_mark(dirfd);
-	if (rc)
-		return af_fail(err, rc, "cannot finish the trace %s", dir);
-	rc = af_names_complete(dirfd, dir, false, err);
+	rc = rc ? af_fail(err, rc, "cannot finish the trace %s", dir)
+	        : af_names_complete(dirfd, dir, false, err);
 	if (rc == -ENOSPC || rc == -EDQUOT)
 		names_lack(dir, err); /* the next command tries again */
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EBUSY ? 0 : rc;

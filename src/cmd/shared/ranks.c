@@ -41,19 +41,6 @@ static const char *status_text(struct af_tables *f, const struct af_member *m)
 	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
 }
 
-static const char *state_text(const struct af_member *m)
-{
-	static const char *const texts[] = {
-	    [AF_MEMBER_COMPLETE] = "complete",         [AF_MEMBER_RECOVERED] = "recovered",
-	    [AF_MEMBER_LIVE] = "still being recorded", [AF_MEMBER_DEAD] = "dead",
-	    [AF_MEMBER_UNFINISHED] = "not finished",   [AF_MEMBER_UNREADABLE] = "cannot be read",
-	};
-
-	if (m->staged)
-		return m->state == AF_MEMBER_LIVE ? "recorded, staged" : "staged";
-	return texts[m->state];
-}
-
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
 	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
@@ -70,7 +57,7 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		c->exit_status.text = status_text(f, m);
 		c->cpu_time_ns.value = m->cpu_ns;
 		c->cpu_time_ns.unknown = !m->has_cpu;
-		c->state.text = state_text(m);
+		c->state.text = af_member_state(m);
 		c->trace.text = af_tables_text(f, "%s", m->name);
 	}
 	char lacks[512];

@@ -379,11 +379,13 @@ static void session_release(struct af_recording *r)
 	r->lock_fd = -1;
 }
 
-void af_session_settle(struct af_recording *r)
+int af_session_settle(struct af_recording *r)
 {
 	/* Only then does the shared memory go: until now it may be needed to complete the trace. */
-	af_unnamed_mark(r->place.dir_fd);
+	int rc = af_unnamed_mark(r->place.dir_fd);
+
 	session_release(r);
+	return rc;
 }
 
 int af_session_unstage(struct af_recording *r, struct af_err *err)

@@ -152,9 +152,10 @@ int af_session_find(struct af_recording *r, struct af_err *err);
 
 /*
  * After af_session_finish(): release the watcher, the control socket and the lock, and remove the
- * shared directory. The session's file becomes AF_UNNAMED_FILE. @r->control is NULL from now on.
+ * shared directory. The session's file becomes AF_UNNAMED_FILE; -errno when it cannot be renamed,
+ * where a quota is reached: it stays, then. @r->control is NULL from now on.
  */
-void af_session_settle(struct af_recording *r);
+int af_session_settle(struct af_recording *r);
 
 /*
  * Move a staged trace, which is settled, to its place, which @r->place is from now on. On failure
