@@ -13,6 +13,7 @@
 
 #include "base/pages.h"
 #include "inject/core/inject.h"
+#include "inject/core/lock.h"
 #include "inject/core/thread.h"
 #include "inject/nvtx/steps.h"
 
@@ -76,7 +77,7 @@ struct nvtx_name {
 	char text[];
 };
 
-static pthread_mutex_t names_lock = PTHREAD_MUTEX_INITIALIZER;
+static struct af_fork_lock names_lock = AF_FORK_LOCK;
 static char *names, *names_end;
 static _Atomic uint64_t nr_ranges;
 static _Atomic uint32_t nr_domains;
@@ -118,7 +119,7 @@ static struct nvtx_name *name_new(const char *text, uint32_t len, uint32_t numbe
 	size_t size = (sizeof(struct nvtx_name) + len + 15) & ~15ul;
 	struct nvtx_name *n = NULL;
 
-	pthread_mutex_lock(&names_lock);
+	af_fork_lock(&names_lock);
 	if ((size_t)(names_end - names) < size) {
 		names = af_pages(ARENA_BYTES, 0);
 		names_end = names ? names + ARENA_BYTES : NULL;
@@ -130,7 +131,7 @@ static struct nvtx_name *name_new(const char *text, uint32_t len, uint32_t numbe
 		n->len = len;
 		memcpy(n->text, text, len);
 	}
-	pthread_mutex_unlock(&names_lock);
+	af_fork_unlock(&names_lock);
 	return n;
 }
 

@@ -5,6 +5,8 @@
 #include <stdbool.h>
 #include <string.h>
 
+#include "inject/core/lock.h"
+
 enum { NAMES = 64, NAME_BYTES = 64 };
 
 /* A kind of step: "step 17" and "step 18" are one. */
@@ -15,7 +17,7 @@ struct step_name {
 };
 
 static struct {
-	pthread_mutex_t lock;
+	struct af_fork_lock lock;
 	uint32_t fork_epoch; /* counts of a parent are no steps of ours */
 	struct step_name names[NAMES];
 	uint32_t nr;
@@ -26,7 +28,7 @@ static struct {
 	struct af_step_edge last;
 	pthread_t thread; /* of the first range of all: its outermost ranges may be steps */
 	bool has_thread;
-} steps = {.lock = PTHREAD_MUTEX_INITIALIZER};
+} steps = {.lock = AF_FORK_LOCK};
 
 /* The length of the name without its number: "step 17", "step#17", "step_17". */
 static uint32_t plain_len(const char *name, uint32_t len)
@@ -145,9 +147,9 @@ void af_steps_begin(const struct af_step_edge *e)
 	if (!s)
 		return;
 	af_inject_check_fork();
-	pthread_mutex_lock(&steps.lock);
+	af_fork_lock(&steps.lock);
 	enum af_ask ask = begin(s, e);
-	pthread_mutex_unlock(&steps.lock);
+	af_fork_unlock(&steps.lock);
 	if (ask)
 		af_inject_ask(ask);
 }
@@ -164,11 +166,12 @@ void af_steps_end(const struct af_step_edge *e)
 {
 	if (!session_of_steps())
 		return;
-	pthread_mutex_lock(&steps.lock);
+	af_inject_check_fork();
+	af_fork_lock(&steps.lock);
 	bool ends = steps.open && is_end_of(&steps.last, e);
 	if (ends)
 		steps.on = steps.open = false;
-	pthread_mutex_unlock(&steps.lock);
+	af_fork_unlock(&steps.lock);
 	if (ends)
 		af_inject_ask(AF_ASK_STEPS_END);
 }
