@@ -221,7 +221,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 		const struct af_pass_ops *pass = a->deliver.passes[i].ops;
 		query |= pass->wants;
 		a->attributes |= (pass->attributes & analysis_depth(what)) != 0;
-		a->joins |= pass->work != NULL;
+		a->joins |= a->deliver.passes[i].works;
 	}
 	a->joins |= a->attributes || what->answers & AF_ANSWER_COVERAGE;
 	a->tells_hosts = a->attributes || what->answers & 1 << AF_VIEW_ALL;
@@ -359,7 +359,8 @@ static void analysis_choose(struct analysis *a, const struct af_pass_ops *const 
 {
 	for (int i = 0; passes[i]; i++)
 		if (passes[i]->answers & answers)
-			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size));
+			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size),
+			            answers);
 }
 
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,

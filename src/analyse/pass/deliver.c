@@ -27,7 +27,7 @@ void deliver_open(struct deliver *d, const struct af_world *world, uint32_t most
 	pthread_cond_init(&d->done_more, NULL);
 }
 
-void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state)
+void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, uint32_t answers)
 {
 	if (d->nr_passes == DELIVER_PASSES)
 		abort(); /* A pass was added, and DELIVER_PASSES was not. */
@@ -37,13 +37,14 @@ void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state)
 		p->takes = ops->takes ? ops->takes : ops->wants;
 	d->takes |= p->takes;
 	d->samples |= ops->sample != NULL;
-	d->works |= ops->work != NULL;
+	p->works = ops->work && (!ops->works_for || ops->works_for & answers);
+	d->works |= p->works;
 }
 
 static bool pass_takes(const struct deliver_pass *p, const struct deliver_batch *b)
 {
 	return p->takes & b->kinds || (p->ops->sample && b->nr_samples) ||
-	       (p->ops->work && b->nr_works);
+	       (p->works && b->nr_works);
 }
 
 /* The deliveries of @b that are for the pass, which sees the world @w. */
@@ -60,7 +61,7 @@ static void batch_hand_over(const struct deliver_pass *p, const struct deliver_b
 			sample++;
 			break;
 		case DELIVER_WORK:
-			if (p->ops->work)
+			if (p->works)
 				p->ops->work(p->state, w, &b->works[work]);
 			work++;
 			break;
@@ -274,7 +275,7 @@ void deliver_work(struct deliver *d, const struct af_work *work)
 		return;
 	if (d->direct) {
 		for (uint32_t i = 0; i < d->nr_passes; i++)
-			if (d->passes[i].ops->work)
+			if (d->passes[i].works)
 				d->passes[i].ops->work(d->passes[i].state, d->world, work);
 		return;
 	}

@@ -31,6 +31,7 @@ struct deliver_pass {
 	const struct af_pass_ops *ops;
 	void *state;
 	uint64_t takes;        /* kinds for event() */
+	bool works;            /* it takes work */
 	struct af_world *view; /* that it sees in batches */
 	uint64_t done;         /* batches; guarded by the lock, as is the next */
 	bool busy;
@@ -63,10 +64,10 @@ struct deliver {
 /*
  * @world is the one that the reader fills, and outlives @d. There are @most_threads threads at
  * most, of which the reader's is one. deliver_add() comes next, for each pass, whose state is
- * zeroed and stays the caller's.
+ * zeroed and stays the caller's; @answers are those of the query.
  */
 void deliver_open(struct deliver *d, const struct af_world *world, uint32_t most_threads);
-void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state);
+void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, uint32_t answers);
 
 /*
  * The passes take everything that was handed over, and what comes until deliver_next() is theirs at

@@ -96,6 +96,7 @@ struct af_pass_ops {
 	/* As in struct af_query: the pass runs only if one of these is requested */
 	uint32_t answers;
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
+	uint32_t works_for;  /* for which of these work() is of use; 0: for all */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */

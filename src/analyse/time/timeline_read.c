@@ -133,7 +133,7 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	struct deliver d;
 
 	deliver_open(&d, &t->world, af_threads_allowed());
-	deliver_add(&d, &slices, t);
+	deliver_add(&d, &slices, t, UINT32_MAX);
 	t->samples.take = deliver_sample_on;
 	t->launches.take = deliver_work_on;
 	t->samples.arg = t->launches.arg = &d;
