@@ -1,7 +1,6 @@
 /* The tables of ranks: odd ones, groups, and all there are. */
 #include <stdio.h>
 #include <string.h>
-#include <sys/wait.h>
 
 #include "analyse/ranks/private.h"
 #include "base/buf.h"
@@ -193,16 +192,6 @@ static void groups_table(const struct af_ranks_result *r, struct af_tables *f)
 	}
 }
 
-static const char *status_text(struct af_tables *f, const struct af_member *m)
-{
-	if (!m->has_status)
-		return "";
-	if (WIFSIGNALED(m->status))
-		return af_tables_text(f, "signal %d (%s)", WTERMSIG(m->status),
-		                      strsignal(WTERMSIG(m->status)));
-	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
-}
-
 static void rank_times(struct af_rank_row *c, const struct af_rank *rank)
 {
 	struct af_cell *const cells[AF_RANK_KINDS] = {
@@ -241,7 +230,7 @@ static void ranks_table(const struct af_ranks *all, const struct af_set *set, st
 		c->rank.unknown = !m->has_rank;
 		c->host.text = af_tables_text(f, "%s", m->host ? m->host : "");
 		c->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
-		c->exit_status.text = status_text(f, m);
+		c->exit_status.text = af_member_status(f, m);
 		c->cpu_time_ns.value = m->cpu_ns;
 		c->cpu_time_ns.unknown = !m->has_cpu;
 		c->state.text = af_member_state(m);

@@ -7,8 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 
 #include "analyse/set/private.h"
+#include "analyse/table/table.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
@@ -188,4 +190,14 @@ const char *af_member_state(const struct af_member *m)
 	if (m->staged)
 		return m->state == AF_MEMBER_LIVE ? "recorded, staged" : "staged";
 	return texts[m->state];
+}
+
+const char *af_member_status(struct af_tables *f, const struct af_member *m)
+{
+	if (!m->has_status)
+		return "";
+	if (WIFSIGNALED(m->status))
+		return af_tables_text(f, "signal %d (%s)", WTERMSIG(m->status),
+		                      strsignal(WTERMSIG(m->status)));
+	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
 }

@@ -18,6 +18,7 @@
 
 struct af_buf;
 struct af_err;
+struct af_tables;
 
 enum af_member_state {
 	AF_MEMBER_COMPLETE,
@@ -71,6 +72,9 @@ void af_set_close(struct af_set *s);
 
 /* The state in a word or two, for tables: "complete", "staged". */
 const char *af_member_state(const struct af_member *m);
+
+/* How its program ended: "0", "signal 9 (Killed)", "" where that is not known. Lives as @f does. */
+const char *af_member_status(struct af_tables *f, const struct af_member *m);
 
 /*
  * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "analyse/set/set.h"
@@ -31,16 +30,6 @@ struct rank_row {
 	RANK_COLUMNS(AF_ROW_CELL)
 };
 
-static const char *status_text(struct af_tables *f, const struct af_member *m)
-{
-	if (!m->has_status)
-		return "";
-	if (WIFSIGNALED(m->status))
-		return af_tables_text(f, "signal %d (%s)", WTERMSIG(m->status),
-		                      strsignal(WTERMSIG(m->status)));
-	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
-}
-
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
 	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
@@ -54,7 +43,7 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		c->rank.unknown = !m->has_rank;
 		c->host.text = af_tables_text(f, "%s", m->host);
 		c->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
-		c->exit_status.text = status_text(f, m);
+		c->exit_status.text = af_member_status(f, m);
 		c->cpu_time_ns.value = m->cpu_ns;
 		c->cpu_time_ns.unknown = !m->has_cpu;
 		c->state.text = af_member_state(m);
