@@ -1,11 +1,13 @@
 #include "cmd/shared/load.h"
 
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
+#include "base/system/threads.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
@@ -95,8 +97,63 @@ static void link_steady(struct af_tables *f, struct af_table *t, const struct af
 }
 
 /* The trace is read again for its steady part: what is added up by then has no times. */
-static int load_steady(const char *dir, struct af_results *r, struct af_progress *progress,
-                       struct af_err *err)
+struct steady_part {
+	const char *dir;
+	const struct af_query *query; /* of the whole */
+	uint64_t from_ns, to_ns;      /* that were read; 0 and 0: none */
+	uint32_t threads;
+	struct af_results r;
+	int rc;
+	struct af_err err;
+	pthread_t thread;
+	bool beside; /* the thread runs */
+};
+
+static void steady_read(struct steady_part *s, const struct af_phase_row *steady,
+                        struct af_progress *progress)
+{
+	struct af_query query = AF_QUERY_TABLES;
+
+	query.trace = s->query->trace;
+	query.from_ns = s->from_ns = steady->from_ns.value;
+	query.to_ns = s->to_ns = steady->to_ns.value;
+	query.threads = s->threads;
+	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
+}
+
+/* Phases are found soon, as they need one pass: then the part is read while the whole is. */
+static void *steady_run(void *arg)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_phases, NULL};
+	struct steady_part *s = arg;
+	struct af_query query = *s->query;
+	struct af_results phases = {0};
+
+	query.answers = AF_ANSWER_TABLES;
+	query.threads = s->threads;
+	s->rc = af_analyse(s->dir, passes, &query, &phases, NULL, NULL, &s->err);
+	const struct af_phase_row *steady = s->rc ? NULL : af_load_steady(&phases);
+	if (steady)
+		steady_read(s, steady, NULL);
+	af_results_close(&phases);
+	return NULL;
+}
+
+/* Starts reading it beside the whole, which @query is of, if there are threads for both. */
+static void steady_begin(struct steady_part *s, const char *dir, struct af_query *query)
+{
+	uint32_t threads = query->threads ? query->threads : af_threads_allowed();
+
+	*s = (struct steady_part){.dir = dir, .query = query, .threads = threads};
+	if (!(query->answers & AF_ANSWER_STEADY) || query->from_ns || query->to_ns || threads < 2)
+		return;
+	s->threads = threads / 2;
+	query->threads = threads - s->threads;
+	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
+}
+
+static void steady_copy(struct af_results *r, const struct af_results *part,
+                        const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -105,18 +162,9 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 	    {"verdict", "steady_verdict", "What holds the devices back in the steady part", false},
 	    {"findings", "steady_findings", "Findings of the steady part: what stands out in it",
 	     true}};
-	const struct af_phase_row *steady = af_load_steady(r);
-	struct af_query query = AF_QUERY_TABLES;
-	struct af_results part = {0};
 
-	if (!steady)
-		return 0;
-	query.trace = r->query.trace;
-	query.from_ns = steady->from_ns.value;
-	query.to_ns = steady->to_ns.value;
-	int rc = load(dir, &query, &part, progress, err);
-	for (size_t i = 0; !rc && i < sizeof tables / sizeof *tables; i++) {
-		const struct af_table *t = af_tables_find(&part.tables, tables[i].of);
+	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
+		const struct af_table *t = af_tables_find(&part->tables, tables[i].of);
 		if (!t)
 			continue;
 		struct af_table *copy =
@@ -124,7 +172,30 @@ static int load_steady(const char *dir, struct af_results *r, struct af_progress
 		if (tables[i].links)
 			link_steady(&r->tables, copy, steady);
 	}
-	af_results_close(&part);
+}
+
+/* The whole is read, if @rc is 0: add to @r what it says of its steady part. */
+static int steady_end(struct steady_part *s, int rc, struct af_results *r,
+                      struct af_progress *progress, struct af_err *err)
+{
+	if (s->beside)
+		pthread_join(s->thread, NULL);
+	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
+	if (steady && s->query->answers & AF_ANSWER_STEADY) {
+		/* Other passes read more kinds of events, and may know a later end of the run. */
+		if (s->rc || s->from_ns != steady->from_ns.value ||
+		    s->to_ns != steady->to_ns.value) {
+			af_results_close(&s->r);
+			s->r = (struct af_results){0};
+			steady_read(s, steady, progress);
+		}
+		rc = s->rc;
+		if (rc && err)
+			*err = s->err;
+		if (!rc)
+			steady_copy(r, &s->r, steady);
+	}
+	af_results_close(&s->r);
 	return rc;
 }
 
@@ -177,13 +248,16 @@ void af_load_finish(struct af_results *r, uint32_t answers)
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err)
 {
-	int rc = af_load_passes(dir, query, r, progress, err);
+	struct af_query whole = *query;
+	struct steady_part steady;
 
-	if (rc)
-		return rc;
-	af_load_top(r, query->answers, query->answers & AF_ANSWER_TABLES ? TOP_ROWS : 0);
-	af_load_finish(r, query->answers);
-	return query->answers & AF_ANSWER_STEADY ? load_steady(dir, r, progress, err) : 0;
+	steady_begin(&steady, dir, &whole);
+	int rc = af_load_passes(dir, &whole, r, progress, err);
+	if (!rc) {
+		af_load_top(r, query->answers, query->answers & AF_ANSWER_TABLES ? TOP_ROWS : 0);
+		af_load_finish(r, query->answers);
+	}
+	return steady_end(&steady, rc, r, progress, err);
 }
 
 int af_load(const char *dir, const struct af_query *query, struct af_results *r, struct af_err *err)
