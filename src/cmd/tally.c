@@ -353,8 +353,7 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 	if (!rc && !silent) {
 		tally_tables(&t);
 		tally_warn(&t, dir);
-		if (t.shown.first)
-			tally_print(o, &t.shown);
+		tally_print(o, &t.shown);
 	}
 	af_tables_free(&t.shown);
 	tally_sums_free(&t.sums);

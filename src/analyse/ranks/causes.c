@@ -151,10 +151,11 @@ static void cause_find(struct comparing *c, uint32_t i)
 		rank->explains_ns = rank->delay_ns * (all->nr - 1);
 		return;
 	}
-	for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
-		peaks[k] = (k == AF_RANK_WAIT || k == AF_RANK_QUEUED || k == AF_RANK_MPI)
-		               ? (struct peak){0}
-		               : peak_find(c, (enum af_rank_kind)k, true);
+	for (uint32_t k = 0; k < AF_RANK_KINDS; k++) {
+		peaks[k] = (struct peak){0};
+		if (k != AF_RANK_WAIT && k != AF_RANK_QUEUED && k != AF_RANK_MPI)
+			peaks[k] = peak_find(c, (enum af_rank_kind)k, true);
+	}
 	kind = kind_choose(peaks);
 	if (kind < AF_RANK_KINDS)
 		cause_set(rank, kind, &peaks[kind], true);

@@ -56,12 +56,12 @@ void timeline_call(struct af_timeline *t, const struct af_event *ev)
 		return;
 	const struct af_function *f = call.function ? &t->world.functions[call.function] : NULL;
 	/* Those of MPI are known by their kind alone. */
-	const struct af_api_function *is = f ? NULL : af_api_function(ev->kind);
+	const struct af_api_function *is = call.function ? NULL : af_api_function(ev->kind);
 	struct af_slice s = {
 	    .kind = AF_SLICE_CALL,
 	    .start_ns = call.start_ns,
 	    .end_ns = call.end_ns,
-	    .name = f || !is ? function_name(t, call.function) : timeline_name(t, is->name),
+	    .name = is ? timeline_name(t, is->name) : function_name(t, call.function),
 	    .stack = timeline_call_stack(t, call.process, call.path, call.function, 0),
 	    .correlation = call.correlation,
 	    .status = call.status,

@@ -57,12 +57,12 @@ static int unnamed_claim(int dir_fd, struct af_naming *n)
 static int64_t claim_age_s(int dir_fd, int fd)
 {
 	struct stat was, now;
-	scope_close int fresh = af_create_private(dir_fd, AF_NAMING_FILE ".new");
+	scope_close int fresh = af_create_private(dir_fd, AF_NAMING_NEW);
 
 	if (fresh < 0 || fstat(fresh, &now) || fstat(fd, &was))
 		now.st_mtime = was.st_mtime = 0;
 	if (fresh >= 0)
-		unlinkat(dir_fd, AF_NAMING_FILE ".new", 0);
+		unlinkat(dir_fd, AF_NAMING_NEW, 0);
 	return now.st_mtime - was.st_mtime;
 }
 

@@ -51,12 +51,10 @@ bool af_trace_is_stream(const char *name)
 static enum contents kind_in_trace(const char *name)
 {
 	static const char *const files[] = {
-	    "metadata",          ".metadata.new", "recorder",
-	    AF_RECOVERED_STREAM, "snapshot",      "symbols",
-	    ".symbols.tmp",      ".segment",      ".origin",
-	    AF_SESSION_FILE,     ".session.new",  AF_WATCHED_FILE,
-	    AF_UNNAMED_FILE,     AF_NAMING_FILE,  AF_NAMING_FILE ".new",
-	    AF_STAGED_FILE,      AF_STAGING_FILE, AF_MOVED_FILE,
+	    "metadata",     ".metadata.new", "recorder",      AF_RECOVERED_STREAM, "snapshot",
+	    "symbols",      ".symbols.tmp",  ".segment",      ".origin",           AF_SESSION_FILE,
+	    ".session.new", AF_WATCHED_FILE, AF_UNNAMED_FILE, AF_NAMING_FILE,      AF_NAMING_NEW,
+	    AF_STAGED_FILE, AF_STAGING_FILE, AF_MOVED_FILE,
 	};
 	const char *rest = past_number(name, AF_LIVE_PREFIX);
 

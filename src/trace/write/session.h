@@ -32,6 +32,7 @@
  */
 #define AF_UNNAMED_FILE ".unnamed"
 #define AF_NAMING_FILE ".naming"
+#define AF_NAMING_NEW ".naming.new"     /* for a moment, to see the time of the file system */
 #define AF_RECOVERED_STREAM "recovered" /* of a trace whose recorder was killed */
 #define AF_WATCHED_FILE ".watched" /* touched each second by a program that watches the recording */
 #define AF_LIVE_PREFIX ".live."    /* copies of the trace so far for such programs, by number */
