@@ -110,8 +110,10 @@ static inline void truth_number(const char *name, long value)
 static inline int share_is_wrong(int64_t part_ns, int64_t whole_ns, double want)
 {
 	const double share = (double)part_ns / (double)whole_ns;
+	/* On a busy machine any part of a short run may take some milliseconds more. */
+	const double off = 0.06 + 20e6 / (double)whole_ns;
 
-	return !(share > want - 0.06 && share < want + 0.06);
+	return !(share > want - off && share < want + off);
 }
 
 #endif
