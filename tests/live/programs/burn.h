@@ -106,7 +106,7 @@ static inline void truth_number(const char *name, long value)
 	printf("truth %s %ld\n", name, value);
 }
 
-/* 1 when @part_ns of @whole_ns is not @want to within 0.06, else 0: for the exit status. */
+/* 1 when @part_ns of @whole_ns is not @want to within 0.06, in short runs more; for the exit status. */
 static inline int share_is_wrong(int64_t part_ns, int64_t whole_ns, double want)
 {
 	const double share = (double)part_ns / (double)whole_ns;
