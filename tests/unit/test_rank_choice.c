@@ -20,7 +20,15 @@
 
 static void environment(const char *const *pairs)
 {
+	const char *output = getenv("CMOCKA_MESSAGE_OUTPUT");
+	char kept[32] = "";
+
+	if (output)
+		snprintf(kept, sizeof kept, "%s", output);
 	clearenv();
+	/* cmocka reads it for each test. */
+	if (*kept)
+		setenv("CMOCKA_MESSAGE_OUTPUT", kept, 1);
 	for (; pairs[0]; pairs += 2)
 		setenv(pairs[0], pairs[1], 1);
 }

@@ -196,7 +196,7 @@ static int file_put(struct af_rank_groups *g, const char *name, const struct af_
 		af_file_unmap(&f);
 		return af_fail_plain(err, -EFBIG, "%s: too large for a file of groups", name);
 	}
-	const char *at = (const char *)f.data, *all = at + f.size;
+	const char *at = (const char *)f.data, *all = f.size ? at + f.size : at;
 	while (!rc && at && at < all) {
 		const char *line = memchr(at, '\n', (size_t)(all - at));
 		number++;
