@@ -246,7 +246,7 @@ static void whatever_the_drain_does_nothing_goes_unnoticed(void **state)
 	struct af_trace_damage damage;
 
 	srand(7);
-	for (int round = 0; round < 600; round++) {
+	for (int round = 0; round < 200; round++) {
 		for (int n = rand() % 20000; n > 0; n--)
 			kept += put(r, weight++);
 		for (int n = rand() % 6; n > 0; n--)
