@@ -17,7 +17,6 @@
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/read/staged.h"
-#include "trace/write/session.h"
 
 static const char *set_text(struct af_set *s, const char *a, const char *between, const char *b)
 {
@@ -30,8 +29,7 @@ static const char *set_text(struct af_set *s, const char *a, const char *between
 
 static bool is_trace(int fd)
 {
-	return af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE) ||
-	       af_trace_has(fd, AF_STAGED_FILE);
+	return af_trace_is_one(fd) || af_trace_has(fd, AF_STAGED_FILE);
 }
 
 /* Is it a backup, "rank-0000.old", or a snapshot, "rank-0000.1", of a trace beside it? */

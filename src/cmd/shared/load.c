@@ -14,8 +14,6 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/set.h"
 
-enum { TOP_ROWS = 1000 };
-
 /* Samples of an event that is no clock have no time to go anywhere. */
 static void load_counted(struct af_results *r)
 {
@@ -254,7 +252,8 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	steady_begin(&steady, dir, &whole);
 	int rc = af_load_passes(dir, &whole, r, progress, err);
 	if (!rc) {
-		af_load_top(r, query->answers, query->answers & AF_ANSWER_TABLES ? TOP_ROWS : 0);
+		af_load_top(r, query->answers,
+		            query->answers & AF_ANSWER_TABLES ? AF_LOAD_TOP_ROWS : 0);
 		af_load_finish(r, query->answers);
 	}
 	return steady_end(&steady, rc, r, progress, err);

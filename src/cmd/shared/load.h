@@ -25,6 +25,9 @@ int af_load(const char *dir, const struct af_query *query, struct af_results *r,
 /* The passes of af_load() alone; of @query, what it implies is added. @progress may be NULL. */
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err);
+
+enum { AF_LOAD_TOP_ROWS = 1000 /* functions, in a report of all tables */ };
+
 /* The table of functions, with @limit rows (0: all), and what is made of all tables: findings. */
 void af_load_top(struct af_results *r, uint32_t answers, uint32_t limit);
 void af_load_finish(struct af_results *r, uint32_t answers);

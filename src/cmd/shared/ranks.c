@@ -16,7 +16,6 @@
 #include "render/text/tables.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/write/session.h"
 
 #define RANK_COLUMNS(C)                                                                            \
 	C(rank, "Rank", AF_CELL_COUNT, .show = AF_SHOW_ALWAYS)                                     \
@@ -138,7 +137,7 @@ int af_ranks_set(const char *dir, struct af_set *set, struct af_err *err)
 	scope_close int fd = af_trace_dir_open(dir);
 
 	*set = (struct af_set){0};
-	if (fd < 0 || af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE))
+	if (fd < 0 || af_trace_is_one(fd))
 		return 0; /* the reader of a trace reports what is wrong with it */
 	struct af_err none = {0};
 	int rc = af_set_open(set, dir, &none);

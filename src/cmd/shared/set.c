@@ -16,10 +16,7 @@
 #include "cmd/shared/ranks.h"
 #include "cmd/shared/together.h"
 
-enum {
-	PAGE_RANKS = 64, /* of a set, at most, that a page shows one by one */
-	TOP_ROWS = 1000  /* functions, in a report of all tables */
-};
+enum { PAGE_RANKS = 64 /* of a set, at most, that a page shows one by one */ };
 
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err)
 {
@@ -315,12 +312,12 @@ static void top_cut(struct af_results *r)
 
 	if (!t || !(r->query.answers & AF_ANSWER_TABLES))
 		return;
-	for (uint32_t i = TOP_ROWS; i < t->nr_rows; i++) {
+	for (uint32_t i = AF_LOAD_TOP_ROWS; i < t->nr_rows; i++) {
 		const struct af_top_row *row = AF_ROW_AT(struct af_top_row, t, i);
 		t->left_out++;
 		t->left_weight += row ? row->self.value : 0;
 	}
-	t->nr_rows = t->nr_rows < TOP_ROWS ? t->nr_rows : TOP_ROWS;
+	t->nr_rows = t->nr_rows < AF_LOAD_TOP_ROWS ? t->nr_rows : AF_LOAD_TOP_ROWS;
 }
 
 static void set_results(const struct af_set *set, struct set_reading *s,

@@ -11,8 +11,8 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/output/progress.h"
+#include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/write/session.h"
 
 /* One reading by one process. */
 struct together {
@@ -24,7 +24,7 @@ static bool is_trace(const char *path)
 {
 	scope_close int fd = af_trace_dir_open(path);
 
-	return fd >= 0 && (af_trace_has(fd, "metadata") || af_trace_has(fd, AF_SESSION_FILE));
+	return fd >= 0 && af_trace_is_one(fd);
 }
 
 bool af_together_idle(const char *path)

@@ -11,16 +11,13 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
-#include "trace/metadata.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 #include "trace/read/staged.h"
-#include "trace/write/session.h"
 
 static bool is_trace(int fd)
 {
-	return af_trace_has(fd, AF_METADATA_FILE) || af_trace_has(fd, AF_SESSION_FILE) ||
-	       af_trace_has(fd, AF_STAGED_FILE);
+	return af_trace_is_one(fd) || af_trace_has(fd, AF_STAGED_FILE);
 }
 
 static void member_add(struct af_members *m, const char *name)

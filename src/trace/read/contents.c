@@ -12,6 +12,7 @@
 
 #include "base/scope.h"
 #include "base/system/fs.h"
+#include "trace/metadata.h"
 #include "trace/read/files.h"
 #include "trace/read/staged.h"
 #include "trace/write/objects.h"
@@ -203,4 +204,9 @@ int af_trace_remove(int at, const char *name)
 	int rc = fd < 0 ? fd : af_trace_clear(fd);
 
 	return !rc && unlinkat(at, name, AT_REMOVEDIR) ? -errno : rc;
+}
+
+bool af_trace_is_one(int dirfd)
+{
+	return af_trace_has(dirfd, AF_METADATA_FILE) || af_trace_has(dirfd, AF_SESSION_FILE);
 }

@@ -21,6 +21,9 @@ enum { AF_STRAY_SIZE = 3 * (NAME_MAX + 1) };
  */
 bool af_trace_is_stream(const char *name);
 
+/* Is the directory @dirfd a trace, be it unfinished? */
+bool af_trace_is_one(int dirfd);
+
 /*
  * Finds the first entry of @dirfd that is no part of a trace or, where AF_JOB_FILE is in it, of a
  * folder of ranks: 1, and its name in @stray. 0: there is none. -EACCES: the directory is not this
