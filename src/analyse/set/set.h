@@ -82,6 +82,9 @@ const char *af_member_status(struct af_tables *f, const struct af_member *m);
  */
 bool af_set_lacks(const struct af_set *s, char *text, size_t size);
 
+/* How many members are of a rank that an earlier member is of, too. */
+uint32_t af_set_twins(const struct af_set *s);
+
 /* Read the member @i again, as it may have been finished since. */
 void af_set_refresh(struct af_set *s, uint32_t i);
 

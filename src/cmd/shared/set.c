@@ -246,13 +246,9 @@ int af_set_report(const char *path, const struct af_merge *m, struct af_err *err
 static void set_members(const struct af_set *set, struct af_results *r)
 {
 	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "set");
-	uint32_t twins = 0, hosts = 0, versions = 0;
-
-	for (uint32_t i = 1; i < set->nr; i++) {
-		const struct af_member *m = &set->members[i], *before = m - 1;
-		twins += m->has_rank && before->has_rank && m->rank == before->rank;
-	}
+	uint32_t twins = af_set_twins(set), hosts = 0, versions = 0;
 	struct af_keys names = {0}, others = {0};
+
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct af_member *m = &set->members[i];
 		if (*m->host)
