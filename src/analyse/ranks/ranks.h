@@ -86,17 +86,17 @@ const struct af_ranks_result *af_ranks_end(struct af_ranks *all);
 const char *af_ranks_path(struct af_tables *f, const struct af_tree *paths, uint32_t path,
                           uint32_t most);
 
-/* Is it a frame before main()? Some stacks have those, and others begin at main(). */
-bool af_ranks_leads(const struct af_tree *t, uint32_t name);
+/*
+ * The path in @paths of @node of a rank's tree @t, whose parent has the path @parent; it is made
+ * when it is new. Processes, gaps and frames before main(), which only some stacks have, have no
+ * path of their own: @parent.
+ */
+uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct af_tree *t,
+                          uint32_t node);
 
 /* The rows of "ranks", "rank_groups", "odd_ranks". */
 #define AF_RANK_COLUMNS(C)                                                                         \
-	C(rank, "Rank", AF_CELL_COUNT)                                                             \
-	C(host, "Host", AF_CELL_TEXT)                                                              \
-	C(pid, "Pid", AF_CELL_TEXT)                                                                \
-	C(exit_status, "Exit status", AF_CELL_TEXT)                                                \
-	C(cpu_time_ns, "CPU time", AF_CELL_NS)                                                     \
-	C(state, "State", AF_CELL_TEXT)                                                            \
+	AF_MEMBER_COLUMNS(C)                                                                       \
 	C(group, "Group", AF_CELL_COUNT)                                                           \
 	C(odd, "Odd", AF_CELL_TEXT, AF_SHOW_USED)                                                  \
 	C(cpu_ns, "Sampled", AF_CELL_NS, AF_SHOW_USED)                                             \
@@ -106,7 +106,6 @@ bool af_ranks_leads(const struct af_tree *t, uint32_t name);
 	C(wait_ns, "Waits", AF_CELL_NS, AF_SHOW_USED)                                              \
 	C(queued_ns, "For a CPU", AF_CELL_NS, AF_SHOW_NEVER)                                       \
 	C(wall_ns, "Wall", AF_CELL_NS, AF_SHOW_NEVER)                                              \
-	C(trace, "Trace", AF_CELL_TEXT)                                                            \
 	C(why, "Why", AF_CELL_TEXT, AF_SHOW_USED)
 struct af_rank_row {
 	AF_RANK_COLUMNS(AF_ROW_CELL)

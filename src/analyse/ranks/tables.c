@@ -226,15 +226,7 @@ static void ranks_table(const struct af_ranks *all, const struct af_set *set, st
 		const struct af_member *m = &set->members[i];
 		bool added = next < all->nr && !strcmp(all->ranks[next].who->path, m->path);
 		struct af_rank_row *c = af_table_row(f, t);
-		c->rank.value = m->rank;
-		c->rank.unknown = !m->has_rank;
-		c->host.text = af_tables_text(f, "%s", m->host ? m->host : "");
-		c->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
-		c->exit_status.text = af_member_status(f, m);
-		c->cpu_time_ns.value = m->cpu_ns;
-		c->cpu_time_ns.unknown = !m->has_cpu;
-		c->state.text = af_member_state(m);
-		c->trace.text = af_tables_text(f, "%s", m->name);
+		af_member_cells(f, m, (struct af_member_row *)c);
 		c->why.text = m->why ? af_tables_text(f, "%s", m->why) : "";
 		rank_times(c, added ? &all->ranks[next] : NULL);
 		c->odd.text = added ? odd_place(f, &all->result, next) : "";

@@ -76,14 +76,8 @@ static uint32_t *paths_of(struct af_scale *s, const struct af_tree *t)
 {
 	uint32_t *path = af_xcalloc(t->nr, sizeof *path);
 
-	for (uint32_t i = 1; i < t->nr; i++) {
-		uint32_t name = t->nodes[i].name, parent = path[t->nodes[i].parent];
-		bool skip = name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
-		            (!parent && af_ranks_leads(t, name));
-		path[i] = skip ? parent
-		               : af_tree_child(&s->paths, parent,
-		                               af_tree_name_like(&s->paths, t, name, 0));
-	}
+	for (uint32_t i = 1; i < t->nr; i++)
+		path[i] = af_ranks_path_of(&s->paths, path[t->nodes[i].parent], t, i);
 	return path;
 }
 

@@ -179,7 +179,7 @@ void af_set_refresh(struct af_set *s, uint32_t i)
 	m->has_rank = was.has_rank;
 }
 
-const char *af_member_state(const struct af_member *m)
+static const char *member_state(const struct af_member *m)
 {
 	static const char *const texts[] = {
 	    [AF_MEMBER_COMPLETE] = "complete",         [AF_MEMBER_RECOVERED] = "recovered",
@@ -192,7 +192,7 @@ const char *af_member_state(const struct af_member *m)
 	return texts[m->state];
 }
 
-const char *af_member_status(struct af_tables *f, const struct af_member *m)
+static const char *member_status(struct af_tables *f, const struct af_member *m)
 {
 	if (!m->has_status)
 		return "";
@@ -200,4 +200,17 @@ const char *af_member_status(struct af_tables *f, const struct af_member *m)
 		return af_tables_text(f, "signal %d (%s)", WTERMSIG(m->status),
 		                      strsignal(WTERMSIG(m->status)));
 	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
+}
+
+void af_member_cells(struct af_tables *f, const struct af_member *m, struct af_member_row *row)
+{
+	row->rank.value = m->rank;
+	row->rank.unknown = !m->has_rank;
+	row->host.text = af_tables_text(f, "%s", m->host ? m->host : "");
+	row->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
+	row->exit_status.text = member_status(f, m);
+	row->cpu_time_ns.value = m->cpu_ns;
+	row->cpu_time_ns.unknown = !m->has_cpu;
+	row->state.text = member_state(m);
+	row->trace.text = af_tables_text(f, "%s", m->name);
 }

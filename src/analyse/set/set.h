@@ -14,11 +14,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/table/table.h"
 #include "base/arena.h"
 
 struct af_buf;
 struct af_err;
-struct af_tables;
 
 enum af_member_state {
 	AF_MEMBER_COMPLETE,
@@ -70,11 +70,21 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
-/* The state in a word or two, for tables: "complete", "staged". */
-const char *af_member_state(const struct af_member *m);
+/* The columns by which every table of members begins. */
+#define AF_MEMBER_COLUMNS(C)                                                                       \
+	C(rank, "Rank", AF_CELL_COUNT)                                                             \
+	C(host, "Host", AF_CELL_TEXT)                                                              \
+	C(pid, "Pid", AF_CELL_TEXT)                                                                \
+	C(exit_status, "Exit status", AF_CELL_TEXT)                                                \
+	C(cpu_time_ns, "CPU time", AF_CELL_NS)                                                     \
+	C(state, "State", AF_CELL_TEXT)                                                            \
+	C(trace, "Trace", AF_CELL_TEXT)
+struct af_member_row {
+	AF_MEMBER_COLUMNS(AF_ROW_CELL)
+};
 
-/* How its program ended: "0", "signal 9 (Killed)", "" where that is not known. Lives as @f does. */
-const char *af_member_status(struct af_tables *f, const struct af_member *m);
+/* Fill @row, or the beginning of a longer one, with what is known of @m; texts live as @f does. */
+void af_member_cells(struct af_tables *f, const struct af_member *m, struct af_member_row *row);
 
 /*
  * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were
