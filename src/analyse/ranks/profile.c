@@ -57,6 +57,16 @@ uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct a
 	return af_tree_child(paths, parent, af_tree_name_like(paths, t, name, 0));
 }
 
+uint32_t *af_ranks_paths_join(struct af_tree *paths, const struct af_tree *from)
+{
+	uint32_t *path = af_xcalloc(from->nr, sizeof *path);
+
+	for (uint32_t i = 1; i < from->nr; i++)
+		path[i] = af_tree_child(paths, path[from->nodes[i].parent],
+		                        af_tree_name_like(paths, from, from->nodes[i].name, 0));
+	return path;
+}
+
 /* The path of @node, whose parents' exist. */
 static uint32_t path_of(struct reading *r, uint32_t node)
 {

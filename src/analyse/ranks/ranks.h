@@ -19,6 +19,8 @@
 #include "analyse/ranks/activity.h"
 #include "analyse/set/set.h"
 
+struct af_buf;
+struct af_err;
 struct af_ranks;
 
 /* The answers and weights that a rank's query needs, besides `own`, its struct af_activity. */
@@ -76,6 +78,14 @@ void af_ranks_close(struct af_ranks *all); /* NULL is fine */
  */
 void af_ranks_add(struct af_ranks *all, const struct af_member *who, const struct af_results *r);
 
+/*
+ * The ranks so far as bytes, for another process of the same version of aflame; and such bytes
+ * added to ranks that come before: the outcome is that of adding them all here. A reader trusts no
+ * byte: -EBADMSG, and nothing was added. Before _end.
+ */
+void af_ranks_write(const struct af_ranks *all, struct af_buf *to);
+int af_ranks_read(struct af_ranks *all, const void *data, size_t size, struct af_err *err);
+
 /* Compare all ranks; once. The result is @all's, and lives as long. */
 const struct af_ranks_result *af_ranks_end(struct af_ranks *all);
 
@@ -93,6 +103,12 @@ const char *af_ranks_path(struct af_tables *f, const struct af_tree *paths, uint
  */
 uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct af_tree *t,
                           uint32_t node);
+
+/*
+ * By node of @from, which is a tree of paths: its path in @paths, made when it is new. The caller
+ * frees it.
+ */
+uint32_t *af_ranks_paths_join(struct af_tree *paths, const struct af_tree *from);
 
 /* The rows of "ranks", "rank_groups", "odd_ranks". */
 #define AF_RANK_COLUMNS(C)                                                                         \

@@ -18,6 +18,7 @@
 #include "base/arena.h"
 
 struct af_buf;
+struct af_cursor;
 struct af_err;
 
 enum af_member_state {
@@ -104,6 +105,10 @@ void af_set_refresh(struct af_set *s, uint32_t i);
  */
 void af_set_write(const struct af_set *s, struct af_buf *to);
 int af_set_read_bytes(struct af_set *s, const void *data, size_t size, struct af_err *err);
+
+/* The same of one member. What is read lives in @arena; from->bad is set where it is damaged. */
+void af_member_write(const struct af_member *m, struct af_buf *to);
+void af_member_read(struct af_cursor *from, struct af_arena *arena, struct af_member *m);
 
 /* Is @text a number and nothing else? Then it is *@rank. */
 bool af_rank_parse(const char *text, uint64_t *rank);

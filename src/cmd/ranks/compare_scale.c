@@ -35,11 +35,26 @@ static void rank_free(void *own)
 	af_tally_free(&rank->calls);
 }
 
+static void set_write(const void *arg, struct af_buf *to)
+{
+	af_scale_write(arg, to);
+}
+
+static int set_join(void *arg, const void *data, size_t size, struct af_err *err)
+{
+	return af_scale_read(arg, data, size, err);
+}
+
+static void set_empty(void *arg)
+{
+	af_scale_empty(arg);
+}
+
 /* Ranks that cannot be read are named, and the set counts as if they had not run. */
-static int set_add(struct af_scale *s, const char *path, struct af_err *err)
+static int set_add(struct af_scale *s, const char *path, struct af_reduce *r, struct af_err *err)
 {
 	struct af_set set;
-	int rc = af_set_open(&set, path, err);
+	int rc = af_together_list(r, path, &set, err);
 	const struct af_members members = {
 	    .command = "compare-scale",
 	    .set = &set,
@@ -51,17 +66,35 @@ static int set_add(struct af_scale *s, const char *path, struct af_err *err)
 	    .own_size = sizeof(struct af_scale_rank),
 	    .own_free = rank_free,
 	    .add = rank_add,
+	    .ops = {set_write, set_join, set_empty},
 	    .arg = s,
 	};
 
 	if (!rc) {
 		af_scale_begin(s, path);
-		af_members_read(&members);
-		if (!af_scale_ranks(s))
-			rc = af_fail_plain(err, -ENODATA, "no rank of %s can be read", path);
+		rc = af_members_read(&members, r, err);
 	}
+	if (!rc && !r->silent && !af_scale_ranks(s))
+		rc = af_fail_plain(err, -ENODATA, "no rank of %s can be read", path);
 	af_set_close(&set);
 	return rc;
+}
+
+/* Processes of a launcher read set by set, all in the same order; the first failure counts. */
+static int sets_add(struct af_scale *s, char **paths, int nr, bool *silent, struct af_err *err)
+{
+	struct af_reduce r;
+	int rc = 0;
+
+	af_together_open(&r);
+	for (int i = 0; i < nr && (!rc || r.size > 1); i++) {
+		struct af_err other;
+		int failed = set_add(s, paths[i], &r, rc ? &other : err);
+		rc = rc ? rc : failed;
+	}
+	*silent = r.silent;
+	af_reduce_close(&r);
+	return *silent ? 0 : rc;
 }
 
 static void scale_print(const struct scale_options *o, const struct af_tables *f)
@@ -84,7 +117,7 @@ static int scale_run(void *state, int nr_words, char **words, struct af_err *err
 {
 	const struct scale_options *o = state;
 	struct af_tables tables = {0};
-	int rc = 0;
+	bool silent;
 
 	if (nr_words < 2 || nr_words > AF_SCALE_SETS)
 		return af_fail_plain(err, -EINVAL,
@@ -93,9 +126,8 @@ static int scale_run(void *state, int nr_words, char **words, struct af_err *err
 		                     "run4",
 		                     AF_SCALE_SETS);
 	struct af_scale *s = af_scale_open(o->weak);
-	for (int i = 0; !rc && i < nr_words; i++)
-		rc = set_add(s, words[i], err);
-	if (!rc) {
+	int rc = sets_add(s, words, nr_words, &silent, err);
+	if (!rc && !silent) {
 		af_scale_tables(s, o->json ? LEAST_JSON : LEAST, &tables);
 		scale_print(o, &tables);
 	}
