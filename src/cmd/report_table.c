@@ -33,39 +33,14 @@ bool report_names_table(const char *word, const char *dir)
 /* Tables that a trace has only if there is something in them. */
 static bool is_known(const char *word)
 {
-	static const char *const names[] = {"set",
-	                                    "ranks",
-	                                    "run",
-	                                    "phases",
-	                                    "verdict",
-	                                    "findings",
-	                                    "processes",
-	                                    "threads",
-	                                    "cpu_top",
-	                                    "count_top",
-	                                    "blocked",
-	                                    "thread_waits",
-	                                    "devices",
-	                                    "gpus",
-	                                    "idle",
-	                                    "kernels",
-	                                    "samples",
-	                                    "stalls",
-	                                    "copies",
-	                                    "calls",
-	                                    "calls_seen",
-	                                    "calls_twice",
-	                                    "mpi",
-	                                    "mpi_requests",
-	                                    "memory",
-	                                    "lost",
-	                                    "cost",
-	                                    "overhead",
-	                                    "packages",
-	                                    "reasons",
-	                                    "coverage",
-	                                    "steady_verdict",
-	                                    "steady_findings"};
+	static const char *const names[] = {
+	    "set",          "ranks",     "odd_ranks",  "rank_groups",    "run",
+	    "phases",       "verdict",   "findings",   "processes",      "threads",
+	    "cpu_top",      "count_top", "blocked",    "thread_waits",   "devices",
+	    "gpus",         "idle",      "kernels",    "samples",        "stalls",
+	    "copies",       "calls",     "calls_seen", "calls_twice",    "mpi",
+	    "mpi_requests", "memory",    "lost",       "cost",           "overhead",
+	    "packages",     "reasons",   "coverage",   "steady_verdict", "steady_findings"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(word, names[i]))

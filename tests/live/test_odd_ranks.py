@@ -32,6 +32,10 @@ def _():
     expect("extra_work" in odd["full_path"].split(" > "), "its path: %s" % odd["full_path"])
     expect(odd["has_ns"] - odd["typical_ns"] >= odd["delay_ns"] > 0, "more, and later: %s" % odd)
     equal(odd["explains_ns"], odd["delay_ns"] * (RANKS - 1), "others wait")
+    findings = json.loads(must("report", "findings", "--json", out))["tables"][0]["rows"]
+    found = [row for row in findings if row["kind"] == "odd-rank"][0]
+    equal((found["time_ns"], found["function"]), (odd["explains_ns"], odd["function"]), "the finding's figures")
+    expect("rank %d," % ODD in found["finding"] and found["check"].startswith("aflame report ranks"), "finding: %s" % found)
     rows = tables["ranks"]
     equal([row["rank"] for row in rows], list(range(RANKS)), "ranks")
     equal([row["odd"] for row in rows].index("odd 1"), ODD, "the odd one among the ranks")

@@ -169,6 +169,7 @@ void af_findings(struct af_results *r)
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);
+	findings_ranks(&s);
 	uint32_t from = s.nr;
 	findings_idle(&s);
 	findings_devices(&s);

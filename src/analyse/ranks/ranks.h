@@ -156,6 +156,7 @@ struct af_rank_group_row {
 	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER)                                       \
 	C(full_path, "Path", AF_CELL_TEXT, AF_SHOW_NEVER)                                          \
 	C(number, "Number", AF_CELL_COUNT, AF_SHOW_NEVER)                                          \
+	C(group, "Group", AF_CELL_COUNT, AF_SHOW_NEVER)                                            \
 	C(host, "Host", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
 	C(trace, "Trace", AF_CELL_TEXT, AF_SHOW_NEVER)
 struct af_odd_rank_row {

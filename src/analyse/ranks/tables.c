@@ -110,6 +110,7 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 		const struct af_rank *rank = &r->ranks[r->odd[i]];
 		struct af_odd_rank_row *c = af_table_row(f, t);
 		c->rank.text = member_label(f, rank->who);
+		c->group.value = rank->group + 1;
 		c->number.value = rank->who->rank;
 		c->number.unknown = !rank->who->has_rank;
 		c->host.text = af_tables_text(f, "%s", rank->who->host);
@@ -232,6 +233,9 @@ static void ranks_table(const struct af_ranks *all, const struct af_set *set, st
 		c->odd.text = added ? odd_place(f, &all->result, next) : "";
 		next += added;
 	}
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		t->note = af_tables_text(f, "%s", lacks);
 }
 
 void af_ranks_tables(const struct af_ranks *all, const struct af_set *set, struct af_tables *f)

@@ -54,6 +54,9 @@ uint64_t af_merge_members(const struct af_merge *m);
 /* "62 of 64 ranks; rank 3: not finished", at the end of @to. Before af_merge_end(), or after it. */
 void af_merge_about(const struct af_merge *m, struct af_buf *to);
 
+/* Add to the table `set` of @f what the list of members has, whatever could be read of them. */
+void af_set_about(const struct af_set *set, struct af_tables *f);
+
 /*
  * The merge as bytes, for another process of the same version of aflame; and such bytes added to a
  * merge that was opened in the same way, whose members come before. A reader trusts no byte:

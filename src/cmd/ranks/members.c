@@ -65,14 +65,6 @@ static void *member_read(void *sum, const struct af_member *who, struct af_err *
 	return NULL;
 }
 
-/* Times of half a trace are held against nothing: the reason why it is not whole, or NULL. */
-static const char *not_whole(const struct af_member *who, const struct af_results *r)
-{
-	if (who->state == AF_MEMBER_DEAD || who->state == AF_MEMBER_UNFINISHED)
-		return *who->why ? who->why : "its recording did not end";
-	return r->damage[0] ? r->damage : NULL;
-}
-
 /* Keep the reason for the message and the table of ranks. */
 static void leave_out(struct members_reading *s, uint32_t member, const char *why)
 {
@@ -87,7 +79,7 @@ static int member_take(void *sum, const struct af_member *who, void *result,
                        const struct af_err *why)
 {
 	struct members_reading *s = sum;
-	const char *cut = result ? not_whole(who, result) : why->msg;
+	const char *cut = result ? af_set_not_whole(who, result) : why->msg;
 
 	if (cut)
 		leave_out(s, (uint32_t)(who - s->of->set->members), cut);

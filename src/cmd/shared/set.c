@@ -7,9 +7,10 @@
 
 #include "analyse/clocks/clocks.h"
 #include "analyse/functions/top.h"
+#include "analyse/ranks/ranks.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
-#include "base/keys.h"
 #include "cmd/options/command.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
@@ -84,9 +85,17 @@ const char *af_set_prepare(struct af_set *set, uint32_t i)
 	return NULL;
 }
 
+const char *af_set_not_whole(const struct af_member *who, const struct af_results *r)
+{
+	if (who->state == AF_MEMBER_DEAD || who->state == AF_MEMBER_UNFINISHED)
+		return *who->why ? who->why : "its recording did not end";
+	return r->damage[0] ? r->damage : NULL;
+}
+
 /* The members while they are read. */
 struct set_reading {
 	struct af_merge *m;
+	struct af_ranks *ranks; /* beside each other; NULL: nobody looks at that */
 	const struct af_merge_how *how;
 	const struct af_query *query;
 	const struct af_set *set;
@@ -95,6 +104,25 @@ struct set_reading {
 	    *trees; /* of single members, for a page; or NULL: nobody shows them */
 	uint32_t nr_trees;
 };
+
+/* The profile of a rank needs more than findings; of what devices did, functions are enough. */
+static void ranks_query(struct af_query *query)
+{
+	if (!(query->answers & (1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL)))
+		query->depth = AF_DEPTH_KERNEL;
+	query->answers |= AF_RANKS_ANSWERS;
+	query->weights |= AF_RANKS_WEIGHTS;
+	query->own = af_xcalloc(1, sizeof(struct af_activity));
+}
+
+static void member_drop(void *result)
+{
+	struct af_results *r = result;
+
+	free(r->query.own);
+	af_results_close(r);
+	free(r);
+}
 
 /* On any thread. The table of functions has no limit, so that its distribution is exact. */
 static void *member_read(void *arg, const struct af_member *who, struct af_err *err)
@@ -105,21 +133,17 @@ static void *member_read(void *arg, const struct af_member *who, struct af_err *
 	struct af_query query = *s->query;
 
 	query.threads = 1; /* other threads read other members */
+	if (s->ranks)
+		ranks_query(&query);
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
 	             : af_load_passes(who->path, &query, r, NULL, err);
 	if (!rc) {
 		af_load_top(r, s->query->answers, 0);
 		return r;
 	}
-	af_results_close(r);
-	free(r);
+	r->query.own = query.own;
+	member_drop(r);
 	return NULL;
-}
-
-static void member_drop(void *result)
-{
-	af_results_close(result);
-	free(result);
 }
 
 /* The view that has all of a member; an empty one equals another. */
@@ -145,6 +169,18 @@ static void member_tree_take(struct set_reading *s, const struct af_member *who,
 	s->nr_trees++;
 }
 
+/* Keep its profile, and leave of the results what the answer is made of. */
+static void rank_take(struct set_reading *s, const struct af_member *who, struct af_results *r)
+{
+	if (!af_set_not_whole(who, r))
+		af_ranks_add(s->ranks, who, r);
+	if (s->query->answers & 1 << AF_VIEW_GPU)
+		return;
+	af_tree_close(&r->trees[AF_VIEW_GPU]);
+	r->trees[AF_VIEW_GPU] = (struct af_tree){0};
+	r->has[AF_VIEW_GPU] = 0;
+}
+
 /* One at a time, in the order of members. */
 static int member_take(void *arg, const struct af_member *who, void *result,
                        const struct af_err *why)
@@ -155,6 +191,8 @@ static int member_take(void *arg, const struct af_member *who, void *result,
 		af_merge_missing(s->m, who, why->msg);
 		return 0;
 	}
+	if (s->ranks)
+		rank_take(s, who, result);
 	af_merge_add(s->m, who, result);
 	if (s->trees)
 		member_tree_take(s, who, result);
@@ -162,18 +200,32 @@ static int member_take(void *arg, const struct af_member *who, void *result,
 	return 0;
 }
 
+/* Ranks beside each other come first, with the number of their bytes. */
 static void merge_write(const void *reading, struct af_buf *to)
 {
 	const struct set_reading *s = reading;
+	struct af_buf ranks = {0};
 
+	if (s->ranks)
+		af_ranks_write(s->ranks, &ranks);
+	af_buf_leb128(to, ranks.len);
+	if (ranks.len)
+		af_buf_add(to, ranks.data, ranks.len);
+	af_buf_free(&ranks);
 	af_merge_write(s->m, to);
 }
 
 static int merge_join(void *reading, const void *data, size_t size, struct af_err *err)
 {
 	struct set_reading *s = reading;
+	struct af_cursor c = {data, (const uint8_t *)data + size, false};
+	uint64_t len = af_cursor_uleb(&c);
+	const uint8_t *ranks = af_cursor_bytes(&c, len);
 
-	return af_merge_read(s->m, data, size, err);
+	if (c.bad)
+		return af_fail_plain(err, -EBADMSG, "the results of another process are damaged");
+	int rc = s->ranks ? af_ranks_read(s->ranks, ranks, len, err) : 0;
+	return rc ? rc : af_merge_read(s->m, c.at, (size_t)(c.end - c.at), err);
 }
 
 static void merge_empty(void *reading)
@@ -182,6 +234,10 @@ static void merge_empty(void *reading)
 
 	af_merge_close(s->m);
 	s->m = af_merge_open(s->how);
+	if (s->ranks) {
+		af_ranks_close(s->ranks);
+		s->ranks = af_ranks_open();
+	}
 }
 
 /* The process that reads a trace first finishes what a killed recorder left. */
@@ -242,39 +298,6 @@ int af_set_report(const char *path, const struct af_merge *m, struct af_err *err
 	return rc;
 }
 
-/* Add to the table `set` what the list of members has: hosts, versions, traces of one rank. */
-static void set_members(const struct af_set *set, struct af_results *r)
-{
-	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "set");
-	uint32_t twins = af_set_twins(set), hosts = 0, versions = 0;
-	struct af_keys names = {0}, others = {0};
-
-	for (uint32_t i = 0; i < set->nr; i++) {
-		const struct af_member *m = &set->members[i];
-		if (*m->host)
-			af_keys_at(&names, AF_KEY_TEXT(m->host), NULL);
-		if (*m->version)
-			af_keys_at(&others, AF_KEY_TEXT(m->version), NULL);
-	}
-	hosts = (uint32_t)names.nr;
-	versions = (uint32_t)others.nr;
-	af_keys_free(&names);
-	af_keys_free(&others);
-	if (!t)
-		return;
-	af_pair_row(&r->tables, t, "hosts", "hosts", af_tables_text(&r->tables, "%u", hosts));
-	char lacks[512];
-	if (af_set_lacks(set, lacks, sizeof lacks))
-		af_pair_row(&r->tables, t, "lacks", "ranks of the job",
-		            af_tables_text(&r->tables, "%s", lacks));
-	if (twins)
-		af_pair_row(&r->tables, t, "duplicates", "traces of a rank that has another",
-		            af_tables_text(&r->tables, "%u: their labels name the trace", twins));
-	if (versions > 1)
-		af_pair_row(&r->tables, t, "versions", "versions of aflame",
-		            af_tables_text(&r->tables, "%u", versions));
-}
-
 /* Times of several hosts are only as good as what is known of their clocks. */
 static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
 {
@@ -329,8 +352,11 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 		r->member_trees[i].label =
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
 	top_cut(r);
-	set_members(set, r);
-	af_ranks_table(set, &r->tables);
+	af_set_about(set, &r->tables);
+	if (s->ranks && af_ranks_end(s->ranks)->nr)
+		af_ranks_tables(s->ranks, set, &r->tables);
+	else
+		af_ranks_table(set, &r->tables);
 	set_clocks(set, query, r);
 	/* Findings are about all members together. */
 	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
@@ -350,6 +376,9 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 		how.query.group = AF_GROUP_DEVICE;
 	struct set_reading reading = {
 	    .m = af_merge_open(&how), .how = &how, .query = &how.query, .set = set};
+	if (how.by == AF_BY_NOTHING && how.query.answers & AF_ANSWER_TABLES &&
+	    !(how.query.answers & (AF_ANSWER_OWN | AF_ANSWER_TALLY)) && set->nr > 2)
+		reading.ranks = af_ranks_open();
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
 	int rc = members_read(&reading, set, err);
@@ -360,5 +389,6 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	else
 		trees_close(&reading);
 	af_merge_close(reading.m);
+	af_ranks_close(reading.ranks);
 	return rc;
 }

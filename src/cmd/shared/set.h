@@ -32,6 +32,9 @@ int af_by_query(const char *word, struct af_query *query, struct af_err *err);
  */
 const char *af_set_prepare(struct af_set *set, uint32_t i);
 
+/* Times of half a trace are held against nothing: the reason why it is not whole, or NULL. */
+const char *af_set_not_whole(const struct af_member *who, const struct af_results *r);
+
 /*
  * The results of all members of @set, with the table of functions and findings. It prints on
  * standard error for how many members they stand, and which are missing. -ENODATA: no member can be
