@@ -5,6 +5,7 @@ import json
 import os
 import re
 import subprocess
+from xml.etree import ElementTree
 
 import ranks_job
 from machine import AFLAME, BUILD, any_sampler, program
@@ -105,6 +106,13 @@ def _():
     first = tables["scale_paths"]["rows"][0]
     expect("extra_work" in first["full_path"], first)
     equal((first["kind"], first["stops_at"]), ("CPU", 2), "where it stops")
+    svg = new_path("curve") + ".svg"
+    must("compare-scale", "-o", svg, *sets)
+    picture = ElementTree.parse(svg)
+    names = [title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")]
+    equal([sum(name.startswith(what) for name in names) for what in ("wall time", "efficiency")], [3, 3], "points")
+    expect(any("extra_work" in name for name in names), "the path that stops first has a line: %s" % names)
+    refused(2, "goes to .svg", "compare-scale", "-o", "x.png", *sets)
     for row, path in zip(tables["scale"]["rows"], sets):
         sums = 0
         for rank in range(row["ranks"]):
