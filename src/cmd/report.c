@@ -399,6 +399,9 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
+	if (r.members_by && !r.table &&
+	    (r.kind->print == report_findings || r.kind->print == report_coverage))
+		return report_parts(&r, err);
 	rc = report_load(&r, err);
 	if (rc && r.table)
 		rc = report_no_trace(&r, rc, err);

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cmd/options/nearest.h"
 #include "cmd/ranks/odd.h"
+#include "cmd/ranks/parts.h"
 #include "cmd/report.h"
 #include "reduce/reduce.h"
 
@@ -151,4 +152,18 @@ int report_ranks(struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "report ranks compares all ranks of a set, without --rank");
 	return af_odd_print(&odd, err);
+}
+
+int report_parts(struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_parts_options parts = {
+	    .dir = r->dir,
+	    .report = r->kind->name,
+	    .by = r->members_by,
+	    .json = o->json,
+	    .limit = o->limit,
+	    .query = {.answers = r->kind->answers, .from_ns = o->from_ns, .to_ns = o->to_ns}};
+
+	return af_parts_print(&parts, err);
 }

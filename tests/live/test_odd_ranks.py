@@ -89,6 +89,14 @@ def _():
         expect(function in tables["odd_ranks"][0]["full_path"], tables["odd_ranks"][0])
         missing = {row["rank"] for row in tables["ranks"] if row["group"] is None and row["why"]}
         equal(missing, set(broken), "ranks that are not compared")
+    whole = json.loads(must("report", "coverage", "--json", out))["tables"]
+    hosts = json.loads(must("report", "coverage", "--by", "host", "--json", out))["tables"]
+    used = [sum(row["used_user_ns"] or 0 for t in tables if t["name"] == "coverage" for row in t["rows"]) for tables in (whole, hosts)]
+    equal(used[1], used[0], "CPU time of all hosts")
+    equal({row["by"] for row in hosts[0]["rows"]}, {"node%04d" % host for host in range(4)}, "hosts")
+    text = must("report", "findings", "--by", "rank", "-n", "1", out)
+    equal(len(re.findall("(?m)^Findings of rank ", text)), 63, "ranks with findings, but for the one that cannot be read")
+    refused(2, "whole traces", "report", "findings", "--by", "device", out)
 
 
 @case("what one rank does alone stops scaling first; the work of all is counted to the nanosecond")

@@ -10,6 +10,11 @@ uint64_t af_merge_members(const struct af_merge *m)
 	return m->nr_members;
 }
 
+bool af_merge_lacks(const struct af_merge *m)
+{
+	return m->missing.nr || m->parts.nr;
+}
+
 static void named_line(const struct set_named *of, const char *how, struct af_buf *to)
 {
 	for (uint64_t i = 0; i < of->nr && i < SET_NAMED_IN_LINE; i++)

@@ -339,6 +339,16 @@ static void top_cut(struct af_results *r)
 	t->nr_rows = t->nr_rows < AF_LOAD_TOP_ROWS ? t->nr_rows : AF_LOAD_TOP_ROWS;
 }
 
+static int part_missing(const struct af_merge *m, struct af_err *err)
+{
+	struct af_buf b = {0};
+
+	af_merge_about(m, &b);
+	int rc = af_fail_plain(err, -ENODATA, "%.400s", b.data);
+	af_buf_free(&b);
+	return rc;
+}
+
 static void set_results(const struct af_set *set, struct set_reading *s,
                         const struct af_query *query, struct af_results *r)
 {
@@ -362,8 +372,8 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
 }
 
-int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
-                struct af_err *err)
+static int set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
+                    bool is_part, struct af_err *err)
 {
 	struct af_merge_how how = {.query = *query,
 	                           .by = (enum af_merge_by)query->members_by,
@@ -382,7 +392,9 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
 	int rc = members_read(&reading, set, err);
-	if (!rc)
+	if (!rc && is_part && !af_merge_members(reading.m))
+		rc = part_missing(reading.m, err);
+	else if (!rc && (!is_part || af_merge_lacks(reading.m)))
 		rc = set_reported(set, reading.m, query->answers, err);
 	if (!rc)
 		set_results(set, &reading, query, r);
@@ -391,4 +403,16 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	af_merge_close(reading.m);
 	af_ranks_close(reading.ranks);
 	return rc;
+}
+
+int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
+                struct af_err *err)
+{
+	return set_load(set, query, r, false, err);
+}
+
+int af_set_load_part(struct af_set *set, const struct af_query *query, struct af_results *r,
+                     struct af_err *err)
+{
+	return set_load(set, query, r, true, err);
 }

@@ -44,6 +44,13 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
                 struct af_err *err);
 
 /*
+ * The same for a part of a set, with that line only where a member is missing. -ENODATA: none of
+ * its members can be read, and the message says why.
+ */
+int af_set_load_part(struct af_set *set, const struct af_query *query, struct af_results *r,
+                     struct af_err *err);
+
+/*
  * Prints that line: @m, before its end, stands for so many of the members of @path. -ENODATA,
  * without a line: for none.
  */
