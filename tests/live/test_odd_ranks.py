@@ -89,6 +89,9 @@ def _():
         expect(function in tables["odd_ranks"][0]["full_path"], tables["odd_ranks"][0])
         missing = {row["rank"] for row in tables["ranks"] if row["group"] is None and row["why"]}
         equal(missing, set(broken), "ranks that are not compared")
+    steady = json.loads(must("report", "steady_findings", "--json", out))["tables"][0]["rows"]
+    found = [row["finding"] for row in steady if row["kind"] == "odd-rank"]
+    expect(found and "rank 41," in found[0], "findings of the steady part: %s" % steady)
     whole = json.loads(must("report", "coverage", "--json", out))["tables"]
     hosts = json.loads(must("report", "coverage", "--by", "host", "--json", out))["tables"]
     used = [sum(row["used_user_ns"] or 0 for t in tables if t["name"] == "coverage" for row in t["rows"]) for tables in (whole, hosts)]

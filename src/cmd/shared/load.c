@@ -151,8 +151,8 @@ static void steady_begin(struct steady_part *s, const char *dir, struct af_query
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
-static void steady_copy(struct af_results *r, const struct af_results *part,
-                        const struct af_phase_row *steady)
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -168,7 +168,7 @@ static void steady_copy(struct af_results *r, const struct af_results *part,
 			continue;
 		struct af_table *copy =
 		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
-		if (tables[i].links)
+		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}
 }
@@ -192,7 +192,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		if (rc && err)
 			*err = s->err;
 		if (!rc)
-			steady_copy(r, &s->r, steady);
+			af_load_steady_copy(r, &s->r, steady);
 	}
 	af_results_close(&s->r);
 	return rc;
