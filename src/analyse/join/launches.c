@@ -26,14 +26,9 @@ struct launches_list {
 
 enum { EARLY_FEW = 64 }; /* that the ring has room for at first */
 
-/* Most events are of the process and API of the one before. */
-static struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
+static struct launches_table *table_find(struct af_launches *l, uint32_t process, uint32_t api)
 {
-	struct launches_table *last = l->tables ? &l->tables[l->last_table] : NULL;
 	bool fresh;
-
-	if (last && last->process == process && last->api == api)
-		return last;
 	uint64_t *slot = af_map_at(&l->by_table, (uint64_t)process << 32 | api, &fresh);
 
 	if (fresh) {
@@ -43,6 +38,15 @@ static struct launches_table *table_of(struct af_launches *l, uint32_t process, 
 	}
 	l->last_table = (uint32_t)*slot;
 	return &l->tables[l->last_table];
+}
+
+/* Most events are of the process and API of the one before. */
+static inline struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
+{
+	struct launches_table *last = l->tables ? &l->tables[l->last_table] : NULL;
+
+	return last && last->process == process && last->api == api ? last
+	                                                            : table_find(l, process, api);
 }
 
 /* Most works are of the device of the one before. */
@@ -221,7 +225,7 @@ static void take_launch(struct af_launches *l, const struct af_world *w, const s
 {
 	struct af_ev_launch fixed;
 
-	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
+	if (!af_event_fixed(ev, &fixed, sizeof fixed))
 		return;
 	struct launches_table *t = table_of(l, ev->process, AF_API_OPENCL);
 	struct launches_call call = {
@@ -271,12 +275,14 @@ static struct launches_call call_launches(const struct af_launches *l, const str
 
 static void take_call(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
 {
-	struct af_call is;
+	const struct af_call *is = w->call && w->call_payload == ev->payload ? w->call : NULL;
+	struct af_call own;
 
-	if (!af_call_read(w, ev, &is))
+	if (!is && !af_call_read(w, ev, &own))
 		return;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
-	struct launches_call call = call_launches(l, w, t, &is);
+	struct launches_call call = call_launches(l, w, t, is ? is : &own);
+	launches_expect(t, call.id);
 	const struct launches_call *was = l->seen_alone ? launches_find(t, call.id) : NULL;
 
 	l->seen_alone -= was && was->seen;
@@ -330,6 +336,7 @@ static void take_work(struct af_launches *l, const struct af_world *w, const str
 	struct launches_table *t = table_of(l, work.process, work.api);
 	if (work.api == AF_API_CUDA)
 		work.id = launches_extend(t, (uint32_t)work.id);
+	launches_expect(t, work.id);
 	struct launches_call *call = launches_find(t, work.id);
 	if (call)
 		hand_over(l, w, &work, call);

@@ -7,7 +7,10 @@
 #define AF_ANALYSE_JOIN_LAUNCHES_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+enum { LAUNCHES_AHEAD = 8 }; /* see launches_expect() */
 
 struct launches_call {
 	uint64_t id, start_ns, end_ns;
@@ -49,7 +52,20 @@ struct launches_device {
 void launches_put(struct launches_table *t, const struct launches_call *c);
 
 /* The call with this id or NULL. Valid until the next put. */
-struct launches_call *launches_find(struct launches_table *t, uint64_t id);
+struct launches_call *launches_find_aside(struct launches_table *t, uint64_t id);
+static inline struct launches_call *launches_find(struct launches_table *t, uint64_t id)
+{
+	struct launches_call *slot = t->window ? &t->window[id & (t->window_cap - 1)] : NULL;
+
+	return slot && slot->used && slot->id == id ? slot : launches_find_aside(t, id);
+}
+
+/* Calls of ids that follow @id will be looked for: as the window is larger than caches. */
+static inline void launches_expect(const struct launches_table *t, uint64_t id)
+{
+	if (t->window)
+		__builtin_prefetch(&t->window[(id + LAUNCHES_AHEAD) & (t->window_cap - 1)], 1);
+}
 
 /* The number of calls that should have got work and did not. */
 uint64_t launches_unfinished(const struct launches_table *t);

@@ -6,7 +6,7 @@ static bool work_read_short(const struct af_event *ev, struct af_work *work, uin
 {
 	struct af_ev_work f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	uint64_t submit = f.queued_ns + f.submit_after_ns;
 	*descriptor = f.descriptor;
@@ -25,7 +25,7 @@ static bool work_read_long(const struct af_event *ev, struct af_work *work, uint
 {
 	struct af_ev_work_long f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -44,7 +44,7 @@ static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint3
 {
 	struct af_ev_gpu_work f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -62,7 +62,7 @@ static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work,
 {
 	struct af_ev_gpu_work_long f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -75,27 +75,38 @@ static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work,
 	return true;
 }
 
+static bool work_read(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
+{
+	switch (ev->kind) {
+	case AF_KIND_GPU_WORK:
+		return work_read_gpu(ev, work, descriptor);
+	case AF_KIND_GPU_WORK_LONG:
+		return work_read_gpu_long(ev, work, descriptor);
+	case AF_KIND_WORK:
+		return work_read_short(ev, work, descriptor);
+	case AF_KIND_WORK_LONG:
+		return work_read_long(ev, work, descriptor);
+	default:
+		return false;
+	}
+}
+
 bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af_work *work)
 {
-	uint32_t descriptor = 0;
-	bool is = ev->kind == AF_KIND_WORK            ? work_read_short(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_WORK_LONG     ? work_read_long(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_GPU_WORK      ? work_read_gpu(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_GPU_WORK_LONG ? work_read_gpu_long(ev, work, &descriptor)
-	                                              : false;
+	uint32_t descriptor;
 
-	if (is) {
-		work->process = ev->process;
-		work->descriptor = af_world_descriptor(w, ev, descriptor);
-	}
-	return is;
+	if (!work_read(ev, work, &descriptor))
+		return false;
+	work->process = ev->process;
+	work->descriptor = af_world_descriptor(w, ev, descriptor);
+	return true;
 }
 
 static bool call_read_short(const struct af_event *ev, struct af_ev_call_long *f)
 {
 	struct af_ev_call s;
 
-	if (!af_event_decode(ev, &s, sizeof s, NULL))
+	if (!af_event_fixed(ev, &s, sizeof s))
 		return false;
 	*f = (struct af_ev_call_long){
 	    .callpath = s.callpath,
@@ -134,7 +145,7 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 		return true;
 	}
 	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
-	          : ev->kind == AF_KIND_CALL_LONG ? af_event_decode(ev, &f, sizeof f, NULL)
+	          : ev->kind == AF_KIND_CALL_LONG ? af_event_fixed(ev, &f, sizeof f)
 	          : ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL ? call_read_api(ev, &f)
 	                                                                    : false;
 
@@ -165,7 +176,7 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 {
 	struct af_ev_call_seen f;
 
-	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_decode(ev, &f, sizeof f, NULL))
+	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*call = (struct af_call){
 	    .process = ev->process,

@@ -224,15 +224,14 @@ bool af_world_learns(const struct af_world *w, const struct af_event *ev)
 	return ev->kind >= AF_KIND_API && world_learns_api(w, ev);
 }
 
+bool af_world_learns_kind(uint16_t kind)
+{
+	return kind < AF_KIND_MAX ? learn[kind] != NULL : kind >= AF_KIND_API;
+}
+
 void af_world_event(struct af_world *w, const struct af_event *ev)
 {
-	if (!w->nr_events++)
-		w->opened_ns = ev->time_ns;
-	if (ev->process) {
-		if (!w->first_ns)
-			w->first_ns = ev->time_ns;
-		w->last_ns = ev->time_ns;
-	}
+	af_world_count(w, ev);
 	if (ev->kind < AF_KIND_MAX && learn[ev->kind])
 		learn[ev->kind](w, ev);
 	else if (ev->kind >= AF_KIND_API)

@@ -272,6 +272,21 @@ void af_world_event(struct af_world *w, const struct af_event *ev);
  */
 bool af_world_learns(const struct af_world *w, const struct af_event *ev);
 
+/* Those counters alone, for an event of a kind that the world never learns from. */
+static inline void af_world_count(struct af_world *w, const struct af_event *ev)
+{
+	if (!w->nr_events++)
+		w->opened_ns = ev->time_ns;
+	if (!ev->process)
+		return;
+	if (!w->first_ns)
+		w->first_ns = ev->time_ns;
+	w->last_ns = ev->time_ns;
+}
+
+/* Does the world learn from some events of this kind? */
+bool af_world_learns_kind(uint16_t kind);
+
 /*
  * Read from the trace in @dir which device code ran on the host, before the first sample: that
  * stands with the names, at the end. 0, or the error of af_trace_open_near().

@@ -13,6 +13,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #include "aflame/trace.h"
 #include "trace/kinds.h"
@@ -43,5 +44,14 @@ int af_trace_object(const struct af_trace *t, const char *name, struct af_file *
  */
 bool af_event_decode(const struct af_event *ev, void *fixed, size_t fixed_size,
                      struct af_tail_view tails[AF_TAILS_MAX]);
+
+/* The same of a kind that has no tails, whose struct the caller knows: for many events. */
+static inline bool af_event_fixed(const struct af_event *ev, void *fixed, size_t fixed_size)
+{
+	if (ev->payload_size != fixed_size)
+		return false;
+	memcpy(fixed, ev->payload, fixed_size);
+	return true;
+}
 
 #endif
