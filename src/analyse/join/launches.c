@@ -212,7 +212,7 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,
                           struct launches_call *call)
 {
-	const struct launches_call *was = launches_find(t, call->id);
+	const struct launches_call *was = l->sees ? launches_find(t, call->id) : NULL;
 
 	/* The kernel's record of it came first. */
 	t->calls += call->missed && !(was && was->seen && was->missed);
@@ -322,7 +322,7 @@ static void take_call_seen(struct af_launches *l, const struct af_world *w,
 
 	if (launches_find(t, call.id))
 		return;
-	call.seen = true;
+	call.seen = l->sees = true;
 	l->seen_alone++;
 	launches_call(l, w, t, &call);
 }

@@ -64,6 +64,7 @@ struct af_launches {
 	uint32_t early_first, early_nr, cap_early;
 	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
 	uint32_t nr_streams;
+	bool sees; /* calls of the kernel's records are among those of the tables */
 };
 
 #define AF_LAUNCHES_WANTS                                                                          \

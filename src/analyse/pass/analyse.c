@@ -410,6 +410,22 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	af_trace_close(a->trace);
 }
 
+static void analysis_read(struct analysis *a,
+                          void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg)
+{
+	const uint64_t size = af_trace_size(a->trace);
+
+	deliver_read(&a->deliver, a->trace);
+	for (uint64_t n = 1;; n++) {
+		const struct af_event *ev = deliver_take(&a->deliver);
+		if (!ev)
+			return;
+		analysis_event(a, ev);
+		if (progress && n % PROGRESS_EVERY == 0)
+			progress(arg, a->deliver.position, size);
+	}
+}
+
 static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
                             uint32_t answers)
 {
@@ -425,7 +441,6 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                struct af_err *err)
 {
 	struct analysis a = {0};
-	struct af_event ev;
 
 	af_results_open(out, query);
 	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
@@ -437,11 +452,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	a.world.threads_apart = query->group == AF_GROUP_TRACK;
 	int rc = analysis_open(&a, dir, query, err);
 	if (!rc) {
-		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
-			analysis_event(&a, &ev);
-			if (progress && n % PROGRESS_EVERY == 0)
-				progress(arg, af_trace_position(a.trace), af_trace_size(a.trace));
-		}
+		analysis_read(&a, progress, arg);
 		analysis_finish(&a, out);
 	}
 	deliver_close(&a.deliver);

@@ -104,35 +104,54 @@ void af_merge_start(struct af_trace *t)
 	merge_take_first(t);
 }
 
-bool af_trace_next(struct af_trace *t, struct af_event *ev)
+/*
+ * The events of the stream that is in front, as long as it is, and @most at most. Most often the
+ * same stream goes on, or is the only one left.
+ */
+static uint32_t merge_run(struct af_trace *t, struct af_event *evs, uint32_t most)
 {
 	struct af_cursor *c = t->now;
+	const uint32_t stream = (uint32_t)(c - t->cursors);
+	const af_merge_key other = t->heap[0];
 
-	if (!c)
-		return false;
-	uint32_t stream = (uint32_t)(c - t->cursors);
-	*ev = (struct af_event){
-	    .kind = c->kind,
-	    .time_ns = c->time_ns,
-	    .process = c->packet.process,
-	    .pid = c->packet.pid,
-	    .tid = c->tid,
-	    .stream = stream,
-	    .payload = c->payload,
-	    .payload_size = c->payload_size,
-	};
+	for (uint32_t nr = 0;;) {
+		evs[nr++] = (struct af_event){
+		    .kind = c->kind,
+		    .time_ns = c->time_ns,
+		    .process = c->packet.process,
+		    .pid = c->packet.pid,
+		    .tid = c->tid,
+		    .stream = stream,
+		    .payload = c->payload,
+		    .payload_size = c->payload_size,
+		};
+		if (!af_cursor_next(c)) {
+			merge_take_first(t);
+			return nr;
+		}
+		af_merge_key key = merge_key(c->time_ns, stream);
+		if (key > other) {
+			t->now = &t->cursors[(uint32_t)other];
+			heap_sink(t, key);
+			return nr;
+		}
+		if (nr == most)
+			return nr;
+	}
+}
 
-	if (!af_cursor_next(c)) {
-		merge_take_first(t);
-		return true;
-	}
-	/* Most often the same stream goes on, or is the only one left. */
-	af_merge_key key = merge_key(c->time_ns, stream);
-	if (key > t->heap[0]) {
-		t->now = &t->cursors[(uint32_t)t->heap[0]];
-		heap_sink(t, key);
-	}
-	return true;
+uint32_t af_trace_next_some(struct af_trace *t, struct af_event *evs, uint32_t most)
+{
+	uint32_t nr = 0;
+
+	while (nr < most && t->now)
+		nr += merge_run(t, evs + nr, most - nr);
+	return nr;
+}
+
+bool af_trace_next(struct af_trace *t, struct af_event *ev)
+{
+	return t->now && merge_run(t, ev, 1);
 }
 
 int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,

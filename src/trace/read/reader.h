@@ -37,6 +37,9 @@ uint64_t af_trace_instance(const struct af_trace *t, uint32_t stream);
 int af_trace_object(const struct af_trace *t, const char *name, struct af_file *f,
                     struct af_err *err);
 
+/* af_trace_next() of the next @most events; returns their number, less than that at the end. */
+uint32_t af_trace_next_some(struct af_trace *t, struct af_event *evs, uint32_t most);
+
 /*
  * Checked decoding. Copies the fixed fields into *@fixed (struct af_ev_…; @fixed_size is its
  * sizeof) and returns false when the event is not of that size or its tails do not parse. The tails
