@@ -25,6 +25,7 @@
 
 enum {
 	DELIVER_BATCH = 2048,    /* deliveries of a batch */
+	DELIVER_FEW = 3,         /* passes of one thread that are faster without batches */
 	DELIVER_RING = 8,        /* batches that are read ahead at most, a power of two */
 	DELIVER_INLINE = 256,    /* fewer are not worth waking a thread */
 	DELIVER_PASSES = 24,     /* at most */
@@ -106,7 +107,7 @@ void deliver_settle(struct deliver *d);
 /* The next event comes; does the world learn from it? */
 static inline void deliver_next(struct deliver *d, bool learns)
 {
-	d->direct = d->nr_takers == 1 && d->most_threads == 1;
+	d->direct = d->nr_takers <= DELIVER_FEW && d->most_threads == 1;
 	if (learns)
 		deliver_settle(d);
 }
