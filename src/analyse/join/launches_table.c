@@ -124,7 +124,7 @@ void launches_put(struct launches_table *t, const struct launches_call *c)
 		window_grow(t);
 	struct launches_call *slot = window_slot(t, c->id);
 	while (slot->used && slot->id != c->id && slot->waits &&
-	       t->window_cap < AF_LAUNCHES_WINDOW && (!slot->worked || slot->many)) {
+	       t->window_cap < AF_LAUNCHES_WINDOW && !slot->worked) {
 		window_grow(t);
 		slot = window_slot(t, c->id);
 	}

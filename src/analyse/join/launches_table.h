@@ -51,6 +51,19 @@ struct launches_device {
  */
 void launches_put(struct launches_table *t, const struct launches_call *c);
 
+/*
+ * Where a call with @id, that was not entered before, may be written at once, with `used` set:
+ * nothing that is still of use is there. NULL: launches_put() it.
+ */
+static inline struct launches_call *launches_free_slot(struct launches_table *t, uint64_t id)
+{
+	struct launches_call *slot = t->window ? &t->window[id & (t->window_cap - 1)] : NULL;
+
+	if (!slot || !slot->used)
+		return slot;
+	return slot->id < id && (!slot->waits || (slot->worked && !slot->many)) ? slot : NULL;
+}
+
 /* The call with this id or NULL. Valid until the next put. */
 struct launches_call *launches_find_aside(struct launches_table *t, uint64_t id);
 static inline struct launches_call *launches_find(struct launches_table *t, uint64_t id)

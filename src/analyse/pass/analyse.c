@@ -154,6 +154,13 @@ static void analysis_work(void *arg, const struct af_work *work)
 	deliver_work(&a->deliver, work);
 }
 
+static struct af_work *analysis_work_room(void *arg)
+{
+	struct analysis *a = arg;
+
+	return deliver_work_room(&a->deliver);
+}
+
 /* Clocks take a reading of the trace, which nobody else may have needed. */
 static void analysis_clocks(struct analysis *a)
 {
@@ -285,6 +292,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	wanted |= what->locations ? 1ull << AF_KIND_MAPPING : 0;
 	a->samples.take = analysis_sample;
 	a->launches.take = a->match.on ? analysis_match : analysis_work;
+	a->launches.room = a->match.on ? NULL : analysis_work_room;
 	a->match.take = analysis_work;
 	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */

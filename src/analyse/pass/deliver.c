@@ -297,7 +297,17 @@ void deliver_work(struct deliver *d, const struct af_work *work)
 	}
 	struct deliver_batch *b = batch_at(d);
 	b->what[b->nr++] = DELIVER_WORK;
-	b->works[b->nr_works++] = *work;
+	struct af_work *room = &b->works[b->nr_works++];
+	if (room != work)
+		*room = *work;
+}
+
+struct af_work *deliver_work_room(struct deliver *d)
+{
+	if (!d->works || d->direct)
+		return NULL;
+	struct deliver_batch *b = batch_at(d);
+	return &b->works[b->nr_works];
 }
 
 void deliver_end(struct deliver *d)

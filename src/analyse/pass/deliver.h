@@ -117,6 +117,9 @@ void deliver_event(struct deliver *d, const struct af_event *ev);
 void deliver_sample(struct deliver *d, const struct af_sample *s);
 void deliver_work(struct deliver *d, const struct af_work *work);
 
+/* Where the next work may be made, to be handed over without a copy; NULL: nowhere. */
+struct af_work *deliver_work_room(struct deliver *d);
+
 /* No more will come: the passes' end(), beside one another. */
 void deliver_end(struct deliver *d);
 
