@@ -47,18 +47,11 @@ static inline struct launches_table *table_of(struct af_launches *l, uint32_t pr
 	                                                            : table_find(l, process, api);
 }
 
-/* Most works are of the device of the one before. */
-static struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
-                                         const struct af_work *work)
+static struct launches_device *device_find(struct af_launches *l, uint32_t table, uint32_t device)
 {
-	uint32_t table = (uint32_t)(table_of(l, work->process, work->api) - l->tables);
-	uint32_t device = af_work_device(w, work);
-	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
 	bool fresh;
-
-	if (last && last->table == table && last->device == device)
-		return last;
 	uint64_t *slot = af_map_at(&l->by_device, (uint64_t)table << 32 | device, &fresh);
+
 	if (fresh) {
 		AF_GROW(l->devices, l->nr_devices, l->cap_devices);
 		l->devices[l->nr_devices] = (struct launches_device){
@@ -70,12 +63,27 @@ static struct launches_device *device_of(struct af_launches *l, const struct af_
 	return &l->devices[l->last_device];
 }
 
-static void hand_over(struct af_launches *l, const struct af_world *w, struct af_work *work,
-                      struct launches_call *call)
+/* Most works are of the device of the one before. */
+static inline struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
+                                                const struct launches_table *t,
+                                                const struct af_work *work)
+{
+	uint32_t table = (uint32_t)(t - l->tables);
+	uint32_t device = af_work_device(w, work);
+	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
+
+	return last && last->table == table && last->device == device
+	           ? last
+	           : device_find(l, table, device);
+}
+
+static inline void hand_over(struct af_launches *l, const struct af_world *w,
+                             const struct launches_table *t, struct af_work *work,
+                             struct launches_call *call)
 {
 	/* Without the call there is no time, so the latest definition is taken. */
 	uint64_t at_ns = UINT64_MAX;
-	struct launches_device *d = device_of(l, w, work);
+	struct launches_device *d = device_of(l, w, t, work);
 
 	d->works++;
 	d->alone += !call;
@@ -156,7 +164,7 @@ static void early_give_up(struct af_launches *l, const struct af_world *w)
 		return;
 	e->waits = false;
 	l->lists[early_hash(l, &e->work)].first = e->next;
-	hand_over(l, w, &e->work, NULL);
+	hand_over(l, w, table_of(l, e->work.process, e->work.api), &e->work, NULL);
 }
 
 static void early_expire(struct af_launches *l, const struct af_world *w, uint64_t now_ns)
@@ -202,7 +210,7 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 		}
 		e->waits = false;
 		*from = e->next;
-		hand_over(l, w, &e->work, call);
+		hand_over(l, w, t, &e->work, call);
 	}
 	list->last = last;
 }
@@ -287,7 +295,8 @@ static bool call_enter(struct af_launches *l, const struct af_world *w, struct l
 	return true;
 }
 
-static void take_call(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+static __attribute__((noinline)) void take_call(struct af_launches *l, const struct af_world *w,
+                                                const struct af_event *ev)
 {
 	const struct af_call *is = w->call && w->call_payload == ev->payload ? w->call : NULL;
 	struct launches_call call;
@@ -347,7 +356,8 @@ static void take_call_seen(struct af_launches *l, const struct af_world *w,
 	launches_call(l, w, t, &call);
 }
 
-static void take_work(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+static __attribute__((noinline)) void take_work(struct af_launches *l, const struct af_world *w,
+                                                const struct af_event *ev)
 {
 	struct af_work *room = l->room ? l->room(l->arg) : NULL;
 	struct af_work own, *work = room ? room : &own;
@@ -360,7 +370,7 @@ static void take_work(struct af_launches *l, const struct af_world *w, const str
 	launches_expect(t, work->id);
 	struct launches_call *call = launches_find(t, work->id);
 	if (call)
-		hand_over(l, w, work, call);
+		hand_over(l, w, t, work, call);
 	else
 		early_put(l, w, work, ev->time_ns);
 }

@@ -26,6 +26,7 @@ enum {
 	TODO_ATTRIBUTE = 1 << 5,
 	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
 	TODO_DELIVER = 1 << 7,
+	TODO_MATCH = 1 << 8,
 };
 
 void af_results_open(struct af_results *r, const struct af_query *query)
@@ -88,7 +89,7 @@ struct analysis {
 	bool joins;                 /* a pass takes work */
 	bool attributes;            /* a pass looks at samples of instructions */
 	bool has_clocks;
-	uint8_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
+	uint16_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
 	struct af_trace *trace;
@@ -202,29 +203,16 @@ static void analysis_call(struct analysis *a, const struct af_event *ev)
 	a->world.call_payload = ev->payload;
 }
 
-static void analysis_learn(struct analysis *a, const struct af_event *ev, uint32_t todo)
+/* Most events are not of these. */
+static void analysis_event_of(struct analysis *a, const struct af_event *ev, uint32_t todo)
 {
-	if (todo & TODO_LEARN || !a->world.first_ns) {
-		deliver_next(&a->deliver, af_world_learns(&a->world, ev));
-		af_world_event(&a->world, ev);
-	} else {
-		deliver_next(&a->deliver, false);
-		af_world_count(&a->world, ev);
-	}
-}
-
-static void analysis_event(struct analysis *a, const struct af_event *ev)
-{
-	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
-
-	analysis_learn(a, ev, todo);
 	if (todo & TODO_CALL)
 		analysis_call(a, ev);
 	if (todo & TODO_DEVICE && a->tells_hosts)
 		analysis_device(a, ev);
 	if (todo & TODO_SAMPLE)
 		af_samples_event(&a->samples, &a->world, ev);
-	if (a->match.on)
+	if (todo & TODO_MATCH)
 		analysis_match_event(a, ev);
 	if (todo & TODO_JOIN)
 		af_launches_event(&a->launches, &a->world, ev);
@@ -238,16 +226,35 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 	deliver_event(&a->deliver, ev);
 }
 
+static void analysis_event(struct analysis *a, const struct af_event *ev)
+{
+	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
+
+	if (todo & TODO_LEARN || !a->world.first_ns) {
+		deliver_next(&a->deliver, af_world_learns(&a->world, ev));
+		af_world_event(&a->world, ev);
+	} else {
+		deliver_next(&a->deliver, false);
+		af_world_count(&a->world, ev);
+	}
+	if (todo == TODO_JOIN)
+		af_launches_event(&a->launches, &a->world, ev);
+	else if (todo & ~TODO_LEARN)
+		analysis_event_of(a, ev, todo);
+}
+
 /* What is to be done with each kind of event is the same all along. */
 static void analysis_plan(struct analysis *a)
 {
-	const uint64_t calls = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG;
+	/* If a pass gets calls, they are read once for it and for the join. */
+	const uint64_t calls =
+	    a->deliver.takes & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG);
 	const uint64_t outside = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN;
 
 	for (uint32_t i = 0; i <= AF_KIND_API_BIT; i++) {
 		uint16_t kind = i < AF_KIND_MAX ? (uint16_t)i : AF_KIND_API;
 		const struct {
-			uint8_t todo;
+			uint16_t todo;
 			bool is;
 		} all[] = {
 		    {TODO_LEARN, af_world_learns_kind(kind)},
@@ -258,6 +265,7 @@ static void analysis_plan(struct analysis *a)
 		    {TODO_ATTRIBUTE, a->attributes && AF_ATTRIBUTION_WANTS >> i & 1},
 		    {TODO_OUTSIDE, outside >> i & 1},
 		    {TODO_DELIVER, a->deliver.takes >> i & 1},
+		    {TODO_MATCH, a->match.on},
 		};
 		for (size_t j = 0; j < sizeof all / sizeof *all; j++)
 			a->todo[i] |= all[j].is ? all[j].todo : 0;

@@ -102,67 +102,71 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 	return true;
 }
 
-static bool call_read_short(const struct af_event *ev, struct af_ev_call_long *f)
+/* The call that @ev and these fields of it are. */
+static inline void call_make(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
+                             uint32_t function, uint64_t duration_ns, struct af_call *call)
 {
-	struct af_ev_call s;
+	call->process = ev->process;
+	call->tid = ev->tid;
+	call->stream = ev->stream;
+	call->path = callpath ? af_world_path(w, ev, callpath) : 0;
+	call->function = af_world_function(w, ev->process, function);
+	call->start_ns = ev->time_ns - (duration_ns < ev->time_ns ? duration_ns : 0);
+	call->end_ns = ev->time_ns;
+	call->out_of_range = false;
+}
 
-	if (!af_event_fixed(ev, &s, sizeof s))
+static bool call_read_short(const struct af_world *w, const struct af_event *ev,
+                            struct af_call *call)
+{
+	struct af_ev_call f;
+
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
-	*f = (struct af_ev_call_long){
-	    .callpath = s.callpath,
-	    .correlation = s.correlation,
-	    .function = s.function,
-	    .duration_ns = af_u24_value(s.duration_ns),
-	};
+	call_make(w, ev, f.callpath, f.function, af_u24_value(f.duration_ns), call);
+	call->correlation = f.correlation;
+	call->status = 0;
 	return true;
 }
 
-static bool call_read_api(const struct af_event *ev, struct af_ev_call_long *f)
+static bool call_read_long(const struct af_world *w, const struct af_event *ev,
+                           struct af_call *call)
 {
-	const bool is_named = ev->kind == AF_KIND_API_CALL;
+	struct af_ev_call_long f;
+
+	if (!af_event_fixed(ev, &f, sizeof f))
+		return false;
+	call_make(w, ev, f.callpath, f.function, f.duration_ns, call);
+	call->correlation = f.correlation;
+	call->status = f.status;
+	return true;
+}
+
+static bool call_read_api(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
 	uint32_t function = ev->kind;
 	struct af_api_head head;
 
 	memcpy(&head, ev->payload, sizeof head);
-	if (is_named)
+	if (ev->kind == AF_KIND_API_CALL)
 		memcpy(&function, ev->payload + sizeof head, sizeof function);
-	*f = (struct af_ev_call_long){
-	    .callpath = head.callpath,
-	    .correlation = head.correlation,
-	    .function = function,
-	    .duration_ns = af_u48_value(head.duration_ns),
-	    .status = head.flags & AF_API_CALL_FAILED ? -1 : 0,
-	};
+	call_make(w, ev, head.callpath, function, af_u48_value(head.duration_ns), call);
+	call->correlation = head.correlation;
+	call->status = head.flags & AF_API_CALL_FAILED ? -1 : 0;
 	return true;
 }
 
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
-	struct af_ev_call_long f;
-
 	if (w->call && w->call_payload == ev->payload) {
 		*call = *w->call;
 		return true;
 	}
-	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
-	          : ev->kind == AF_KIND_CALL_LONG ? af_event_fixed(ev, &f, sizeof f)
-	          : ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL ? call_read_api(ev, &f)
-	                                                                    : false;
-
-	if (!is)
-		return false;
-	*call = (struct af_call){
-	    .process = ev->process,
-	    .tid = ev->tid,
-	    .stream = ev->stream,
-	    .path = f.callpath ? af_world_path(w, ev, f.callpath) : 0,
-	    .function = af_world_function(w, ev->process, f.function),
-	    .correlation = f.correlation,
-	    .status = f.status,
-	    .start_ns = ev->time_ns - (f.duration_ns < ev->time_ns ? f.duration_ns : 0),
-	    .end_ns = ev->time_ns,
-	};
-	return true;
+	if (ev->kind == AF_KIND_CALL)
+		return call_read_short(w, ev, call);
+	if (ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL)
+		return call_read_api(w, ev, call);
+	return ev->kind == AF_KIND_CALL_LONG && call_read_long(w, ev, call);
 }
 
 bool af_call_of_runtime(const struct af_world *w, uint32_t function)
@@ -191,16 +195,11 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 	return true;
 }
 
-uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
+uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work)
 {
-	if (!work->descriptor)
-		return 0;
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	/* Several threads may find it; they find the same. */
-	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
-	if (device)
-		return device;
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
+
 	if (queue)
 		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELAXED);
 	return queue ? queue->device : 0;

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/world/world.h"
+
 struct af_event;
-struct af_world;
 
 struct af_work {
 	uint32_t process;    /* ordinal */
@@ -82,8 +83,22 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
  */
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns);
 
-/* The device of @work as its process numbers them, 0 when not known. */
-uint32_t af_work_device(const struct af_world *w, const struct af_work *work);
+/* Slow path of what follows: by the queue. */
+uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work);
+
+/*
+ * The device of @work as its process numbers them, 0 when not known. Several threads may find it;
+ * they find the same.
+ */
+static inline uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
+{
+	if (!work->descriptor)
+		return 0;
+	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
+	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
+
+	return device ? device : af_work_find_device(w, work);
+}
 
 /* end less start, 0 when the stamps are missing or turned round. */
 static inline uint64_t af_work_busy_ns(const struct af_work *w)

@@ -238,11 +238,9 @@ void af_world_event(struct af_world *w, const struct af_event *ev)
 		world_learn_api(w, ev);
 }
 
-uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath)
+uint32_t af_world_large_path(const struct af_world *w, uint32_t stream, uint32_t callpath)
 {
-	uint32_t small = world_small_find(&w->small_paths, ev->stream, callpath);
-
-	return small ? small : world_find(&w->by_path, ev->stream, callpath);
+	return world_find(&w->by_path, stream, callpath);
 }
 
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack)
