@@ -201,16 +201,22 @@ static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t
 
 /*
  * Puts the stack that captured a node below the stack that launched its graph, without what both
- * begin with, main() and the loop around it.
+ * begin with, main() and the loop around it. A launch's stack has one node, by whatever path.
  */
 static uint32_t draw_capture(struct af_tree *t, struct flame_scratch *scratch,
                              const struct af_world *w, uint32_t node, uint32_t launch,
                              uint32_t capture)
 {
-	uint32_t a = flame_scratch_call(scratch, w, launch);
-	uint32_t b = flame_scratch_call(scratch, w, capture);
+	bool fresh;
+	uint64_t *slot = af_map_at(&scratch->by_capture, (uint64_t)node << 32 | capture, &fresh);
 
-	return flame_scratch_copy(scratch, t, node, flame_scratch_common(scratch, a, b), b);
+	if (fresh) {
+		uint32_t a = flame_scratch_call(scratch, w, launch);
+		uint32_t b = flame_scratch_call(scratch, w, capture);
+		*slot =
+		    flame_scratch_copy(scratch, t, node, flame_scratch_common(scratch, a, b), b);
+	}
+	return (uint32_t)*slot;
 }
 
 /* The stack of the forward operation comes first: users find their own code there. */
