@@ -25,12 +25,13 @@
 
 enum {
 	DELIVER_BATCH = 2048,    /* deliveries of a batch */
-	DELIVER_FEW = 3,         /* passes of one thread that are faster without batches */
+	DELIVER_FEW = 3,         /* passes that are faster without batches: see deliver_next() */
 	DELIVER_RING = 8,        /* batches that are read ahead at most, a power of two */
 	DELIVER_INLINE = 256,    /* fewer are not worth waking a thread */
 	DELIVER_PASSES = 24,     /* at most */
 	DELIVER_THREADS = 16,    /* that help, at most: there are no more heavy passes */
-	DELIVER_EVENTS = 512,    /* events of a batch that is read */
+	DELIVER_EVENTS = 1024,   /* events of a batch that is read, at most */
+	DELIVER_RUNS = 512,      /* and runs of events: see af_run_next() */
 	DELIVER_EVENTS_RING = 16 /* batches of events, a power of two */
 };
 
@@ -57,7 +58,9 @@ struct deliver {
 	uint64_t position; /* of the trace, of the last event that was taken */
 
 	/* private */
-	const struct af_event *at, *end; /* events that are to be taken */
+	struct af_event event;           /* that was taken */
+	struct af_run run;               /* that it was taken from */
+	const struct af_run *next, *end; /* those behind it */
 	struct af_trace *trace;
 	struct deliver_events *events; /* DELIVER_EVENTS_RING of them; one of one thread alone */
 	uint32_t nr_takers;            /* passes that take anything */
@@ -89,13 +92,13 @@ void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, 
 /* The events of @trace, which stays the caller's, and is no other's before deliver_close(). */
 void deliver_read(struct deliver *d, struct af_trace *trace);
 
-/* Slow path of deliver_take(). */
+/* Slow path of deliver_take(): the first event of the next run. */
 const struct af_event *deliver_take_more(struct deliver *d);
 
 /* The next event of the trace, good until the one after it is taken; NULL: there is none. */
 static inline const struct af_event *deliver_take(struct deliver *d)
 {
-	return d->at < d->end ? d->at++ : deliver_take_more(d);
+	return af_run_next(&d->run, &d->event) ? &d->event : deliver_take_more(d);
 }
 
 /*
@@ -104,10 +107,13 @@ static inline const struct af_event *deliver_take(struct deliver *d)
  */
 void deliver_settle(struct deliver *d);
 
-/* The next event comes; does the world learn from it? */
+/*
+ * The next event comes; does the world learn from it? Few passes get everything at once where
+ * there is one thread, or work: to carry that to another processor takes longer than to add it up.
+ */
 static inline void deliver_next(struct deliver *d, bool learns)
 {
-	d->direct = d->nr_takers <= DELIVER_FEW && d->most_threads == 1;
+	d->direct = d->nr_takers <= DELIVER_FEW && (d->works || d->most_threads == 1);
 	if (learns)
 		deliver_settle(d);
 }

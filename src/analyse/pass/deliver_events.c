@@ -8,7 +8,7 @@
 enum { EVENTS_ENOUGH = 2 };
 
 struct deliver_events {
-	struct af_event all[DELIVER_EVENTS];
+	struct af_run runs[DELIVER_RUNS];
 	uint32_t nr;
 	uint64_t position; /* of the trace, behind them */
 };
@@ -28,7 +28,7 @@ bool deliver_events_wanted(const struct deliver *d, bool soon)
 
 static void events_fill(struct deliver *d, struct deliver_events *e)
 {
-	e->nr = af_trace_next_some(d->trace, e->all, DELIVER_EVENTS);
+	e->nr = af_trace_next_runs(d->trace, e->runs, DELIVER_RUNS, DELIVER_EVENTS);
 	e->position = af_trace_position(d->trace);
 }
 
@@ -40,7 +40,7 @@ void deliver_events_read(struct deliver *d)
 	pthread_mutex_unlock(&d->lock);
 	events_fill(d, e);
 	pthread_mutex_lock(&d->lock);
-	d->events_end = e->nr < DELIVER_EVENTS;
+	d->events_end = !e->nr;
 	d->events_read++;
 	d->reading = false;
 }
@@ -71,7 +71,8 @@ void deliver_read(struct deliver *d, struct af_trace *trace)
 	d->events = af_xcalloc(d->most_threads > 1 ? DELIVER_EVENTS_RING : 1, sizeof *d->events);
 }
 
-const struct af_event *deliver_take_more(struct deliver *d)
+/* The next batch; false at the end of the trace. */
+static bool events_next(struct deliver *d)
 {
 	struct deliver_events *e = d->events;
 
@@ -84,9 +85,20 @@ const struct af_event *deliver_take_more(struct deliver *d)
 	else
 		events_fill(d, e);
 	if (!e || !e->nr)
-		return NULL;
+		return false;
 	d->position = e->position;
-	d->at = e->all;
-	d->end = e->all + e->nr;
-	return d->at++;
+	d->next = e->runs;
+	d->end = e->runs + e->nr;
+	return true;
+}
+
+const struct af_event *deliver_take_more(struct deliver *d)
+{
+	do {
+		if (d->next == d->end && !events_next(d))
+			return NULL;
+		d->run = *d->next++;
+		af_run_ids(&d->run, &d->event);
+	} while (!af_run_next(&d->run, &d->event));
+	return &d->event;
 }

@@ -146,7 +146,10 @@ static bool call_read_api(const struct af_world *w, const struct af_event *ev, s
 {
 	uint32_t function = ev->kind;
 	struct af_api_head head;
+	size_t size = sizeof head + (ev->kind == AF_KIND_API_CALL ? sizeof function : 0);
 
+	if (ev->payload_size < size)
+		return false;
 	memcpy(&head, ev->payload, sizeof head);
 	if (ev->kind == AF_KIND_API_CALL)
 		memcpy(&function, ev->payload + sizeof head, sizeof function);

@@ -26,23 +26,21 @@ struct af_work {
 	uint32_t node_id; /* of its graph, as in the event; 0: it was launched by itself */
 
 	/* Set by launches.c; 0 after af_work_read(). */
-	bool launched;     /* the trace has its call */
 	uint32_t tid;      /* the calling thread */
 	uint32_t path;     /* call path of the world, 0 not known */
 	uint32_t function; /* called function of the world, 0 not known (OpenCL) */
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->annotations: the caller's annotation context, 0 none */
-	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
-	bool
-	    out_of_range; /* it began before the time range, and does not count as a launch in it */
-
-	/* Set by match.c. */
 	/*
-	 * Function of the world: a call seen from outside that is this one's by time, and has its
-	 * path; 0: nothing here is a guess
+	 * Set by match.c: function of the world: a call seen from outside that is this one's by
+	 * time, and has its path; 0: nothing here is a guess
 	 */
 	uint32_t matched;
-	bool matched_again; /* earlier work matched the same call */
+	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
+	bool launched;                       /* the trace has its call */
+	/* It began before the time range, and does not count as a launch in it. */
+	bool out_of_range;
+	bool matched_again; /* set by match.c: earlier work matched the same call */
 };
 
 /* A call of a device API, recorded when its thread returned from it. */
