@@ -139,7 +139,7 @@ void launches_put(struct launches_table *t, const struct launches_call *c)
 	*slot = put;
 }
 
-struct launches_call *launches_find_aside(struct launches_table *t, uint64_t id)
+struct launches_call *launches_find_waiting(struct launches_table *t, uint64_t id)
 {
 	if (!t->nr_side)
 		return NULL;

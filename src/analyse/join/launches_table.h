@@ -65,12 +65,12 @@ static inline struct launches_call *launches_free_slot(struct launches_table *t,
 }
 
 /* The call with this id or NULL. Valid until the next put. */
-struct launches_call *launches_find_aside(struct launches_table *t, uint64_t id);
+struct launches_call *launches_find_waiting(struct launches_table *t, uint64_t id);
 static inline struct launches_call *launches_find(struct launches_table *t, uint64_t id)
 {
 	struct launches_call *slot = t->window ? &t->window[id & (t->window_cap - 1)] : NULL;
 
-	return slot && slot->used && slot->id == id ? slot : launches_find_aside(t, id);
+	return slot && slot->used && slot->id == id ? slot : launches_find_waiting(t, id);
 }
 
 /* Calls of ids that follow @id will be looked for: as the window is larger than caches. */

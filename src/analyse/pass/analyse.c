@@ -243,7 +243,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_event_of(a, ev, todo);
 }
 
-/* What is to be done with each kind of event is the same all along. */
+/* The reader treats all events of one kind alike. */
 static void analysis_plan(struct analysis *a)
 {
 	/* If a pass gets calls, they are read once for it and for the join. */
