@@ -189,7 +189,7 @@ static int chrome_track(struct af_render *r, const struct af_track *t)
 static void chrome_args(struct chrome *c, const struct af_slices *all, const struct af_slice *s)
 {
 	struct af_slice_arg args[AF_SLICE_ARGS];
-	int nr = af_slice_args(all, s, args);
+	int nr = af_slice_args(all, s, AF_SLICE_WHOLE, args);
 	struct af_buf *b = &c->out.text;
 
 	if (!nr && !s->stack)
@@ -198,7 +198,7 @@ static void chrome_args(struct chrome *c, const struct af_slices *all, const str
 	for (int i = 0; i < nr; i++) {
 		const struct af_slice_arg *a = &args[i];
 		af_buf_str(b, i ? ",\"" : "\"");
-		af_buf_str(b, a->name);
+		af_buf_str(b, af_slice_arg_text(a->name));
 		af_buf_str(b, "\":");
 		if (a->is_text)
 			af_buf_json(b, a->text, strlen(a->text));

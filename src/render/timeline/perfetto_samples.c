@@ -54,7 +54,7 @@ void perfetto_samples_free(struct perfetto_samples *p)
 	af_strtab_free(&p->files);
 	af_strtab_free(&p->mappings);
 	af_map_free(&p->frames);
-	af_map_free(&p->callstacks);
+	free(p->callstacks);
 	af_map_free(&p->tracks);
 	free(p->path);
 }
@@ -191,14 +191,11 @@ uint32_t perfetto_callstack(struct perfetto_samples *p, const struct af_tree *t,
                             struct af_buf *interned)
 {
 	uint32_t nr = 0;
-	bool fresh;
 
-	if (!t->nodes[node].parent)
-		return 0;
-	uint64_t *known = af_map_at(&p->callstacks, node, &fresh);
-	if (!fresh)
-		return (uint32_t)*known;
-	uint32_t iid = (uint32_t)(*known = p->callstacks.nr);
+	AF_REACH(p->callstacks, node, p->cap_callstacks);
+	if (p->callstacks[node] || !t->nodes[node].parent)
+		return p->callstacks[node];
+	uint32_t iid = p->callstacks[node] = ++p->nr_callstacks;
 	for (; t->nodes[node].parent; node = t->nodes[node].parent) {
 		AF_GROW(p->path, nr, p->cap_path);
 		p->path[nr++] = frame_iid(p, t, t->nodes[node].name, interned);
