@@ -226,18 +226,19 @@ uint32_t timeline_call_stack(struct af_timeline *t, uint32_t process, uint32_t p
 		return 0;
 	AF_REACH(t->calls, path, t->cap_calls);
 	struct timeline_call *call = &t->calls[path];
-	if (!call->path)
-		call->path = call->stack = stack_of_path(t, process, path);
-	if (call->function != function) {
-		call->stack = stack_of_call(t, call->path, function);
-		call->function = function;
+	if (!call->stack)
+		call->stack = stack_of_path(t, process, path);
+	uint32_t i = function % TIMELINE_FUNCTIONS;
+	if (call->functions[i] != function || !call->stacks[i]) {
+		call->stacks[i] = stack_of_call(t, call->stack, function);
+		call->functions[i] = function;
 	}
+	uint32_t stack = call->stacks[i];
 	if (!node)
-		return call->stack;
-	uint64_t *whole =
-	    af_map_at(&t->by_call, 1ull << 63 | (uint64_t)call->stack << 32 | node, &fresh);
+		return stack;
+	uint64_t *whole = af_map_at(&t->by_call, 1ull << 63 | (uint64_t)stack << 32 | node, &fresh);
 	if (fresh)
-		*whole = stack_of_node(t, call->stack, node);
+		*whole = stack_of_node(t, stack, node);
 	return (uint32_t)*whole;
 }
 

@@ -26,8 +26,9 @@ enum timeline_row_kind {
 	ROW_LOST
 };
 
-/* The first two are powers of two. */
-enum { TIMELINE_NEAR = 4096, TIMELINE_ROWS = 16, TIMELINE_PROGRESS = 1 << 16 };
+enum { TIMELINE_PROGRESS = 1 << 16 };
+/* Powers of two. */
+enum { TIMELINE_NEAR = 4096, TIMELINE_ROWS = 16, TIMELINE_FUNCTIONS = 4 };
 
 struct timeline_group {
 	struct af_launch_group_key is;
@@ -66,10 +67,11 @@ struct af_timeline {
 	uint32_t *names_of_works,
 	    *names_of_functions; /* by descriptor, by function; 0: not known */
 	uint32_t cap_works, cap_functions;
-	struct af_map by_wait;            /* node and state → node */
-	struct timeline_call {            /* by call path */
-		uint32_t path;            /* its stack, 0: not made yet */
-		uint32_t function, stack; /* the last that was called there, and its stack */
+	struct af_map by_wait;  /* node and state → node */
+	struct timeline_call {  /* by call path */
+		uint32_t stack; /* its own, 0: not made yet */
+		/* By function: the last that was called there, and the stack of that call. */
+		uint32_t functions[TIMELINE_FUNCTIONS], stacks[TIMELINE_FUNCTIONS];
 	} * calls;
 	uint32_t cap_calls;
 	struct af_map by_call;   /* stack and function, or stack and a node of a graph → stack */
