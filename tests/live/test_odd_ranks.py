@@ -37,6 +37,8 @@ def _():
     found = [row for row in findings if row["kind"] == "odd-rank"][0]
     equal((found["time_ns"], found["function"]), (odd["explains_ns"], odd["function"]), "the finding's figures")
     expect("rank %d," % ODD in found["finding"] and found["check"].startswith("aflame report ranks"), "finding: %s" % found)
+    cost = json.loads(must("report", "cost", "--json", out))["tables"][0]["rows"]
+    expect("recorder" in [row["key"] for row in cost], "the cost of all recorders: %s" % cost)
     rows = tables["ranks"]
     equal([row["rank"] for row in rows], list(range(RANKS)), "ranks")
     equal([row["odd"] for row in rows].index("odd 1"), ODD, "the odd one among the ranks")

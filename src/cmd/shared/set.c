@@ -375,14 +375,14 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 }
 
 /*
- * Commands that read all ranks between the same times do not show the steady part of each, and
- * neither do links into a page: so findings have none.
+ * Commands that read all ranks between the same times do not show the steady part of each, so these
+ * findings have none. Their links show the same functions, of the whole run.
  */
 static void steady_uncheck(struct af_table *t)
 {
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		struct af_finding_row *row = (void *)(t->cells + (size_t)i * t->nr_columns);
-		row->check.text = row->hash.text = "";
+		row->check.text = "";
 	}
 }
 
