@@ -330,7 +330,7 @@ void set_sums_finish(struct af_merge *m, struct af_results *out)
 	out->coverage = *c;
 	*c = (struct af_coverage){0};
 	af_coverage_tables(&out->coverage, f);
-	if (out->cost.run_ns && m->how.by == AF_BY_NOTHING)
+	if ((out->cost.recorder_ns || out->cost.handler_calls) && m->how.by == AF_BY_NOTHING)
 		af_cost_table(f, &out->cost);
 	for (struct af_table *t = f->first; t; t = t->next)
 		if (!strcmp(t->name, "lost"))
