@@ -135,31 +135,30 @@ static bool is_kernel(uint32_t op)
 	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;
 }
 
-void idle_work(struct idle *i, const struct af_world *w, const struct af_work *is)
+void idle_work(struct idle *i, const struct af_world *w, const struct af_work *work)
 {
-	struct af_work work = *is;
-	uint32_t op = work.descriptor ? w->descriptors[work.descriptor].is.op : 0;
+	uint32_t op = work->descriptor ? w->descriptors[work->descriptor].is.op : 0;
+	uint64_t busy_ns = af_work_busy_ns(work);
 
 	i->fresh++;
-	if (work.status || !work.descriptor || !is_busy(op))
+	if (work->status || !work->descriptor || !is_busy(op))
 		return;
-	uint32_t device = af_work_device(w, &work);
-	if (!af_work_busy_ns(&work) || !af_work_place(w, &work, NULL)) {
+	if (!busy_ns || !work->placed_ns) {
 		i->unplaced++;
 		return;
 	}
 	AF_GROW(i->works, i->nr_works, i->cap_works);
 	i->works[i->nr_works++] = (struct idle_piece){
-	    .start_ns = work.start_ns,
-	    .end_ns = work.end_ns,
-	    .call_start_ns = work.call_start_ns,
-	    .call_end_ns = work.call_end_ns,
-	    .device = idle_device(i, work.process, device),
-	    .descriptor = work.descriptor,
-	    .place = idle_place(i, work.process, work.path),
-	    .function = work.function,
-	    .tid = work.tid,
-	    .launched = work.launched,
+	    .start_ns = work->placed_ns,
+	    .end_ns = work->placed_ns + busy_ns,
+	    .call_start_ns = work->call_start_ns,
+	    .call_end_ns = work->call_end_ns,
+	    .device = idle_device(i, work->process, af_work_device(w, work)),
+	    .descriptor = work->descriptor,
+	    .place = idle_place(i, work->process, work->path),
+	    .function = work->function,
+	    .tid = work->tid,
+	    .launched = work->launched,
 	    .kernel = is_kernel(op),
 	};
 }
@@ -410,14 +409,17 @@ void idle_free(struct idle *i)
 
 static void pass_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
-	struct af_call call;
+	struct af_call room;
 	struct af_wait wait;
 
-	if (af_wait_read(w, ev, &wait))
-		idle_wait(self, &wait, ev->time_ns);
-	else if (af_call_read(w, ev, &call) && !af_call_of_runtime(w, call.function) &&
-	         af_time_range_call(&w->time_range, &call))
-		idle_call(self, &call);
+	if (ev->kind == AF_KIND_OFFCPU) {
+		if (af_wait_read(w, ev, &wait))
+			idle_wait(self, &wait, ev->time_ns);
+	} else {
+		const struct af_call *call = af_time_range_call_at(w, ev, &room);
+		if (call && !af_call_of_runtime(w, call->function))
+			idle_call(self, call);
+	}
 	idle_settle(self, w);
 }
 

@@ -132,6 +132,8 @@ static void analysis_work(void *arg, const struct af_work *work)
 	if (!af_annotations_inside(&a->world.annotations, work->doing) ||
 	    !af_time_range_work(&a->world.time_range, &a->world, &cut))
 		return;
+	if (!a->world.time_range.to_ns)
+		cut.placed_ns = af_work_placed_ns(&a->world, &cut);
 	deliver_work(&a->deliver, &cut);
 }
 

@@ -111,17 +111,25 @@ static void calls_summed(struct calls *c, const struct af_world *w, const struct
 static void calls_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct calls *c = self;
-	struct af_call call;
+	const struct af_call *call;
+	struct af_call room;
 
-	if (ev->kind == AF_KIND_OVERHEAD)
+	switch (ev->kind) {
+	case AF_KIND_OVERHEAD:
 		calls_overhead(c, ev);
-	else if (ev->kind == AF_KIND_CALL_SUM)
+		break;
+	case AF_KIND_CALL_SUM:
 		calls_summed(c, w, ev);
-	else if (af_call_seen_read(w, ev, &call))
-		calls_seen(c, &call);
-	else if (af_call_read(w, ev, &call) && !is_upper(w, call.function) &&
-	         af_time_range_call(&w->time_range, &call))
-		calls_timed(c, &call);
+		break;
+	case AF_KIND_CALL_SEEN:
+		if (af_call_seen_read(w, ev, &room))
+			calls_seen(c, &room);
+		break;
+	default:
+		call = af_time_range_call_at(w, ev, &room);
+		if (call && !is_upper(w, call->function))
+			calls_timed(c, call);
+	}
 }
 
 static void calls_finish(void *self, const struct af_world *w, struct af_results *out)

@@ -304,14 +304,15 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 static void usage_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct usage *u = self;
-	struct af_call call;
+	struct af_call room;
 
 	if (ev->kind == AF_KIND_MEMORY) {
 		usage_memory(process_of(u, thread_of(u, ev)), ev);
-	} else if (af_call_read(w, ev, &call) && call.function &&
-	           af_time_range_call(&w->time_range, &call)) {
-		usage_call(u, w, ev, &call);
+		return;
 	}
+	const struct af_call *call = af_time_range_call_at(w, ev, &room);
+	if (call && call->function)
+		usage_call(u, w, ev, call);
 }
 
 /* Where a part of the run is missing, memory may have been pinned in it. */
