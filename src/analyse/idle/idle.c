@@ -12,12 +12,13 @@
 
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 {
+	uint32_t *near = &i->near_threads[(process ^ tid) & (IDLE_THREADS_NEAR - 1)];
 	bool fresh;
 
-	if (i->last_thread < i->nr_threads) {
-		struct idle_thread *last = &i->threads[i->last_thread];
-		if (last->process == process && last->tid == tid)
-			return last;
+	if (*near) {
+		struct idle_thread *is = &i->threads[*near - 1];
+		if (is->process == process && is->tid == tid)
+			return is;
 	}
 	uint64_t *slot = af_map_at(&i->by_thread, (uint64_t)process << 32 | tid, &fresh);
 	if (fresh) {
@@ -25,8 +26,8 @@ struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 		i->threads[i->nr_threads] = (struct idle_thread){.process = process, .tid = tid};
 		*slot = i->nr_threads++;
 	}
-	i->last_thread = (uint32_t)*slot;
-	return &i->threads[i->last_thread];
+	*near = (uint32_t)*slot + 1;
+	return &i->threads[*slot];
 }
 
 static void idle_now(struct idle *i, uint64_t time_ns)

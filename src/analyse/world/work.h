@@ -68,7 +68,7 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 /* False when @ev is neither CALL nor CALL_LONG, or malformed. @w has seen @ev. */
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call);
 
-/* The same without a copy of the call at hand: that one, or *@room; NULL where the above is false. */
+/* The same without a copy of the call at hand: that one, or *@room; NULL for false. */
 const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
                                  struct af_call *room);
 
