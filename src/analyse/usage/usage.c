@@ -289,7 +289,7 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 	const struct usage_call c = {
 	    u, is, ev, f, thread_of(u, ev), is->end_ns - is->start_ns,
 	};
-	if (f->role != USAGE_QUERY)
+	if (f->role != USAGE_QUERY && u->threads[c.thread].nr_loops)
 		loops_end(u, c.thread);
 	if (is->status)
 		return;
@@ -297,7 +297,7 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 		u->threads[c.thread].works += f->is_device_work;
 		usage_queues_work(u, w, process_of(u, c.thread), f, ev);
 	}
-	if (!is->out_of_range)
+	if (f->role != USAGE_WORK && !is->out_of_range)
 		call_counts(&c);
 }
 
