@@ -103,7 +103,7 @@ static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
 	}
 }
 
-/* Of a gap that has too many causes, later ones are only in the sum. */
+/* Causes that come when there are too many are only in the sum. */
 static void cause_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                       uint64_t ns)
 {
@@ -124,10 +124,9 @@ static void cause_add(struct explained *e, enum idle_kind kind, uint32_t place, 
 static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
                           uint64_t ns)
 {
-	const struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
-
 	if (!ns)
 		return;
+	const struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
 	sum_add(e->i, &sum);
 	if (e->is_listed)
 		cause_add(e, kind, place, what, ns);
@@ -291,8 +290,8 @@ static bool is_waiting(const struct af_world *w, struct idle_thread *t, uint64_t
 	       w->functions[call->what].api != AF_API_MPI;
 }
 
-static void explained_known(struct explained *e, const struct idle_story *s, uint64_t from_ns,
-                            uint64_t to_ns, const struct idle_piece *ends)
+static void explained_known(struct explained *e, const struct idle_story *s, struct idle_thread *t,
+                            uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends)
 {
 	uint64_t back_ns = ends ? ends->call_end_ns : to_ns;
 
@@ -301,8 +300,8 @@ static void explained_known(struct explained *e, const struct idle_story *s, uin
 		return;
 	}
 	back_ns = back_ns < from_ns ? from_ns : back_ns > to_ns ? to_ns : back_ns;
-	explained_thread(e, idle_thread(e->i, s->process, s->tid), from_ns, back_ns);
-	if (ends)
+	explained_thread(e, t, from_ns, back_ns);
+	if (ends && to_ns > back_ns)
 		explained_add(e, IDLE_KIND_ON_WAY, ends->place, ends->function, to_ns - back_ns);
 }
 
@@ -347,10 +346,10 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 
 	if (to_ns <= from_ns)
 		return;
-	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
+	struct idle_thread *t = known ? idle_thread(i, process, story.tid) : NULL;
+	if (t && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
 	    to_ns - from_ns <= AHEAD_NS)
-		story.drained = is_drained(d, ends, process, from_ns) ||
-		                is_waiting(w, idle_thread(i, process, story.tid), from_ns);
+		story.drained = is_drained(d, ends, process, from_ns) || is_waiting(w, t, from_ns);
 	story.is_long = to_ns - from_ns >= AF_IDLE_LONG_NS;
 	d->phase_ns[phase] += to_ns - from_ns;
 	e.i = i;
@@ -360,8 +359,8 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	e.is_listed = ends && phase == IDLE_BETWEEN && is_long(i, to_ns - from_ns);
 	if (e.is_listed)
 		memset(e.rest_ns, 0, sizeof e.rest_ns);
-	if (known)
-		explained_known(&e, &story, from_ns, to_ns, ends);
+	if (t)
+		explained_known(&e, &story, t, from_ns, to_ns, ends);
 	else
 		explained_add(&e, IDLE_KIND_NO_CALL, 0, 0, to_ns - from_ns);
 	struct idle_story *sum = &i->stories[e.story];
