@@ -30,7 +30,7 @@ static bool frame_is(const struct af_tree *t, uint32_t name, const char *text)
 	return len == strlen(text) && !memcmp(is, text, len);
 }
 
-bool af_ranks_leads(const struct af_tree *t, uint32_t name)
+static bool is_before_main(const struct af_tree *t, uint32_t name)
 {
 	static const char *const starts[] = {"_start",
 	                                     "__libc_start_main",
@@ -46,20 +46,34 @@ bool af_ranks_leads(const struct af_tree *t, uint32_t name)
 	return false;
 }
 
-/* The path of @node, made when it is new: its parents' exist. */
+uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct af_tree *t,
+                          uint32_t node)
+{
+	uint32_t name = t->nodes[node].name;
+
+	if (!node || name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
+	    (!parent && is_before_main(t, name)))
+		return parent;
+	return af_tree_child(paths, parent, af_tree_name_like(paths, t, name, 0));
+}
+
+uint32_t *af_ranks_paths_join(struct af_tree *paths, const struct af_tree *from)
+{
+	uint32_t *path = af_xcalloc(from->nr, sizeof *path);
+
+	for (uint32_t i = 1; i < from->nr; i++)
+		path[i] = af_tree_child(paths, path[from->nodes[i].parent],
+		                        af_tree_name_like(paths, from, from->nodes[i].name, 0));
+	return path;
+}
+
+/* The path of @node, whose parents' exist. */
 static uint32_t path_of(struct reading *r, uint32_t node)
 {
-	const struct af_tree *t = r->tree;
-	uint32_t name = t->nodes[node].name;
-	uint32_t parent = node ? r->path[t->nodes[node].parent] : 0;
+	uint32_t parent = node ? r->path[r->tree->nodes[node].parent] : 0;
 
-	if (r->path[node] != UINT32_MAX)
-		return r->path[node];
-	bool skip = !node || name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
-	            (!parent && af_ranks_leads(t, name));
-	r->path[node] = skip ? parent
-	                     : af_tree_child(&r->all->paths, parent,
-	                                     af_tree_name_like(&r->all->paths, t, name, 0));
+	if (r->path[node] == UINT32_MAX)
+		r->path[node] = af_ranks_path_of(&r->all->paths, parent, r->tree, node);
 	return r->path[node];
 }
 

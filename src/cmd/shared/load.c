@@ -7,6 +7,7 @@
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
+#include "analyse/ranks/activity.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
@@ -150,8 +151,8 @@ static void steady_begin(struct steady_part *s, const char *dir, struct af_query
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
-static void steady_copy(struct af_results *r, const struct af_results *part,
-                        const struct af_phase_row *steady)
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -167,7 +168,7 @@ static void steady_copy(struct af_results *r, const struct af_results *part,
 			continue;
 		struct af_table *copy =
 		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
-		if (tables[i].links)
+		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}
 }
@@ -191,7 +192,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		if (rc && err)
 			*err = s->err;
 		if (!rc)
-			steady_copy(r, &s->r, steady);
+			af_load_steady_copy(r, &s->r, steady);
 	}
 	af_results_close(&s->r);
 	return rc;
@@ -214,13 +215,25 @@ static struct af_query load_query(const struct af_query *query)
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
-	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
-	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
-	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
-	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
-	    &af_pass_mpi,       &af_pass_usage,        NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_phases,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   &af_pass_python_files,
+	                                                   &af_pass_tally,
+	                                                   &af_pass_mpi,
+	                                                   &af_pass_usage,
+	                                                   &af_pass_activity,
+	                                                   NULL};
 	const struct af_query all = load_query(query);
 
 	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
