@@ -133,8 +133,12 @@ def fields(data):
 
 
 def calls_in(path):
-    """{(rank, function): [(begin, end)]} of a file in Perfetto's format: each rank has a sequence of packets."""
-    names, begun, found = {}, collections.defaultdict(list), collections.defaultdict(list)
+    """
+    {(rank, function): [(begin, end)]} of a file in Perfetto's format: each rank has a sequence of packets. Only
+    calls: a slice of samples has a function's name, too, and on a loaded machine some are of MPI_Recv itself.
+    """
+    names, kinds = {}, {}
+    begun, found = collections.defaultdict(list), collections.defaultdict(list)
     with open(path, "rb") as trace:
         packets = [value for _, value in fields(trace.read())]
     for packet in packets:
@@ -142,14 +146,16 @@ def calls_in(path):
         rank, time = dict(packet).get(10, 0) - 1, dict(packet).get(8)
         for interned in (value for number, value in packet if number == 12):
             for number, value in fields(interned):
-                if number == 2:
-                    names[rank, dict(fields(value))[1]] = dict(fields(value))[2].decode()
+                if number in (1, 2):
+                    to = kinds if number == 1 else names
+                    to[rank, dict(fields(value))[1]] = dict(fields(value))[2].decode()
         for event in (dict(fields(value)) for number, value in packet if number == 11):
             if event[9] == 1:
-                begun[event[11]].append((names[rank, event[10]], time))
+                begun[event[11]].append((names[rank, event[10]], time, kinds[rank, event[3]]))
             elif event[9] == 2:
-                name, begin = begun[event[11]].pop()
-                found[rank, name].append((begin, time))
+                name, begin, kind = begun[event[11]].pop()
+                if kind == "call":
+                    found[rank, name].append((begin, time))
     return found
 
 
