@@ -190,22 +190,23 @@ for _mpi in "openmpi", "mpich":
 
 
 for _sampler in SAMPLERS + ("bpf",):
+    for _inside in "recorder and program are", "the program alone is":
 
-    @case("%s: in a time namespace, the kernel's records have the times of the recorder" % _sampler)
-    def _(sampler=_sampler):
-        need(sampler)
-        apart = ["unshare", "--time", "--monotonic", str(DAY_S), "--boottime", str(DAY_S), "--fork"]
-        if os.geteuid() or quiet(*apart, "true").returncode:
-            raise Skip("no time namespaces here")
-        out = new_path("apart")
-        words = ["record", "-q", "--sample", sampler, "-o", out, "--", program("shares"), "0.3"]
-        done = quiet(*apart, AFLAME, *words)
-        equal(done.returncode, 0, "status: " + done.stdout[-500:])
-        tables = {t["name"]: t["rows"] for t in json.loads(must("report", "--json", "-n", "0", out))["tables"]}
-        samples = [line.split()[0] for line in must("print", "--kind", "sample,ksample", out).splitlines()]
-        expect(samples and float(samples[-1]) < DAY_S / 2, "samples of another day: %s" % samples[-3:])
-        shares = [row["share"] for row in tables["coverage"]]
-        expect(shares and max(shares) < 130, "samples count twice: %s" % shares)
+        @case("%s: %s in a time namespace, and the trace has the recorder's clock" % (_sampler, _inside))
+        def _(sampler=_sampler, alone=_inside.startswith("the program")):
+            need(sampler)
+            apart = ["unshare", "--time", "--monotonic", str(DAY_S), "--boottime", str(DAY_S), "--fork"]
+            if os.geteuid() or quiet(*apart, "true").returncode:
+                raise Skip("no time namespaces here")
+            out = new_path("apart")
+            words = [AFLAME, "record", "-q", "--sample", sampler, "-o", out, "--"]
+            done = quiet(*(words + apart if alone else apart + words), program("shares"), "0.3")
+            equal(done.returncode, 0, "status: " + done.stdout[-500:])
+            tables = {t["name"]: t["rows"] for t in json.loads(must("report", "--json", "-n", "0", out))["tables"]}
+            samples = [line.split()[0] for line in must("print", "--kind", "sample,ksample", out).splitlines()]
+            expect(samples and float(samples[-1]) < DAY_S / 2, "samples of another day: %s" % samples[-3:])
+            shares = [row["share"] for row in tables["coverage"]]
+            expect(shares and max(shares) < 130, "samples count twice: %s" % shares)
 
 
 run_cases()

@@ -44,6 +44,12 @@ void af_boot_id(char id[AF_BOOT_ID_SIZE]);
  */
 int64_t af_time_namespace_ns(void);
 
+/* A number that is the same for all processes of a time namespace; 0: not known. */
+uint64_t af_time_namespace(void);
+
+/* af_time_namespace_ns() as it is now, for a process that may be another since then: after fork. */
+int64_t af_time_namespace_now_ns(void);
+
 /* Is a debugger, or another user of ptrace(2), attached to the process (TracerPid: proc(5))? */
 bool af_proc_is_traced(int pid);
 
