@@ -99,6 +99,14 @@ bool af_status_is_traced(const char *status)
 	return tracer && tracer[strlen(key)] != '0';
 }
 
+bool af_status_waits_for_disk(const char *status)
+{
+	static const char key[] = "\nState:\t";
+	const char *state = strstr(status, key);
+
+	return state && state[strlen(key)] == 'D';
+}
+
 bool af_proc_is_traced(int pid)
 {
 	char text[512];

@@ -56,6 +56,12 @@ bool af_proc_is_traced(int pid);
 /* The same, from the text of /proc/PID/status in @status. */
 bool af_status_is_traced(const char *status);
 
+/*
+ * Also from that text: is the process's first thread in a wait that nothing interrupts, such as for
+ * a disk?
+ */
+bool af_status_waits_for_disk(const char *status);
+
 /* Does uname(2) say that this is Linux @major.@minor or later? */
 bool af_linux_is_at_least(unsigned major, unsigned minor);
 
