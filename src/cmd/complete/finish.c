@@ -28,6 +28,7 @@
 #include "sym/sym.h"
 #include "trace/read/files.h"
 #include "trace/read/staged.h"
+#include "trace/read/state.h"
 
 struct finish_options {
 	uint64_t jobs;
@@ -71,6 +72,7 @@ struct finishing {
 /* Whatever its recorder left, the trace is settled afterwards: FINISH_WAITS. */
 static enum finish_state finish_settle(int fd, const char *shown, struct af_err *err)
 {
+	struct af_trace_status status;
 	struct af_staged staged;
 
 	if (af_staged_read(fd, &staged)) {
@@ -85,6 +87,11 @@ static enum finish_state finish_settle(int fd, const char *shown, struct af_err 
 		rc = af_unnamed_mark(fd) ? af_fail(err, -errno, "cannot finish it") : 0;
 	if (rc != 2)
 		return rc ? FINISH_FAILED : FINISH_WAITS;
+	af_trace_status(fd, &(uint64_t){0}, &status);
+	if (status.state == AF_TRACE_LIVE) {
+		af_fail_plain(err, -EBUSY, "%s", status.why);
+		return FINISH_RECORDED;
+	}
 	af_fail_plain(err, -EPERM,
 	              "its recorder ended on another host, or the disk is read-only: "
 	              "run `aflame finish` on that host");
