@@ -1,18 +1,18 @@
 #include "render/html/columns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
-#include "base/cursor.h"
 #include "render/html/pack.h"
+
+/* A row may have these beside its start, its length and the number of its meaning. */
+enum { ROW_WEIGHT = 1, ROW_COUNT = 2, ROW_FLOW = 4, ROW_BITS = 3, ROW_MOST = 6 * AF_LEB128_MAX };
 
 void html_columns_free(struct html_columns *c)
 {
-	for (int i = 0; i < COLUMN_END; i++)
-		af_buf_free(&c->columns[i]);
+	af_buf_free(&c->rows);
 	free(c->window);
-	af_map_free(&c->by_what);
+	free(c->by_what);
 	*c = (struct html_columns){0};
 }
 
@@ -36,40 +36,63 @@ static void ends_push(struct html_columns *c, const struct html_slice *s)
 		c->ends_ns[c->nr_ends++] = s->start_ns + s->length_ns;
 }
 
-/*
- * A column begins with the first slice that needs it. Slices before that get the value that stands
- * for its absence: their lengths, or @usual.
- */
-static void column_put(struct html_columns *c, int column, uint64_t value, uint64_t usual)
+static unsigned row_has(const struct html_slice *s)
 {
-	struct af_buf *b = &c->columns[column];
-
-	if (!b->len && value == usual)
-		return;
-	if (!b->len && column == COLUMN_WEIGHT && c->nr)
-		af_buf_add(b, c->columns[COLUMN_LENGTH].data, c->columns[COLUMN_LENGTH].len);
-	else if (!b->len)
-		for (uint64_t i = 0; i < c->nr; i++)
-			af_buf_char(b, (char)usual);
-	af_buf_leb128(b, value);
+	return (s->weight_ns != s->length_ns ? ROW_WEIGHT : 0) | (s->count != 1 ? ROW_COUNT : 0) |
+	       (s->flow ? ROW_FLOW : 0);
 }
 
 static void columns_put(struct html_columns *c, const struct html_slice *s)
 {
-	uint64_t flow = s->flow ? 1 + html_zigzag(s->flow - 1, c->last_flow) : 0;
+	struct af_buf *b = &c->rows;
+	unsigned has = row_has(s);
 
 	ends_pop(c, s->start_ns);
 	ends_push(c, s);
-	column_put(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
-	column_put(c, COLUMN_COUNT, s->count, 1);
-	column_put(c, COLUMN_FLOW, flow, 0);
-	af_buf_leb128(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
-	af_buf_leb128(&c->columns[COLUMN_LENGTH], s->length_ns);
-	af_buf_leb128(&c->columns[COLUMN_NAME], s->name);
-	af_buf_leb128(&c->columns[COLUMN_NODE], s->node);
+	AF_ROOM(b->data, b->len + ROW_MOST, b->cap);
+	uint8_t *begin = (uint8_t *)b->data + b->len, *to = begin;
+	to += af_leb128_put(to, s->start_ns - c->last_start_ns);
+	to += af_leb128_put(to, s->length_ns);
+	to += af_leb128_put(to, (uint64_t)s->what << ROW_BITS | has);
+	if (has & ROW_WEIGHT)
+		to += af_leb128_put(to, s->weight_ns);
+	if (has & ROW_COUNT)
+		to += af_leb128_put(to, s->count);
+	if (has & ROW_FLOW) {
+		to += af_leb128_put(to, html_zigzag(s->flow - 1, c->last_flow));
+		c->last_flow = s->flow - 1;
+	}
+	b->len += (size_t)(to - begin);
+	c->weights |= has & ROW_WEIGHT;
+	c->counts |= (has & ROW_COUNT) != 0;
+	c->flows |= (has & ROW_FLOW) != 0;
 	c->last_start_ns = s->start_ns;
-	c->last_flow = s->flow ? s->flow - 1 : c->last_flow;
 	c->nr++;
+}
+
+struct html_columns_reader html_columns_read(const struct html_columns *c)
+{
+	return (struct html_columns_reader){.at = af_buf_cursor(&c->rows)};
+}
+
+bool html_columns_next(struct html_columns_reader *r, struct html_slice *s)
+{
+	if (r->at.at == r->at.end)
+		return false;
+	r->start_ns += af_cursor_uleb(&r->at);
+	s->start_ns = r->start_ns;
+	s->length_ns = af_cursor_uleb(&r->at);
+	uint64_t what = af_cursor_uleb(&r->at);
+	s->what = (uint32_t)(what >> ROW_BITS);
+	s->weight_ns = what & ROW_WEIGHT ? af_cursor_uleb(&r->at) : s->length_ns;
+	s->count = what & ROW_COUNT ? af_cursor_uleb(&r->at) : 1;
+	s->flow = 0;
+	if (what & ROW_FLOW) {
+		uint64_t way = af_cursor_uleb(&r->at);
+		r->flow = way & 1 ? r->flow - (way + 1) / 2 : r->flow + way / 2;
+		s->flow = r->flow + 1;
+	}
+	return true;
 }
 
 static void window_flush(struct html_columns *c)
@@ -89,17 +112,17 @@ static void window_flush(struct html_columns *c)
 /* Short slices lie one behind the other, as those that lie within short ones are left out. */
 static void window_add(struct html_columns *c, const struct html_slice *s)
 {
-	bool fresh;
-	uint64_t *slot = af_map_at(&c->by_what, (uint64_t)s->name << 32 | s->node, &fresh);
+	AF_REACH(c->by_what, s->what, c->cap_what);
+	uint64_t *known = &c->by_what[s->what];
 
 	c->window_end_ns = s->start_ns + s->length_ns;
-	if (fresh || *slot >> 32 != c->epoch) {
-		*slot = (uint64_t)c->epoch << 32 | c->nr_window;
+	if (*known >> 32 != c->epoch + 1ull) {
+		*known = (c->epoch + 1ull) << 32 | c->nr_window;
 		AF_GROW(c->window, c->nr_window, c->cap_window);
 		c->window[c->nr_window++] = *s;
 		return;
 	}
-	struct html_slice *into = &c->window[(uint32_t)*slot];
+	struct html_slice *into = &c->window[(uint32_t)*known];
 	into->length_ns += s->length_ns;
 	into->weight_ns += s->weight_ns;
 	into->count += s->count;
@@ -132,44 +155,18 @@ void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64
 		columns_put(c, s);
 }
 
-static uint64_t column_next(struct af_cursor *at, uint64_t usual)
-{
-	return at->at ? af_cursor_uleb(at) : usual;
-}
-
-/* Undo what columns_put() writes; *@last is the id before. */
-static uint64_t flow_next(struct af_cursor *at, uint64_t *last)
-{
-	uint64_t way = column_next(at, 0);
-
-	if (!way--)
-		return 0;
-	*last = way & 1 ? *last - (way + 1) / 2 : *last + way / 2;
-	return *last + 1;
-}
-
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns)
 {
 	struct html_columns next = {
-	    .by_what = c->by_what, .epoch = c->epoch + 1, .named = c->named};
-	struct af_cursor at[COLUMN_END];
-	struct html_slice s = {0};
+	    .by_what = c->by_what, .cap_what = c->cap_what, .epoch = c->epoch + 1};
+	struct html_slice s;
 
 	window_flush(c);
-	for (int i = 0; i < COLUMN_END; i++)
-		at[i] = af_buf_cursor(&c->columns[i]);
-	for (uint64_t i = 0, flow = 0; i < c->nr; i++) {
-		s.start_ns += af_cursor_uleb(&at[COLUMN_START]);
-		s.length_ns = af_cursor_uleb(&at[COLUMN_LENGTH]);
-		s.name = (uint32_t)af_cursor_uleb(&at[COLUMN_NAME]);
-		s.node = (uint32_t)af_cursor_uleb(&at[COLUMN_NODE]);
-		s.weight_ns = column_next(&at[COLUMN_WEIGHT], s.length_ns);
-		s.count = column_next(&at[COLUMN_COUNT], 1);
-		s.flow = flow_next(&at[COLUMN_FLOW], &flow);
+	struct html_columns_reader reader = html_columns_read(c);
+	while (html_columns_next(&reader, &s))
 		columns_join(&next, &s, step_ns);
-	}
 	next.taken = c->taken;
-	c->by_what = (struct af_map){0};
+	c->by_what = NULL;
 	html_columns_free(c);
 	*c = next;
 }
@@ -179,18 +176,113 @@ void html_columns_end(struct html_columns *c)
 	window_flush(c);
 }
 
-int html_columns_write(const struct html_columns *c, const struct html_pack *pack,
+/* the blob */
+
+/* A column as pack.h has it: all first bytes of its varints, then all second ones, … */
+struct planes {
+	bool is_there;
+	uint64_t nr[AF_LEB128_MAX + 1]; /* varints, by their bytes */
+	uint8_t *at[AF_LEB128_MAX];
+};
+
+static size_t varint_size(uint64_t value)
+{
+	return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+}
+
+static inline void planes_put(struct planes *p, uint64_t value)
+{
+	uint8_t bytes[AF_LEB128_MAX];
+	size_t nr = af_leb128_put(bytes, value);
+
+	for (size_t plane = 0; plane < nr; plane++)
+		*p->at[plane]++ = bytes[plane];
+}
+
+/* Flows are differences to the one before, which is 0 at first. */
+static uint64_t flow_code(uint64_t flow, uint64_t *last)
+{
+	uint64_t before = *last;
+
+	if (!flow)
+		return 0;
+	*last = flow - 1;
+	return 1 + html_zigzag(flow - 1, before);
+}
+
+/* Counts the bytes of each column, or puts them where they belong. */
+static inline void columns_pass(const struct html_columns *c, const struct html_what *whats,
+                                struct planes planes[COLUMN_END], bool puts)
+{
+	struct html_columns_reader reader = html_columns_read(c);
+	struct html_slice s;
+	uint64_t start_ns = 0, flow = 0;
+
+	while (html_columns_next(&reader, &s)) {
+		const uint64_t values[COLUMN_END] = {
+		    [COLUMN_START] = s.start_ns - start_ns,
+		    [COLUMN_LENGTH] = s.length_ns,
+		    [COLUMN_NAME] = whats[s.what].name,
+		    [COLUMN_NODE] = whats[s.what].node,
+		    [COLUMN_WEIGHT] = s.weight_ns,
+		    [COLUMN_COUNT] = s.count,
+		    [COLUMN_FLOW] = flow_code(s.flow, &flow),
+		};
+		start_ns = s.start_ns;
+		for (int i = 0; i < COLUMN_END; i++) {
+			if (!planes[i].is_there)
+				continue;
+			if (puts)
+				planes_put(&planes[i], values[i]);
+			else
+				planes[i].nr[varint_size(values[i])]++;
+		}
+	}
+}
+
+static uint64_t plane_size(const struct planes *p, int plane)
+{
+	uint64_t size = 0;
+
+	for (int bytes = plane + 1; bytes <= AF_LEB128_MAX; bytes++)
+		size += p->nr[bytes];
+	return size;
+}
+
+/* Sets where each plane begins; returns the size of all sections. */
+static size_t planes_place(struct planes planes[COLUMN_END], uint8_t *data)
+{
+	size_t at = 0;
+
+	for (int i = 0; i < COLUMN_END; i++) {
+		size_t begin = at += HTML_SECTION_HEAD;
+		for (int plane = 0; plane < AF_LEB128_MAX; plane++) {
+			if (data)
+				planes[i].at[plane] = data + at;
+			at += plane_size(&planes[i], plane);
+		}
+		if (data)
+			html_section_head(data + begin - HTML_SECTION_HEAD, at - begin);
+	}
+	return at;
+}
+
+int html_columns_write(const struct html_columns *c, const struct html_what *whats, bool named,
                        struct af_buf *out)
 {
-	struct af_buf sections[COLUMN_END];
-	struct af_buf *names = &sections[COLUMN_NAME];
-	struct af_cursor at = af_buf_cursor(&c->columns[COLUMN_NAME]);
+	struct planes planes[COLUMN_END] = {
+	    [COLUMN_START].is_there = true,        [COLUMN_LENGTH].is_there = true,
+	    [COLUMN_NAME].is_there = named,        [COLUMN_NODE].is_there = true,
+	    [COLUMN_WEIGHT].is_there = c->weights, [COLUMN_COUNT].is_there = c->counts,
+	    [COLUMN_FLOW].is_there = c->flows,
+	};
 
-	memcpy(sections, c->columns, sizeof sections);
-	*names = (struct af_buf){0};
-	for (uint64_t i = 0; c->named && i < c->nr; i++)
-		af_buf_leb128(names, pack->rank[af_cursor_uleb(&at)]);
-	int rc = html_pack_sections(sections, COLUMN_END, out);
-	af_buf_free(names);
+	columns_pass(c, whats, planes, false);
+	size_t size = planes_place(planes, NULL);
+	uint8_t *data = af_xrealloc(NULL, size);
+	planes_place(planes, data);
+	columns_pass(c, whats, planes, true);
+	int rc = html_pack_plain(data, size, out);
+	free(data);
 	return rc;
 }

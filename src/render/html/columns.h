@@ -1,8 +1,9 @@
 /*
  * The slices of one track of report.html as columns of varints, which time.h describes. Where there
  * are too many slices for a page, those shorter than a step that begin within the same step of time
- * are merged, one for each name and node: with their total length and weight, in the order in which
- * the first of each came.
+ * are merged, one for each name and stack: with their total length and weight, in the order in
+ * which the first of each came. Until the end they are rows, of which html_columns_next() reads one
+ * after the other.
  *
  *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
  *	→ html_columns_free
@@ -10,21 +11,25 @@
 #ifndef AF_RENDER_HTML_COLUMNS_H
 #define AF_RENDER_HTML_COLUMNS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "analyse/time/slices.h"
 #include "base/buf.h"
-#include "base/map.h"
-
-struct html_pack;
+#include "base/cursor.h"
 
 struct html_slice {
 	uint64_t start_ns; /* since the trace began */
 	uint64_t length_ns, weight_ns;
 	uint64_t count; /* samples, or the number of merged slices */
 	uint64_t flow;  /* id plus 1 of its arrow, 0 for none */
-	uint32_t name;  /* of the pack, before it is sorted */
-	uint32_t node;  /* in preorder plus 1, 0 for none */
+	uint32_t what;  /* stands for its name and its stack: the caller's, from 0 on */
+};
+
+/* Its meaning, which is not needed before the end. */
+struct html_what {
+	uint32_t name; /* of the pack, sorted: its rank */
+	uint32_t node; /* in preorder plus 1, 0 for none */
 };
 
 enum {
@@ -40,20 +45,21 @@ enum {
 
 /* Zeroed: empty. */
 struct html_columns {
-	uint64_t nr;    /* slices in the columns */
+	uint64_t nr;    /* slices in the rows */
 	uint64_t taken; /* that were added */
 	uint32_t depth;
-	bool named; /* some have another name than their node: set by the caller */
-	struct af_buf columns[COLUMN_END];
+	bool weights, counts, flows; /* some slice needs that column */
 
 	/* private */
+	struct af_buf rows;
 	uint64_t last_start_ns, last_flow;
 	uint64_t ends_ns[AF_ROWS_DEPTH + 1]; /* ends of the slices around the latest one */
 	uint32_t nr_ends;
-	struct html_slice *window; /* of short ones, not in the columns yet */
+	struct html_slice *window; /* of short ones, not in the rows yet */
 	uint32_t nr_window, cap_window, epoch;
 	uint64_t window_at, window_end_ns;
-	struct af_map by_what; /* name and node → epoch and index in the window */
+	uint64_t *by_what; /* epoch and index in the window */
+	uint32_t cap_what;
 };
 
 /* Add slices in order of their starts, the outer one first; @step_ns 0 merges none. */
@@ -65,8 +71,22 @@ void html_columns_coarsen(struct html_columns *c, uint64_t step_ns);
 /* No more slices come. */
 void html_columns_end(struct html_columns *c);
 
-/* Append the blob, names by their rank in the sorted pack: 0, or -ENOMEM. */
-int html_columns_write(const struct html_columns *c, const struct html_pack *pack,
+struct html_columns_reader {
+	struct af_cursor at;
+	uint64_t start_ns, flow;
+};
+
+/* A reader of the rows, to which none are added meanwhile. */
+struct html_columns_reader html_columns_read(const struct html_columns *c);
+
+/* The next slice; false at the end. */
+bool html_columns_next(struct html_columns_reader *r, struct html_slice *s);
+
+/*
+ * Append the blob: 0, or -ENOMEM. @whats has what the slices stand for. Where no slice is @named
+ * other than its node, names need no column.
+ */
+int html_columns_write(const struct html_columns *c, const struct html_what *whats, bool named,
                        struct af_buf *out);
 
 /* Free what @c holds. A zeroed struct is fine. */

@@ -152,7 +152,7 @@ static int html_slice(struct af_render *r, const struct af_slice *s)
 {
 	struct html *h = r->state;
 
-	html_time_slice(&h->time, &h->pack, r->slices, s);
+	html_time_slice(&h->time, r->slices, s);
 	return 0;
 }
 
@@ -414,7 +414,7 @@ static int add_blobs(struct af_buf *b, struct html *h, const struct af_phases *p
 	}
 	af_buf_str(b, "</script>\n");
 	html_annotated_write(&h->annotated, b);
-	return rc ? rc : html_time_write(&h->time, &h->pack, phases, b);
+	return rc ? rc : html_time_write(&h->time, phases, b);
 }
 
 static int write_page(struct html *h, const struct af_render *r, struct af_err *err)
@@ -422,7 +422,9 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 	struct af_buf page = {0}, script = {0};
 
 	html_time_end(&h->time);
+	html_time_names(&h->time, &h->pack, r->slices);
 	html_pack_sort(&h->pack);
+	html_time_ranks(&h->time, &h->pack);
 	add_script(&script, r->picture->served != NULL);
 	add_head(&page, r->picture, &script);
 	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs: allow it "
