@@ -5,14 +5,30 @@
 #include "base/arena.h"
 #include "render/html/pack.h"
 
-/* A row may have these beside its start, its length and the number of its meaning. */
-enum { ROW_WEIGHT = 1, ROW_COUNT = 2, ROW_FLOW = 4, ROW_BITS = 3, ROW_MOST = 6 * AF_LEB128_MAX };
+static void column_free(struct html_column *c)
+{
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		af_buf_free(&c->planes[i]);
+}
+
+static inline void column_put(struct html_column *c, uint64_t value)
+{
+	size_t size = af_leb128_size(value);
+
+	for (size_t i = 0; i < size; i++) {
+		struct af_buf *plane = &c->planes[i];
+		AF_GROW(plane->data, plane->len, plane->cap);
+		plane->data[plane->len++] = (char)af_leb128_byte(value, size, i);
+	}
+}
 
 void html_columns_free(struct html_columns *c)
 {
-	af_buf_free(&c->rows);
+	for (int i = 0; i < COLUMN_END; i++)
+		column_free(&c->columns[i]);
+	free(c->whats);
 	free(c->window);
-	free(c->by_what);
+	free(c->in_window);
 	*c = (struct html_columns){0};
 }
 
@@ -36,59 +52,78 @@ static void ends_push(struct html_columns *c, const struct html_slice *s)
 		c->ends_ns[c->nr_ends++] = s->start_ns + s->length_ns;
 }
 
-static unsigned row_has(const struct html_slice *s)
+/* Slices before the first that needs a column get what stands for its absence. */
+static void column_begin(struct html_columns *c, int column)
 {
-	return (s->weight_ns != s->length_ns ? ROW_WEIGHT : 0) | (s->count != 1 ? ROW_COUNT : 0) |
-	       (s->flow ? ROW_FLOW : 0);
+	struct html_column *to = &c->columns[column], *lengths = &c->columns[COLUMN_LENGTH];
+
+	for (int i = 0; column == COLUMN_WEIGHT && i < AF_LEB128_MAX; i++)
+		if (lengths->planes[i].len)
+			af_buf_add(&to->planes[i], lengths->planes[i].data, lengths->planes[i].len);
+	for (uint64_t i = 0; column != COLUMN_WEIGHT && i < c->nr; i++)
+		column_put(to, column == COLUMN_COUNT);
+}
+
+static inline void column_put_unless(struct html_columns *c, int column, uint64_t value,
+                                     uint64_t usual)
+{
+	bool is_there = c->columns[column].planes[0].len;
+
+	if (!is_there && value == usual)
+		return;
+	if (!is_there)
+		column_begin(c, column);
+	column_put(&c->columns[column], value);
 }
 
 static void columns_put(struct html_columns *c, const struct html_slice *s)
 {
-	struct af_buf *b = &c->rows;
-	unsigned has = row_has(s);
+	uint64_t flow = s->flow ? 1 + html_zigzag(s->flow - 1, c->last_flow) : 0;
 
 	ends_pop(c, s->start_ns);
 	ends_push(c, s);
-	AF_ROOM(b->data, b->len + ROW_MOST, b->cap);
-	uint8_t *begin = (uint8_t *)b->data + b->len, *to = begin;
-	to += af_leb128_put(to, s->start_ns - c->last_start_ns);
-	to += af_leb128_put(to, s->length_ns);
-	to += af_leb128_put(to, (uint64_t)s->what << ROW_BITS | has);
-	if (has & ROW_WEIGHT)
-		to += af_leb128_put(to, s->weight_ns);
-	if (has & ROW_COUNT)
-		to += af_leb128_put(to, s->count);
-	if (has & ROW_FLOW) {
-		to += af_leb128_put(to, html_zigzag(s->flow - 1, c->last_flow));
-		c->last_flow = s->flow - 1;
-	}
-	b->len += (size_t)(to - begin);
-	c->weights |= has & ROW_WEIGHT;
-	c->counts |= (has & ROW_COUNT) != 0;
-	c->flows |= (has & ROW_FLOW) != 0;
+	column_put_unless(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
+	column_put_unless(c, COLUMN_COUNT, s->count, 1);
+	column_put_unless(c, COLUMN_FLOW, flow, 0);
+	column_put(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
+	column_put(&c->columns[COLUMN_LENGTH], s->length_ns);
+	AF_GROW(c->whats, c->nr, c->cap_whats);
+	c->whats[c->nr++] = s->what;
 	c->last_start_ns = s->start_ns;
-	c->nr++;
+	c->last_flow = s->flow ? s->flow - 1 : c->last_flow;
 }
 
-struct html_columns_reader html_columns_read(const struct html_columns *c)
+static uint64_t column_next(const struct html_columns *c, struct html_columns_reader *r, int column,
+                            uint64_t usual)
 {
-	return (struct html_columns_reader){.at = af_buf_cursor(&c->rows)};
+	const struct af_buf *planes = c->columns[column].planes;
+	uint64_t value = 0;
+	uint8_t byte;
+	size_t i = 0;
+
+	if (!planes[0].len)
+		return usual;
+	do {
+		byte = (uint8_t)planes[i].data[r->at[column][i]++];
+		value |= af_leb128_part(byte, i);
+	} while (byte & 0x80 && ++i < AF_LEB128_MAX);
+	return value;
 }
 
-bool html_columns_next(struct html_columns_reader *r, struct html_slice *s)
+bool html_columns_next(const struct html_columns *c, struct html_columns_reader *r,
+                       struct html_slice *s)
 {
-	if (r->at.at == r->at.end)
+	if (r->nr == c->nr)
 		return false;
-	r->start_ns += af_cursor_uleb(&r->at);
+	r->start_ns += column_next(c, r, COLUMN_START, 0);
 	s->start_ns = r->start_ns;
-	s->length_ns = af_cursor_uleb(&r->at);
-	uint64_t what = af_cursor_uleb(&r->at);
-	s->what = (uint32_t)(what >> ROW_BITS);
-	s->weight_ns = what & ROW_WEIGHT ? af_cursor_uleb(&r->at) : s->length_ns;
-	s->count = what & ROW_COUNT ? af_cursor_uleb(&r->at) : 1;
+	s->length_ns = column_next(c, r, COLUMN_LENGTH, 0);
+	s->weight_ns = column_next(c, r, COLUMN_WEIGHT, s->length_ns);
+	s->count = column_next(c, r, COLUMN_COUNT, 1);
+	s->what = c->whats[r->nr++];
+	uint64_t way = column_next(c, r, COLUMN_FLOW, 0);
 	s->flow = 0;
-	if (what & ROW_FLOW) {
-		uint64_t way = af_cursor_uleb(&r->at);
+	if (way--) {
 		r->flow = way & 1 ? r->flow - (way + 1) / 2 : r->flow + way / 2;
 		s->flow = r->flow + 1;
 	}
@@ -112,8 +147,8 @@ static void window_flush(struct html_columns *c)
 /* Short slices lie one behind the other, as those that lie within short ones are left out. */
 static void window_add(struct html_columns *c, const struct html_slice *s)
 {
-	AF_REACH(c->by_what, s->what, c->cap_what);
-	uint64_t *known = &c->by_what[s->what];
+	AF_REACH(c->in_window, s->what, c->cap_in_window);
+	uint64_t *known = &c->in_window[s->what];
 
 	c->window_end_ns = s->start_ns + s->length_ns;
 	if (*known >> 32 != c->epoch + 1ull) {
@@ -158,15 +193,15 @@ void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns)
 {
 	struct html_columns next = {
-	    .by_what = c->by_what, .cap_what = c->cap_what, .epoch = c->epoch + 1};
+	    .in_window = c->in_window, .cap_in_window = c->cap_in_window, .epoch = c->epoch + 1};
+	struct html_columns_reader reader = {0};
 	struct html_slice s;
 
 	window_flush(c);
-	struct html_columns_reader reader = html_columns_read(c);
-	while (html_columns_next(&reader, &s))
+	while (html_columns_next(c, &reader, &s))
 		columns_join(&next, &s, step_ns);
 	next.taken = c->taken;
-	c->by_what = NULL;
+	c->in_window = NULL;
 	html_columns_free(c);
 	*c = next;
 }
@@ -176,113 +211,44 @@ void html_columns_end(struct html_columns *c)
 	window_flush(c);
 }
 
-/* the blob */
-
-/* A column as pack.h has it: all first bytes of its varints, then all second ones, … */
-struct planes {
-	bool is_there;
-	uint64_t nr[AF_LEB128_MAX + 1]; /* varints, by their bytes */
-	uint8_t *at[AF_LEB128_MAX];
-};
-
-static size_t varint_size(uint64_t value)
+/* Names and nodes of all slices. */
+static void columns_mean(const struct html_columns *c, const struct html_what *whats, bool named,
+                         struct html_column *names, struct html_column *nodes)
 {
-	return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
-}
-
-static inline void planes_put(struct planes *p, uint64_t value)
-{
-	uint8_t bytes[AF_LEB128_MAX];
-	size_t nr = af_leb128_put(bytes, value);
-
-	for (size_t plane = 0; plane < nr; plane++)
-		*p->at[plane]++ = bytes[plane];
-}
-
-/* Flows are differences to the one before, which is 0 at first. */
-static uint64_t flow_code(uint64_t flow, uint64_t *last)
-{
-	uint64_t before = *last;
-
-	if (!flow)
-		return 0;
-	*last = flow - 1;
-	return 1 + html_zigzag(flow - 1, before);
-}
-
-/* Counts the bytes of each column, or puts them where they belong. */
-static inline void columns_pass(const struct html_columns *c, const struct html_what *whats,
-                                struct planes planes[COLUMN_END], bool puts)
-{
-	struct html_columns_reader reader = html_columns_read(c);
-	struct html_slice s;
-	uint64_t start_ns = 0, flow = 0;
-
-	while (html_columns_next(&reader, &s)) {
-		const uint64_t values[COLUMN_END] = {
-		    [COLUMN_START] = s.start_ns - start_ns,
-		    [COLUMN_LENGTH] = s.length_ns,
-		    [COLUMN_NAME] = whats[s.what].name,
-		    [COLUMN_NODE] = whats[s.what].node,
-		    [COLUMN_WEIGHT] = s.weight_ns,
-		    [COLUMN_COUNT] = s.count,
-		    [COLUMN_FLOW] = flow_code(s.flow, &flow),
-		};
-		start_ns = s.start_ns;
-		for (int i = 0; i < COLUMN_END; i++) {
-			if (!planes[i].is_there)
-				continue;
-			if (puts)
-				planes_put(&planes[i], values[i]);
-			else
-				planes[i].nr[varint_size(values[i])]++;
-		}
+	for (uint64_t i = 0; i < c->nr; i++) {
+		if (named)
+			column_put(names, whats[c->whats[i]].name);
+		column_put(nodes, whats[c->whats[i]].node);
 	}
 }
 
-static uint64_t plane_size(const struct planes *p, int plane)
+static void add_column(struct af_buf *plain, const struct html_column *column)
 {
-	uint64_t size = 0;
+	uint8_t head[HTML_SECTION_HEAD];
+	size_t size = 0;
 
-	for (int bytes = plane + 1; bytes <= AF_LEB128_MAX; bytes++)
-		size += p->nr[bytes];
-	return size;
-}
-
-/* Sets where each plane begins; returns the size of all sections. */
-static size_t planes_place(struct planes planes[COLUMN_END], uint8_t *data)
-{
-	size_t at = 0;
-
-	for (int i = 0; i < COLUMN_END; i++) {
-		size_t begin = at += HTML_SECTION_HEAD;
-		for (int plane = 0; plane < AF_LEB128_MAX; plane++) {
-			if (data)
-				planes[i].at[plane] = data + at;
-			at += plane_size(&planes[i], plane);
-		}
-		if (data)
-			html_section_head(data + begin - HTML_SECTION_HEAD, at - begin);
-	}
-	return at;
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		size += column->planes[i].len;
+	html_section_head(head, size);
+	af_buf_add(plain, head, sizeof head);
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		af_buf_add(plain, column->planes[i].data, column->planes[i].len);
 }
 
 int html_columns_write(const struct html_columns *c, const struct html_what *whats, bool named,
                        struct af_buf *out)
 {
-	struct planes planes[COLUMN_END] = {
-	    [COLUMN_START].is_there = true,        [COLUMN_LENGTH].is_there = true,
-	    [COLUMN_NAME].is_there = named,        [COLUMN_NODE].is_there = true,
-	    [COLUMN_WEIGHT].is_there = c->weights, [COLUMN_COUNT].is_there = c->counts,
-	    [COLUMN_FLOW].is_there = c->flows,
-	};
+	struct html_column names = {0}, nodes = {0};
+	struct af_buf plain = {0};
 
-	columns_pass(c, whats, planes, false);
-	size_t size = planes_place(planes, NULL);
-	uint8_t *data = af_xrealloc(NULL, size);
-	planes_place(planes, data);
-	columns_pass(c, whats, planes, true);
-	int rc = html_pack_plain(data, size, out);
-	free(data);
+	columns_mean(c, whats, named, &names, &nodes);
+	for (int i = 0; i < COLUMN_END; i++)
+		add_column(&plain, i == COLUMN_NAME   ? &names
+		                   : i == COLUMN_NODE ? &nodes
+		                                      : &c->columns[i]);
+	column_free(&names);
+	column_free(&nodes);
+	int rc = html_pack_plain(plain.data, plain.len, out);
+	af_buf_free(&plain);
 	return rc;
 }

@@ -2,8 +2,7 @@
  * The slices of one track of report.html as columns of varints, which time.h describes. Where there
  * are too many slices for a page, those shorter than a step that begin within the same step of time
  * are merged, one for each name and stack: with their total length and weight, in the order in
- * which the first of each came. Until the end they are rows, of which html_columns_next() reads one
- * after the other.
+ * which the first of each came.
  *
  *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
  *	→ html_columns_free
@@ -16,7 +15,7 @@
 
 #include "analyse/time/slices.h"
 #include "base/buf.h"
-#include "base/cursor.h"
+#include "base/leb128.h"
 
 struct html_slice {
 	uint64_t start_ns; /* since the trace began */
@@ -43,23 +42,29 @@ enum {
 	COLUMN_END
 };
 
+/* A column as pack.h has it: all first bytes of its varints, then all second ones, … */
+struct html_column {
+	struct af_buf planes[AF_LEB128_MAX];
+};
+
 /* Zeroed: empty. */
 struct html_columns {
-	uint64_t nr;    /* slices in the rows */
+	uint64_t nr;    /* slices in the columns */
 	uint64_t taken; /* that were added */
 	uint32_t depth;
-	bool weights, counts, flows; /* some slice needs that column */
 
 	/* private */
-	struct af_buf rows;
+	struct html_column columns[COLUMN_END]; /* but those of names and nodes */
+	uint32_t *whats;
+	size_t cap_whats;
 	uint64_t last_start_ns, last_flow;
 	uint64_t ends_ns[AF_ROWS_DEPTH + 1]; /* ends of the slices around the latest one */
 	uint32_t nr_ends;
-	struct html_slice *window; /* of short ones, not in the rows yet */
+	struct html_slice *window; /* of short ones, not in the columns yet */
 	uint32_t nr_window, cap_window, epoch;
 	uint64_t window_at, window_end_ns;
-	uint64_t *by_what; /* epoch and index in the window */
-	uint32_t cap_what;
+	uint64_t *in_window; /* by what: epoch and index in the window */
+	uint32_t cap_in_window;
 };
 
 /* Add slices in order of their starts, the outer one first; @step_ns 0 merges none. */
@@ -71,16 +76,15 @@ void html_columns_coarsen(struct html_columns *c, uint64_t step_ns);
 /* No more slices come. */
 void html_columns_end(struct html_columns *c);
 
+/* Zeroed: at the first slice. */
 struct html_columns_reader {
-	struct af_cursor at;
-	uint64_t start_ns, flow;
+	uint64_t nr, start_ns, flow;
+	size_t at[COLUMN_END][AF_LEB128_MAX];
 };
 
-/* A reader of the rows, to which none are added meanwhile. */
-struct html_columns_reader html_columns_read(const struct html_columns *c);
-
-/* The next slice; false at the end. */
-bool html_columns_next(struct html_columns_reader *r, struct html_slice *s);
+/* The next slice of @c, to which none are added meanwhile; false at the end. */
+bool html_columns_next(const struct html_columns *c, struct html_columns_reader *r,
+                       struct html_slice *s);
 
 /*
  * Append the blob: 0, or -ENOMEM. @whats has what the slices stand for. Where no slice is @named
