@@ -75,6 +75,7 @@ struct af_render {
 	const struct af_phases *phases;     /* of the whole run, for a format of slices; or NULL */
 	const struct af_strtab *own_python; /* af_results.own_python, or NULL */
 	bool gzip;                          /* compress a file of slices */
+	uint32_t threads;                   /* that a format may use, with this one; 0: no other */
 	/*
 	 * The number of this trace, from 1 on, where a file has several, one after the other; then
 	 * @label is its name. 0: it is alone. Only for formats that can_join.

@@ -4,6 +4,7 @@
 
 #include "analyse/time/timeline.h"
 #include "base/err.h"
+#include "base/system/threads.h"
 #include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
@@ -99,16 +100,23 @@ static int picture_time(struct af_render *r, const struct picture_write *to, str
 	return rc;
 }
 
+static uint32_t picture_threads(const struct af_query *query)
+{
+	return query->threads ? query->threads : af_threads_allowed();
+}
+
 static int picture_render(int fd, void *arg, struct af_err *err)
 {
 	const struct picture_write *to = arg;
 	const struct af_picture_request *request = to->request;
 	const struct af_format *f = request->format;
-	struct af_render r = {.fd = fd, .picture = request->picture};
+	struct af_render r = {
+	    .fd = fd, .picture = request->picture, .threads = af_threads_allowed()};
 
 	if (request->results) {
 		r.phases = &request->results->phases;
 		r.own_python = &request->results->own_python;
+		r.threads = picture_threads(&request->results->query);
 	}
 	int rc = f->begin ? f->begin(&r, err) : 0;
 	if (!rc && f->tables && request->results)

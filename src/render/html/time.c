@@ -320,34 +320,42 @@ void html_time_list(const struct html_time *t, const struct af_slices *all,
 	af_buf_str(b, "]}");
 }
 
-static int steps_write(const struct af_phases *phases, struct af_buf *b)
+static int steps_blob(const void *of, const void *unused, struct af_buf *out)
 {
+	const struct af_phases *phases = of;
 	struct af_buf begins = {0};
 
 	for (uint32_t i = 0; i <= phases->nr_steps; i++)
 		af_buf_leb128(&begins, phases->steps_ns[i] - (i ? phases->steps_ns[i - 1] : 0));
-	af_buf_str(b, "<script type=\"application/octet-stream\" id=\"af-steps\">");
-	int rc = html_pack_sections(&begins, 1, b);
-	af_buf_str(b, "</script>\n");
+	int rc = html_pack_sections(&begins, 1, out);
 	af_buf_free(&begins);
 	return rc;
 }
 
-int html_time_write(const struct html_time *t, const struct af_phases *phases, struct af_buf *b)
+static int track_blob(const void *of, const void *unused, struct af_buf *out)
 {
-	int rc = t->nr && has_steps(phases) ? steps_write(phases, b) : 0;
+	const struct html_time_track *track = of;
+	const struct af_buf points[] = {track->times, track->values};
 
-	for (uint32_t i = 0; i < t->nr && !rc; i++) {
+	if (track->is.kind == AF_TRACK_COUNTER)
+		return html_pack_sections(points, 2, out);
+	return html_columns_write(&track->slices, track->meanings, track->named, out);
+}
+
+void html_time_blobs(const struct html_time *t, const struct af_phases *phases,
+                     struct html_blobs *blobs)
+{
+	if (t->nr && has_steps(phases))
+		html_blobs_add(blobs, &(struct html_blob){.id = "af-steps",
+		                                          .make = steps_blob,
+		                                          .of = phases,
+		                                          .size = phases->nr_steps * 3ull});
+	for (uint32_t i = 0; i < t->nr; i++) {
 		const struct html_time_track *track = &t->tracks[t->order[i]];
-		const struct af_buf points[] = {track->times, track->values};
-		if (!track_nr(track))
-			continue;
-		af_buf_fmt(b, "<script type=\"application/octet-stream\" id=\"af-time-%u\">", i);
-		if (track->is.kind == AF_TRACK_COUNTER)
-			rc = html_pack_sections(points, 2, b);
-		else
-			rc = html_columns_write(&track->slices, track->meanings, track->named, b);
-		af_buf_str(b, "</script>\n");
+		struct html_blob blob = {
+		    .make = track_blob, .of = track, .size = track_nr(track) * 10};
+		snprintf(blob.id, sizeof blob.id, "af-time-%u", i);
+		if (track_nr(track))
+			html_blobs_add(blobs, &blob);
 	}
-	return rc;
 }

@@ -1,10 +1,10 @@
 /*
  * Time in report.html: the slices of a timeline on their tracks, in the form that the page decodes.
  *
- *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_list,
- *	html_time_write → html_time_free
+ *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_names
+ *	→ html_time_ranks → html_time_list, html_time_blobs → html_time_free
  *
- * The trees come first, because slices name their nodes; html_pack_sort() after html_time_end().
+ * Slices name nodes of trees, which are there at html_time_names(); html_pack_sort() comes next.
  *
  * The page's JSON has a member "time" unless there is no timeline. Times are nanoseconds since the
  * trace began:
@@ -58,6 +58,7 @@
 #include "analyse/pass/phases.h"
 #include "analyse/time/slices.h"
 #include "base/map.h"
+#include "render/html/blobs.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
@@ -105,8 +106,9 @@ void html_time_ranks(struct html_time *t, const struct html_pack *pack);
 void html_time_list(const struct html_time *t, const struct af_slices *all,
                     const struct af_phases *phases, struct af_buf *b);
 
-/* Append the blobs in their scripts: 0, or -ENOMEM. */
-int html_time_write(const struct html_time *t, const struct af_phases *phases, struct af_buf *b);
+/* Add the blobs of steps and tracks, which are made of @t and @phases later. */
+void html_time_blobs(const struct html_time *t, const struct af_phases *phases,
+                     struct html_blobs *blobs);
 
 /* Free what @t holds. A zeroed struct is fine. */
 void html_time_free(struct html_time *t);
