@@ -88,6 +88,11 @@ struct af_format {
 	const char *name;      /* "svg" */
 	const char *extension; /* ".svg"; a format of slices may have several: ".pftrace|.pb" */
 	const char *summary;
+	/*
+	 * Track, slice and point may be called before tables and tree, and by another thread
+	 * beside them; then end() frees only the state where r->fd is -1.
+	 */
+	bool ahead;
 	bool can_join; /* a file of several traces is their files, one behind the other */
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);

@@ -405,7 +405,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 static int html_end(struct af_render *r, struct af_err *err)
 {
 	struct html *h = r->state;
-	int rc = write_page(h, r, err);
+	int rc = r->fd < 0 ? 0 : write_page(h, r, err);
 
 	html_pack_free(&h->pack);
 	html_annotated_free(&h->annotated);
@@ -423,6 +423,7 @@ const struct af_format af_format_html = {
     .name = "html",
     .extension = ".html",
     .summary = "interactive report in one file: flame graph, search, tables, no network",
+    .ahead = true,
     .begin = html_begin,
     .tree = html_tree,
     .tables = html_tables,
