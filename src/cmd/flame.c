@@ -246,6 +246,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
+	drawn.spent = request->format->tables ? &r : NULL;
 	drawn.ahead = ahead.format ? &ahead : NULL;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];

@@ -67,17 +67,16 @@ static int picture_trees(struct af_render *r, const struct af_picture_request *r
 	if (!request->results)
 		return 0;
 	/* All views; one that is empty would only be in the way. */
+	const struct af_tree *trees = request->results->trees;
+	bool both = trees[AF_VIEW_CPU].nr > 1 && trees[AF_VIEW_GPU].nr > 1;
 	for (int v = 0; v < AF_VIEWS; v++) {
-		const struct af_tree *t = &request->results->trees[v];
-		if (t->nr <= 1)
-			continue;
-		bool alone = v == AF_VIEW_ALL && (request->results->trees[AF_VIEW_CPU].nr <= 1 ||
-		                                  request->results->trees[AF_VIEW_GPU].nr <= 1);
-		if (alone)
+		if (trees[v].nr <= 1 || (v == AF_VIEW_ALL && !both))
 			continue;
 		int rc = picture_view(r, request, v, err);
 		if (rc)
 			return rc;
+		if (request->spent)
+			af_tree_close(&request->spent->trees[v]);
 	}
 	return picture_members(r, request, err);
 }

@@ -21,6 +21,8 @@ struct af_picture_request {
 	struct af_output to;
 	const struct af_picture *picture;
 	const struct af_results *results; /* may be NULL: no facts, then tree is set */
+	/* NULL, or the same results, of which trees are closed when they are in the page. */
+	struct af_results *spent;
 	const struct af_tree *tree;
 	const char *label;
 	const char *dir;                /* that the results are of */
