@@ -35,10 +35,10 @@ static inline size_t af_leb128(const uint8_t *p, size_t len, bool is_signed, uin
 	return 0;
 }
 
-/* How many bytes @value has. */
+/* How many bytes @value has, unsigned: one for each 7 bits that are begun. */
 static inline size_t af_leb128_size(uint64_t value)
 {
-	return (size_t)(70 - __builtin_clzll(value | 1)) / 7;
+	return ((size_t)(63 - __builtin_clzll(value | 1)) * 9 + 73) / 64;
 }
 
 /* The byte at @i of @value, which has @size of them; and what a byte at @i adds to its number. */
