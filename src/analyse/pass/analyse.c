@@ -422,6 +422,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	}
 	out->attribution = NULL;
 	out->code_names = NULL;
+	af_attribution_free(&a->attribution); /* the largest thing, and nobody reads it any more */
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
 	af_trees_tell_apart(out->trees, AF_VIEWS);
