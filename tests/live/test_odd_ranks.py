@@ -10,7 +10,7 @@ from xml.etree import ElementTree
 import ranks_job
 from machine import AFLAME, BUILD, any_sampler, program
 from recording import must, new_path, refused
-from tap import case, equal, expect, run_cases
+from tap import Skip, case, equal, expect, run_cases
 
 RANKS, ODD, STEPS = 8, 5, 20
 
@@ -57,6 +57,19 @@ def _():
     must("report", "ranks", "--heat=" + svg, out)
     with open(svg, encoding="utf-8") as f:
         equal(len(re.findall("<g><title>", f.read())), RANKS, "rows of the picture")
+
+
+@case("a rank with a slow disk is named without --off-cpu, too")
+def _():
+    out = new_path("set")
+    try:
+        options = ["--sample", any_sampler()]
+        status = ranks_job.run_job(BUILD, out, RANKS, ODD, "disk", STEPS, options, off_cpu=False)
+    except ranks_job.NoLimit as reason:
+        raise Skip(str(reason)) from reason
+    equal(status, [0] * RANKS, "statuses")
+    first = ranks_job.report(BUILD, out)["odd_ranks"][0]
+    equal((first["number"], first["kind"], first["path"]), (ODD, "more disk or lock", "[uninterruptible wait]"), "first")
 
 
 @case("of equal ranks none is odd; a trace that cannot be read is named, and the others compared")

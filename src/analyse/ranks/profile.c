@@ -8,7 +8,10 @@
 #include "analyse/ranks/private.h"
 #include "analyse/world/waits.h"
 
-enum { PATHS = 192 }; /* of a kind that are kept, with those that only lead to others */
+enum {
+	PATHS = 192, /* of a kind that are kept, with those that only lead to others */
+	POLLS = 4,   /* fewer that found a wait for a disk are chance */
+};
 
 /* A tree of the results while it becomes a profile. */
 struct reading {
@@ -236,6 +239,24 @@ static void calls_read(struct reading *r, const struct af_activity *a)
 	}
 }
 
+/*
+ * Without --off-cpu the recorder's polls tell how long a rank waited for disks, but not where. By
+ * chance their number varies as that of samples does; ranks_deviation() halves it for a wait.
+ */
+static void polled_read(struct reading *r, const struct af_activity *a)
+{
+	const char *name = af_wait_frame(AF_STATE_DISK);
+	struct af_tree *paths = &r->all->paths;
+	double ns = (double)a->polled_disk_ns;
+
+	if (a->disk_polls < POLLS)
+		return;
+	uint32_t id = af_tree_name(paths, name, strlen(name), AF_FRAME_MARK, 0);
+	part_add(r->profile,
+	         &(struct ranks_part){af_tree_child(paths, 0, id), AF_RANK_DISK, a->polled_disk_ns,
+	                              4 * ns * ns / (double)a->disk_polls});
+}
+
 static void bins_keep(struct af_ranks *all, struct ranks_profile *p, const struct af_activity *a)
 {
 	p->start_ns = a->start_ns;
@@ -260,13 +281,16 @@ void ranks_profile_make(struct af_ranks *all, struct ranks_profile *p, struct af
 
 	tree_read(&reading, &r->trees[AF_VIEW_CPU], false);
 	tree_read(&reading, &r->trees[AF_VIEW_GPU], true);
+	bool has_waits = r->has[AF_VIEW_CPU] & 1u << AF_WEIGHT_OFF_CPU;
 	if (a) {
 		calls_read(&reading, a);
+		if (!has_waits)
+			polled_read(&reading, a);
 		bins_keep(all, p, a);
 		rank->wall_ns = a->wall_ns;
 	}
 	for (uint32_t i = 0; i < p->nr; i++)
 		rank->kinds_ns[p->parts[i].kind] =
 		    plus(rank->kinds_ns[p->parts[i].kind], p->parts[i].ns);
-	all->has_waits |= (r->has[AF_VIEW_CPU] & 1u << AF_WEIGHT_OFF_CPU) != 0;
+	all->has_waits |= has_waits;
 }

@@ -109,6 +109,9 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 	for (uint32_t i = 0; i < r->nr_odd; i++) {
 		const struct af_rank *rank = &r->ranks[r->odd[i]];
 		struct af_odd_rank_row *c = af_table_row(f, t);
+		if (rank->has_cause && rank->kind == AF_RANK_DISK && !r->has_waits)
+			t->note = "waits for disks are known by polls of the recorder alone: "
+				  "`record --off-cpu` has their call paths";
 		c->rank.text = member_label(f, rank->who);
 		c->group.value = rank->group + 1;
 		c->number.value = rank->who->rank;
