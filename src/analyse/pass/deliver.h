@@ -62,6 +62,8 @@ struct deliver {
 	struct af_run run;               /* that it was taken from */
 	const struct af_run *next, *end; /* those behind it */
 	struct af_trace *trace;
+	uint64_t size;                 /* of the trace */
+	uint64_t fills, fill_position; /* batches, and a position: of the thread that reads */
 	struct deliver_events *events; /* DELIVER_EVENTS_RING of them; one of one thread alone */
 	uint32_t nr_takers;            /* passes that take anything */
 	bool started;                  /* the threads are there, or could not be */
