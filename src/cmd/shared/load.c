@@ -119,10 +119,10 @@ static void steady_read(struct steady_part *s, const struct af_phase_row *steady
 	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
 }
 
-/* Phases are found soon, as they need one pass: then the part is read while the whole is. */
+/* Phases are found soon without joining work: then the part is read while the whole is. */
 static void *steady_run(void *arg)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_phases, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_phases_early, NULL};
 	struct steady_part *s = arg;
 	struct af_query query = *s->query;
 	struct af_results phases = {0};
@@ -180,7 +180,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		pthread_join(s->thread, NULL);
 	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
 	if (steady && s->query->answers & AF_ANSWER_STEADY) {
-		/* Other passes read more kinds of events, and may know a later end of the run. */
+		/* By work it may be another, and so may the end of the run by other events. */
 		if (s->rc || s->from_ns != steady->from_ns.value ||
 		    s->to_ns != steady->to_ns.value) {
 			af_results_close(&s->r);
