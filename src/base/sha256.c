@@ -63,13 +63,16 @@ void af_sha256_plain(bool on)
 /* CPUID leaf 7: bit 29 of EBX is SHA; leaf 1: bit 19 of ECX is SSE4.1. */
 static bool has_sha(void)
 {
-	static int8_t known; /* 0: not asked, else 1 or -1; asking twice does no harm */
+	/* 0: not asked, else 1 or -1; several threads may ask, and find the same. */
+	static int8_t cached;
+	int8_t known = __atomic_load_n(&cached, __ATOMIC_RELAXED);
 	unsigned a, b, c, d;
 
 	if (!known) {
 		bool sse = __get_cpuid(1, &a, &b, &c, &d) && c & 1u << 19;
 		bool sha = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & 1u << 29;
 		known = sse && sha ? 1 : -1;
+		__atomic_store_n(&cached, known, __ATOMIC_RELAXED);
 	}
 	return known > 0;
 }

@@ -310,6 +310,7 @@ const struct af_pass_ops af_pass_flame = {
     .answers = 1 << AF_VIEW_CPU | 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TABLES,
     .attributes = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL,
     .works_for = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TOP,
+    .works_fast = true,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED,
     .state_size = sizeof(struct flame),
     .event = flame_event,

@@ -39,6 +39,8 @@ void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, 
 	d->takes |= p->takes;
 	d->samples |= ops->sample != NULL;
 	p->works = ops->work && (!ops->works_for || ops->works_for & answers);
+	if (p->works)
+		d->works_fast = ops->works_fast && (d->works_fast || !d->works);
 	d->works |= p->works;
 	d->nr_takers += p->takes || p->ops->sample || p->works;
 }

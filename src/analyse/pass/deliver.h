@@ -52,8 +52,8 @@ struct deliver {
 	struct deliver_pass passes[DELIVER_PASSES];
 	uint32_t nr_passes, most_threads;
 	const struct af_world *world;
-	uint64_t takes; /* of all passes */
-	bool samples, works;
+	uint64_t takes;                  /* of all passes */
+	bool samples, works, works_fast; /* fast: works, and all that take them are so */
 	bool direct;       /* hand over at once, as the world learns or a batch has no use */
 	uint64_t position; /* of the trace, of the last event that was taken */
 
@@ -62,6 +62,8 @@ struct deliver {
 	struct af_run run;               /* that it was taken from */
 	const struct af_run *next, *end; /* those behind it */
 	struct af_trace *trace;
+	uint64_t size;                 /* of the trace */
+	uint64_t fills, fill_position; /* batches, and a position: of the thread that reads */
 	struct deliver_events *events; /* DELIVER_EVENTS_RING of them; one of one thread alone */
 	uint32_t nr_takers;            /* passes that take anything */
 	bool started;                  /* the threads are there, or could not be */
@@ -109,11 +111,11 @@ void deliver_settle(struct deliver *d);
 
 /*
  * The next event comes; does the world learn from it? Few passes get everything at once where
- * there is one thread, or work: to carry that to another processor takes longer than to add it up.
+ * there is one thread, or where they take work fast: batches would take longer.
  */
 static inline void deliver_next(struct deliver *d, bool learns)
 {
-	d->direct = d->nr_takers <= DELIVER_FEW && (d->works || d->most_threads == 1);
+	d->direct = d->nr_takers <= DELIVER_FEW && (d->works_fast || d->most_threads == 1);
 	if (learns)
 		deliver_settle(d);
 }

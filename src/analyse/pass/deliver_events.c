@@ -4,8 +4,11 @@
 #include "analyse/pass/deliver_private.h"
 #include "base/arena.h"
 
-/* So many batches that are read but not taken are enough: others have better things to do. */
-enum { EVENTS_ENOUGH = 2 };
+enum {
+	EVENTS_ENOUGH = 2,      /* batches that wait: passes come before more of them */
+	EVENTS_LARGE = 1 << 19, /* bytes of a trace that are worth a thread */
+	EVENTS_TELL = 32,       /* batches between positions, which each stream is asked for */
+};
 
 struct deliver_events {
 	struct af_run runs[DELIVER_RUNS];
@@ -29,7 +32,9 @@ bool deliver_events_wanted(const struct deliver *d, bool soon)
 static void events_fill(struct deliver *d, struct deliver_events *e)
 {
 	e->nr = af_trace_next_runs(d->trace, e->runs, DELIVER_RUNS, DELIVER_EVENTS);
-	e->position = af_trace_position(d->trace);
+	if (d->fills++ % EVENTS_TELL == 0)
+		d->fill_position = af_trace_position(d->trace);
+	e->position = d->fill_position;
 }
 
 void deliver_events_read(struct deliver *d)
@@ -68,7 +73,16 @@ static struct deliver_events *events_take(struct deliver *d)
 void deliver_read(struct deliver *d, struct af_trace *trace)
 {
 	d->trace = trace;
+	d->size = af_trace_size(trace);
 	d->events = af_xcalloc(d->most_threads > 1 ? DELIVER_EVENTS_RING : 1, sizeof *d->events);
+}
+
+static void events_go_ahead(struct deliver *d)
+{
+	deliver_start(d);
+	pthread_mutex_lock(&d->lock);
+	d->reads_ahead = d->nr_threads != 0;
+	pthread_mutex_unlock(&d->lock);
 }
 
 /* The next batch; false at the end of the trace. */
@@ -76,10 +90,8 @@ static bool events_next(struct deliver *d)
 {
 	struct deliver_events *e = d->events;
 
-	if (!d->reads_ahead && d->most_threads > 1 && d->position) {
-		deliver_start(d);
-		d->reads_ahead = d->nr_threads != 0;
-	}
+	if (!d->reads_ahead && d->most_threads > 1 && d->position + EVENTS_LARGE < d->size)
+		events_go_ahead(d);
 	if (d->reads_ahead)
 		e = events_take(d);
 	else

@@ -103,6 +103,7 @@ struct af_pass_ops {
 	uint32_t answers;
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
 	uint32_t works_for;  /* for which of these work() is of use; 0: for all */
+	bool works_fast;     /* work() takes no longer than handing work to another thread does */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
