@@ -1,6 +1,6 @@
 /*
- * The second reading of a timeline: one thread reads and joins, another makes slices of what it is
- * handed over.
+ * The second reading of a timeline: one thread joins and makes slices. Others read events ahead of
+ * it (deliver.h) and take the slices that it hands over (ahead.h).
  */
 #include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
