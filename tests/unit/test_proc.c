@@ -66,6 +66,15 @@ static void versions_are_compared_as_numbers(void **state)
 	assert_false(af_linux_is_at_least(1000, 0));
 }
 
+static void a_wait_for_a_disk_is_a_state(void **state)
+{
+	(void)state;
+	assert_true(af_status_waits_for_disk("Name:\tx\nUmask:\t0022\nState:\tD (disk sleep)\n"));
+	assert_false(af_status_waits_for_disk("Name:\tState:\tD\nState:\tS (sleeping)\n"));
+	assert_false(af_status_waits_for_disk("Name:\tD\nState:\t"));
+	assert_false(af_status_waits_for_disk(""));
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -73,6 +82,7 @@ int main(void)
 	    cmocka_unit_test(a_process_is_read_by_its_number),
 	    cmocka_unit_test(a_tracer_is_seen_while_it_is_attached),
 	    cmocka_unit_test(versions_are_compared_as_numbers),
+	    cmocka_unit_test(a_wait_for_a_disk_is_a_state),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

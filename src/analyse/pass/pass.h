@@ -30,6 +30,11 @@ struct af_cpu_part {
 	uint64_t ns;
 };
 
+/* The cost of recording, as recorders noted it; run_ns: how long they ran. */
+struct af_cost {
+	uint64_t handler_ns, handler_calls, recorder_ns, run_ns, replay_hits, replay_wrong;
+};
+
 /* Sampled time whose stacks are not whole, and all of it. */
 struct af_stack_losses {
 	uint64_t sampled_ns, cut_ns, middle_ns, pointers_ns, none_ns;
@@ -67,6 +72,7 @@ struct af_results {
 	struct af_strtab own_python;
 	char count_unit[48]; /* unit of the weight count, where a trace tells it */
 	bool summed;         /* the trace has sums of another profiler: see SUMMED */
+	struct af_cost cost;
 	struct af_tables tables;
 	struct af_tables annotated;  /* kernels, each with the tables of af_annotate() */
 	struct af_coverage coverage; /* for the tables, the top, and AF_ANSWER_COVERAGE */
@@ -136,6 +142,8 @@ extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 extern const struct af_pass_ops af_pass_phases;
+/* The same in less time, without taking work; not always right where records are lost. */
+extern const struct af_pass_ops af_pass_phases_early;
 extern const struct af_pass_ops af_pass_sampled;
 extern const struct af_pass_ops af_pass_usage;
 

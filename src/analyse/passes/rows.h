@@ -213,6 +213,11 @@ struct af_stack_losses;
 /* Add the rows of @t, the table `lost`, that are shares of samples. */
 void af_lost_stacks(struct af_tables *f, struct af_table *t, const struct af_stack_losses *lost);
 
+struct af_cost;
+
+/* Add the table `cost` of labelled values: of one recorder, or of all of a set together. */
+void af_cost_table(struct af_tables *f, const struct af_cost *c);
+
 #define AF_PACKAGE_COLUMNS(C)                                                                      \
 	C(file, "File", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                       \
 	C(package, "Package", AF_CELL_TEXT)

@@ -122,6 +122,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	af_pair_row(f, t, "processes", "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "calls switched", "calls.switched");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
@@ -277,28 +278,45 @@ static uint64_t note_u64(const struct af_world *w, const char *key)
 
 enum { COST_RATIO_NS = 100000000 };
 
-static void table_cost(const struct af_world *w, struct af_tables *f)
+static struct af_cost cost_of(const struct af_world *w)
+{
+	return (struct af_cost){
+	    .handler_ns = note_u64(w, "cost.handler_ns"),
+	    .handler_calls = note_u64(w, "cost.handler_calls"),
+	    .recorder_ns = note_u64(w, "cost.recorder_ns"),
+	    .run_ns = w->closed_ns > w->opened_ns ? w->closed_ns - w->opened_ns : run_length(w),
+	    .replay_hits = note_u64(w, "replay.hits"),
+	    .replay_wrong = note_u64(w, "replay.wrong"),
+	};
+}
+
+static void row_replay(struct af_tables *f, struct af_table *t, const char *label, const char *key,
+                       uint64_t nr)
+{
+	af_pair_row(f, t, key, label, af_tables_text(f, "%llu", (unsigned long long)nr));
+}
+
+void af_cost_table(struct af_tables *f, const struct af_cost *c)
 {
 	struct af_table *t = af_pairs_table(f, "cost", "What it cost");
-	uint64_t handler = note_u64(w, "cost.handler_ns"),
-		 calls = note_u64(w, "cost.handler_calls");
-	uint64_t run = w->closed_ns > w->opened_ns ? w->closed_ns - w->opened_ns : run_length(w);
 
-	if (calls)
+	if (c->handler_calls)
 		af_pair_row(f, t, "sampling", "sampling in the program",
-		            af_tables_text(f, "%s, %.2f us a sample", af_tables_ns(f, handler),
-		                           (double)handler / 1e3 / (double)calls));
-	uint64_t recorder = note_u64(w, "cost.recorder_ns");
+		            af_tables_text(f, "%s, %.2f us a sample",
+		                           af_tables_ns(f, c->handler_ns),
+		                           (double)c->handler_ns / 1e3 / (double)c->handler_calls));
 	/* The recorder starts before the run: of a few milliseconds this is no share. */
-	const char *share =
-	    run >= COST_RATIO_NS
-		? af_tables_text(f, ", %.2f %% of one core", (double)recorder * 100 / (double)run)
-		: "";
-	if (recorder)
+	const char *share = c->run_ns >= COST_RATIO_NS
+	                        ? af_tables_text(f, ", %.2f %% of one core",
+	                                         (double)c->recorder_ns * 100 / (double)c->run_ns)
+	                        : "";
+	if (c->recorder_ns)
 		af_pair_row(f, t, "recorder", "the recorder's own CPU time",
-		            af_tables_text(f, "%s%s", af_tables_ns(f, recorder), share));
-	row_note(f, t, w, "replayed stacks", "replay.hits");
-	row_note(f, t, w, "replayed stacks that were wrong", "replay.wrong");
+		            af_tables_text(f, "%s%s", af_tables_ns(f, c->recorder_ns), share));
+	if (!c->replay_hits && !c->replay_wrong)
+		return;
+	row_replay(f, t, "replayed stacks", "replay.hits", c->replay_hits);
+	row_replay(f, t, "replayed stacks that were wrong", "replay.wrong", c->replay_wrong);
 }
 
 static void run_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -307,7 +325,8 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 
 	table_run(w, out, &out->tables);
 	table_lost(r, w, out);
-	table_cost(w, &out->tables);
+	out->cost = cost_of(w);
+	af_cost_table(&out->tables, &out->cost);
 	table_packages(w, &out->tables);
 	out->shown_ns = run_shown(w);
 	out->nr_events = w->nr_events;

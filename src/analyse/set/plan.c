@@ -22,7 +22,6 @@ static const struct set_planned {
     {"findings", SET_LEAVE},
     {"steady_verdict", SET_LEAVE},
     {"steady_findings", SET_LEAVE},
-    /* Texts of one recorder. */
     {"cost", SET_LEAVE},
 };
 

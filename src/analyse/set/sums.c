@@ -187,7 +187,13 @@ static void counters_of(struct set_counters *to, const struct af_results *r)
 	             [SET_WORKS_MATCHED] = r->works_matched,
 	             [SET_CALLS_SEEN_ALONE] = r->calls_seen_alone,
 	             [SET_SHOWN_NS] = r->shown_ns,
-	             [SET_EVENTS] = r->nr_events},
+	             [SET_EVENTS] = r->nr_events,
+	             [SET_COST_HANDLER_NS] = r->cost.handler_ns,
+	             [SET_COST_HANDLER_CALLS] = r->cost.handler_calls,
+	             [SET_COST_RECORDER_NS] = r->cost.recorder_ns,
+	             [SET_COST_RUN_NS] = r->cost.run_ns,
+	             [SET_COST_REPLAY_HITS] = r->cost.replay_hits,
+	             [SET_COST_REPLAY_WRONG] = r->cost.replay_wrong},
 	    .sampled = r->sampled,
 	    .stacks = r->stacks,
 	    .longest_ns = r->shown_ns,
@@ -245,6 +251,14 @@ static void counters_take(const struct set_counters *c, struct af_results *out)
 	out->calls_seen_alone = c->sums[SET_CALLS_SEEN_ALONE];
 	out->shown_ns = c->sums[SET_SHOWN_NS];
 	out->nr_events = c->sums[SET_EVENTS];
+	out->cost = (struct af_cost){
+	    .handler_ns = c->sums[SET_COST_HANDLER_NS],
+	    .handler_calls = c->sums[SET_COST_HANDLER_CALLS],
+	    .recorder_ns = c->sums[SET_COST_RECORDER_NS],
+	    .run_ns = c->sums[SET_COST_RUN_NS],
+	    .replay_hits = c->sums[SET_COST_REPLAY_HITS],
+	    .replay_wrong = c->sums[SET_COST_REPLAY_WRONG],
+	};
 	out->sampled = c->sampled;
 	out->stacks = c->stacks;
 	memcpy(out->lost, c->lost, sizeof out->lost);
@@ -316,6 +330,8 @@ void set_sums_finish(struct af_merge *m, struct af_results *out)
 	out->coverage = *c;
 	*c = (struct af_coverage){0};
 	af_coverage_tables(&out->coverage, f);
+	if ((out->cost.recorder_ns || out->cost.handler_calls) && m->how.by == AF_BY_NOTHING)
+		af_cost_table(f, &out->cost);
 	for (struct af_table *t = f->first; t; t = t->next)
 		if (!strcmp(t->name, "lost"))
 			stacks_rows(f, t, &out->stacks);
