@@ -52,7 +52,7 @@ struct bench {
 	struct taken *taken;
 	struct af_slices_sink sink;
 	struct af_rows rows;
-	uint32_t row;
+	uint32_t row, nr_put;
 };
 
 static void bench_open(struct bench *b, bool nests)
@@ -67,7 +67,7 @@ static void bench_open(struct bench *b, bool nests)
 
 static void put(struct bench *b, uint64_t start_ns, uint64_t end_ns)
 {
-	struct af_slice s = {.start_ns = start_ns, .end_ns = end_ns};
+	struct af_slice s = {.start_ns = start_ns, .end_ns = end_ns, .name = b->nr_put++};
 
 	af_rows_put(&b->rows, b->row, &s);
 }
@@ -197,6 +197,34 @@ static void nearly_any_order_becomes_tracks_that_do_not_cross(void **state)
 	bench_close(&b);
 }
 
+/* In blocks of a window, each backwards, forwards or by chance; and many at one time. */
+static void what_comes_within_the_window_is_handed_over_in_order(void **state)
+{
+	uint64_t seed = 7;
+	struct bench b;
+
+	(void)state;
+	bench_open(&b, true);
+	for (uint64_t i = 0; i < 7 * HELD; i++) {
+		uint64_t block = i / HELD, at = i % HELD;
+		seed = seed * 6364136223846793005ull + 1442695040888963407ull;
+		at = block % 3 == 0 ? HELD - at : block % 3 == 1 ? at : (seed >> 33) % HELD;
+		put(&b, 10 * (HELD * block + at / 8), 10 * (HELD * block + at / 8) + at % 3 * 4);
+	}
+	af_rows_flush(&b.rows);
+	check(b.taken);
+	assert_int_equal(b.taken->nr, 7 * HELD);
+	for (uint32_t i = 1; i < b.taken->nr; i++) {
+		const struct af_slice *one = &b.taken->slices[i - 1], *next = one + 1;
+		assert_true(one->start_ns <= next->start_ns);
+		if (one->start_ns == next->start_ns)
+			assert_true(one->end_ns >= next->end_ns);
+		if (one->start_ns == next->start_ns && one->end_ns == next->end_ns)
+			assert_true(one->name < next->name);
+	}
+	bench_close(&b);
+}
+
 static void no_more_is_held_back_than_asked_for(void **state)
 {
 	struct bench b;
@@ -280,6 +308,7 @@ int main(void)
 	    cmocka_unit_test(a_row_that_does_not_nest_puts_what_lies_within_beside),
 	    cmocka_unit_test(the_first_lane_may_be_a_track_that_is_there),
 	    cmocka_unit_test(nearly_any_order_becomes_tracks_that_do_not_cross),
+	    cmocka_unit_test(what_comes_within_the_window_is_handed_over_in_order),
 	    cmocka_unit_test(no_more_is_held_back_than_asked_for),
 	    cmocka_unit_test(more_than_all_lanes_can_take_is_left_out_and_counted),
 	    cmocka_unit_test(a_deep_nest_goes_on_beside),

@@ -16,10 +16,16 @@
 
 struct ahead_batch;
 
+union ahead_slice {
+	struct af_slice is;
+	uint32_t words[sizeof(struct af_slice) / sizeof(uint32_t)];
+};
+
 struct af_ahead {
 	const struct af_slices_sink *sink;
 	/* private */
 	struct ahead_batch *ring;
+	union ahead_slice last; /* of the open batch */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows, and of the batches from taken to made */
 	pthread_cond_t made_more, taken_more;

@@ -36,13 +36,10 @@ static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 }
 
 /* Progress over both readings, each being half. */
-void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading)
+void timeline_tell(const struct af_timeline *t, uint64_t position, uint64_t size, int reading)
 {
-	uint64_t size = af_trace_size(trace);
-
 	if (t->progress)
-		t->progress(t->progress_arg, af_trace_position(trace) + (uint64_t)reading * size,
-		            2 * size);
+		t->progress(t->progress_arg, position + (uint64_t)reading * size, 2 * size);
 }
 
 static int timeline_open_trace(const struct af_timeline *t, struct af_trace **trace,
@@ -68,7 +65,7 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 			timeline_clock(t, &ev);
 		af_world_event(&t->world, &ev);
 		if (n % TIMELINE_PROGRESS == 0)
-			timeline_tell(t, trace, 0);
+			timeline_tell(t, af_trace_position(trace), af_trace_size(trace), 0);
 	}
 	af_clocks_build(&t->world.clocks);
 	t->all.start_ns = af_trace_start_ns(trace);

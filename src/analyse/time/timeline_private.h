@@ -171,7 +171,7 @@ void timeline_trees_free(struct af_timeline *t);
 /* The kinds that the second reading learns from; that reading; progress of either, 0 or 1. */
 uint64_t timeline_learns(const struct af_timeline *t);
 void timeline_second(struct af_timeline *t, struct af_trace *trace);
-void timeline_tell(const struct af_timeline *t, const struct af_trace *trace, int reading);
+void timeline_tell(const struct af_timeline *t, uint64_t position, uint64_t size, int reading);
 
 /* The trace has ended: ends the open ranges and runs. */
 void timeline_ranges_end(struct af_timeline *t);

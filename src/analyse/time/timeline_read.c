@@ -1,6 +1,6 @@
 /*
- * The second reading of a timeline: one thread reads and joins, another makes slices of what it is
- * handed over.
+ * The second reading of a timeline: one thread joins and makes slices. Others read events ahead of
+ * it (deliver.h) and take the slices that it hands over (ahead.h).
  */
 #include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
@@ -97,24 +97,25 @@ static uint64_t timeline_takes(const struct af_timeline *t)
 
 static void timeline_read(struct af_timeline *t, struct af_trace *trace, struct deliver *d)
 {
-	const uint64_t learns = timeline_learns(t);
-	struct af_event ev;
+	const uint64_t learns = timeline_learns(t), size = af_trace_size(trace);
+	const struct af_event *ev;
 
+	deliver_read(d, trace);
 	for (uint64_t n = 1;
-	     !__atomic_load_n(&t->stopped, __ATOMIC_RELAXED) && af_trace_next(trace, &ev); n++) {
-		bool is_learnt = af_kind_bit(ev.kind) & learns;
-		bool learns_now = is_learnt && af_world_learns(&t->world, &ev);
+	     !__atomic_load_n(&t->stopped, __ATOMIC_RELAXED) && (ev = deliver_take(d)); n++) {
+		bool is_learnt = af_kind_bit(ev->kind) & learns;
+		bool learns_now = is_learnt && af_world_learns(&t->world, ev);
 		deliver_next(d, learns_now);
 		if (learns_now)
 			timeline_settle(t);
 		if (is_learnt)
-			af_world_event(&t->world, &ev);
-		if (timeline_of(t, ev.process))
-			timeline_read_event(t, d, &ev);
-		if (ev.process && ev.time_ns > t->world.last_ns)
-			t->world.last_ns = ev.time_ns;
+			af_world_event(&t->world, ev);
+		if (timeline_of(t, ev->process))
+			timeline_read_event(t, d, ev);
+		if (ev->process && ev->time_ns > t->world.last_ns)
+			t->world.last_ns = ev->time_ns;
 		if (n % TIMELINE_PROGRESS == 0)
-			timeline_tell(t, trace, 1);
+			timeline_tell(t, d->position, size, 1);
 	}
 	af_samples_end(&t->samples);
 	af_launches_end(&t->launches, &t->world);
