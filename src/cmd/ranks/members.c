@@ -16,7 +16,7 @@ enum { NAMED = 8 }; /* members that are missing; others are counted */
 struct members_reading {
 	const struct af_members *of;
 	const char **why; /* by member: why it cannot be read, or NULL */
-	uint32_t nr_missing;
+	uint32_t nr_missing, nr_named;
 	struct af_progress progress;
 };
 
@@ -52,6 +52,8 @@ static void *members_read(void *arg, const struct af_member *who, struct af_err 
 	}
 	query.threads = 1; /* other threads read other members */
 	query.own = af_xcalloc(1, s->of->own_size);
+	if (s->of->begin)
+		s->of->begin(s->of->arg, who, &query);
 	if (!af_analyse(who->path, s->of->passes, &query, r, NULL, NULL, err))
 		return r;
 	r->query.own = query.own;
@@ -68,15 +70,16 @@ static const char *not_whole(const struct af_member *who, const struct af_result
 }
 
 /* Name it, and keep the reason for the table of ranks. */
-static void leave_out(struct members_reading *s, const struct af_member *who, const char *why)
+static void name_it(struct members_reading *s, const struct af_member *who, const char *why,
+                    const char *how)
 {
 	struct af_set *set = s->of->set;
 	const char *kept = af_arena_strdup(&set->arena, why, strlen(why));
 
 	set->members[who - set->members].why = kept;
-	if (s->nr_missing++ < NAMED)
-		fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
-		        af_member_text(who), set->path, kept);
+	if (s->nr_named++ < NAMED)
+		fprintf(stderr, "aflame %s: %s of %s is %s: %s\n", s->of->command,
+		        af_member_text(who), set->path, how, kept);
 }
 
 /* One at a time, in the order of members. */
@@ -87,9 +90,11 @@ static int members_take(void *arg, const struct af_member *who, void *result,
 
 	const char *cut = result ? not_whole(who, result) : why->msg;
 
+	bool whole = !cut || (result && s->of->parts);
 	if (cut)
-		leave_out(s, who, cut);
-	else
+		name_it(s, who, cut, whole ? "there in part" : "left out");
+	s->nr_missing += !whole;
+	if (whole)
 		s->of->add(s->of->arg, who, result);
 	if (result)
 		result_close(result, s->of->own_free);
@@ -124,7 +129,8 @@ uint32_t af_members_read(const struct af_members *m)
 	af_progress_end(&s.progress);
 	free(s.why);
 	if (s.nr_missing)
-		fprintf(stderr, "aflame %s: %u of %u ranks of %s are compared\n", m->command,
-		        m->set->nr - s.nr_missing, m->set->nr, m->set->path);
+		fprintf(stderr, "aflame %s: %u of %u ranks of %s are %s\n", m->command,
+		        m->set->nr - s.nr_missing, m->set->nr, m->set->path,
+		        m->shown ? m->shown : "compared");
 	return s.nr_missing;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/clocks/clocks.h"
+#include "analyse/clocks/times.h"
 #include "analyse/functions/top.h"
 #include "base/buf.h"
 #include "base/err.h"
@@ -90,7 +90,8 @@ struct set_reading {
 	const struct af_merge_how *how;
 	const struct af_query *query;
 	const struct af_set *set;
-	const char **why; /* by member: why it cannot be read, or NULL */
+	const char **why;          /* by member: why it cannot be read, or NULL */
+	struct af_set_times times; /* read where a part of the time is asked for */
 	struct af_member_tree
 	    *trees; /* of single members, for a page; or NULL: nobody shows them */
 	uint32_t nr_trees;
@@ -105,6 +106,9 @@ static void *member_read(void *arg, const struct af_member *who, struct af_err *
 	struct af_query query = *s->query;
 
 	query.threads = 1; /* other threads read other members */
+	if (s->times.members && !af_set_times_part(&s->times, (uint32_t)(who - s->set->members),
+	                                           &query.from_ns, &query.to_ns))
+		query.from_ns = query.to_ns = UINT64_MAX;
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
 	             : af_load_passes(who->path, &query, r, NULL, err);
 	if (!rc) {
@@ -192,6 +196,9 @@ static void members_prepare(void *arg, struct af_set *set, uint32_t first, uint3
 	s->why = af_xcalloc(set->nr + 1, sizeof *s->why);
 	for (uint32_t i = first; i < first + nr; i++)
 		s->why[i] = af_set_prepare(set, i);
+	/* Where the times of ranks are not known, each has them since its trace began. */
+	if (s->query->from_ns || s->query->to_ns)
+		af_set_times_read(&s->times, set, NULL);
 }
 
 static void trees_close(struct set_reading *s)
@@ -219,6 +226,7 @@ static int members_read(struct set_reading *reading, struct af_set *set, struct 
 
 	int rc = af_together_members(&together, set, &silent, err);
 	free(reading->why);
+	af_set_times_free(&reading->times);
 	/* Other processes send the sums of their members, and no trees of single ones. */
 	if (rc || reading->nr_trees != af_merge_members(reading->m))
 		trees_close(reading);

@@ -1,9 +1,10 @@
 /* A set as one timeline: the tracks of all ranks, on the clock of the first rank's host. */
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-#include "analyse/clocks/clocks.h"
+#include "analyse/clocks/times.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "base/map.h"
@@ -11,18 +12,17 @@
 #include "cmd/shared/set.h"
 #include "cmd/shared/slices.h"
 #include "render/timeline/slices.h"
-#include "trace/read/reader.h"
 
 enum { PID_ABOVE_ALL = 1 << 22, TRACKS_EACH = 4096 }; /* pids are less: PID_MAX_LIMIT */
 
 struct set_slices {
 	const struct af_slices_request *request;
 	struct af_set *set;
-	struct af_set_clocks clocks;
+	const char **why; /* by member: why it cannot be read, or NULL */
+	struct af_set_times times;
 	struct af_map pids; /* → member, plus 1: viewers take one pid for one process */
 	struct af_arena names;
-	uint64_t start_ns; /* of the first that can be read, on the clock of the reference */
-	uint32_t nr;       /* written */
+	uint32_t nr; /* written */
 };
 
 /* The member that is written now. */
@@ -73,7 +73,7 @@ static int set_track(void *arg, const struct af_track *t)
 
 static uint64_t time_of(const struct member_slices *m, uint64_t ns)
 {
-	return af_set_clocks_convert(&m->all->clocks, m->member, ns, NULL);
+	return af_set_times_of(&m->all->times, m->member, ns) + m->all->times.start_ns;
 }
 
 static int set_slice(void *arg, const struct af_slice *s)
@@ -95,41 +95,16 @@ static int set_point(void *arg, const struct af_point *p)
 	return m->sink.point(m->sink.arg, &is);
 }
 
-/* A time since the beginning of the set's first trace, as one since the beginning of this. */
-static uint64_t since(const struct set_slices *all, uint64_t ns, uint64_t start_ns)
-{
-	uint64_t at = all->start_ns + ns;
-
-	return ns && at > start_ns ? at - start_ns : 0;
-}
-
-/* False: the range ends before this trace begins. */
-static bool member_query(struct set_slices *all, uint32_t member, struct af_timeline_query *query)
-{
-	struct af_trace *t;
-
-	*query = all->request->query;
-	if (af_trace_open(&t, all->set->members[member].path, UINT64_C(1) << AF_KIND_NOTE, NULL))
-		return true; /* the reader says why */
-	uint64_t start_ns = af_set_clocks_convert(&all->clocks, member, af_trace_start_ns(t), NULL);
-	af_trace_close(t);
-	if (!all->nr)
-		all->start_ns = start_ns;
-	query->from_ns = since(all, query->from_ns, start_ns);
-	query->to_ns = since(all, query->to_ns, start_ns);
-	return query->to_ns || !all->request->query.to_ns;
-}
-
 static int member_write(struct set_slices *all, uint32_t member, int fd, struct af_err *err)
 {
 	const struct af_format *format = all->request->format;
 	struct member_slices m = {.all = all, .member = member};
 	const struct af_slices_sink sink = {&m, set_track, set_slice, set_point};
 	struct af_slices_to into = {format, &m.render};
-	struct af_timeline_query query;
+	struct af_timeline_query query = all->request->query;
 	struct af_timeline *t = NULL;
 
-	if (!member_query(all, member, &query))
+	if (!af_set_times_part(&all->times, member, &query.from_ns, &query.to_ns))
 		return 0;
 	int rc = af_timeline_open(&t, all->set->members[member].path, &query, NULL, NULL, err);
 	if (rc)
@@ -160,7 +135,7 @@ static int set_write(int fd, void *arg, struct af_err *err)
 
 	for (uint32_t i = 0; i < all->set->nr && !rc; i++) {
 		struct af_err why = {0};
-		const char *reason = af_set_prepare(all->set, i);
+		const char *reason = all->why[i];
 		int one = reason ? 0 : member_write(all, i, fd, &why);
 		af_progress_tell(&progress, i + 1, all->set->nr);
 		if (one && !all->nr && one == -ENOSPC)
@@ -176,27 +151,12 @@ static int set_write(int fd, void *arg, struct af_err *err)
 }
 
 /* How far times of different hosts may be off. */
-static void clocks_tell(const struct set_slices *all)
+static void clocks_report(const struct set_slices *all)
 {
-	uint64_t most = 0;
+	char text[512];
 
-	for (uint32_t i = 1; i < all->clocks.nr_members; i++) {
-		uint64_t bound = af_set_clocks_bound(&all->clocks, 0, i);
-		most = bound > most ? bound : most;
-	}
-	if (all->clocks.nr_hosts < 2)
-		return;
-	if (most == AF_CLOCK_UNKNOWN)
-		fprintf(stderr,
-		        "aflame %s: how far times of some hosts are off is not known: see "
-		        "`aflame report clocks %s`\n",
-		        all->request->who, all->set->path);
-	else
-		fprintf(stderr,
-		        "aflame %s: times of other hosts than %s may be off by up to %.3g us: see "
-		        "`aflame report clocks %s`\n",
-		        all->request->who, all->clocks.hosts[0].name, (double)most / 1e3,
-		        all->set->path);
+	if (af_set_times_text(&all->times, all->set->path, text, sizeof text))
+		fprintf(stderr, "aflame %s: %s\n", all->request->who, text);
 }
 
 int af_slices_write_set(const struct af_slices_request *request, const char *dir,
@@ -213,13 +173,17 @@ int af_slices_write_set(const struct af_slices_request *request, const char *dir
 		    dir);
 	int rc = af_set_open(&set, dir, err);
 	all.set = &set;
+	all.why = af_xcalloc(set.nr + 1ull, sizeof *all.why);
+	for (uint32_t i = 0; !rc && i < set.nr; i++)
+		all.why[i] = af_set_prepare(&set, i);
 	if (!rc)
-		rc = af_set_clocks_read(&all.clocks, &set, err);
+		rc = af_set_times_read(&all.times, &set, err);
 	if (!rc)
 		rc = af_atomic_write(&request->to, set_write, &all, err);
 	if (!rc)
-		clocks_tell(&all);
-	af_set_clocks_free(&all.clocks);
+		clocks_report(&all);
+	af_set_times_free(&all.times);
+	free(all.why);
 	af_set_close(&set);
 	af_map_free(&all.pids);
 	af_arena_free(&all.names);
