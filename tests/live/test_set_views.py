@@ -84,4 +84,38 @@ def _():
     equal(files_of(new_path("part")), folded_total("flame", "--view", "cpu", out), "time of all parts")
 
 
+def printed(*words):
+    return [json.loads(line) for line in must("print", "--json", *words).splitlines()]
+
+
+@case("print merges the events of all ranks by the set's time, and a broken rank costs only its own")
+def _():
+    out, truth = made()
+    events = printed(out, "-k", "MPI_Send,MPI_Recv")
+    times = [event["time_ns"] for event in events]
+    equal(times, sorted(times), "order")
+    equal(len(events), truth["calls"]["MPI_Send"]["count"] + truth["calls"]["MPI_Recv"]["count"], "calls")
+    for rank in range(RANKS):
+        single = printed("--rank", str(rank), out, "-k", "MPI_Send,MPI_Recv")
+        mine = [dict(event) for event in events if event["rank"] == rank]
+        away = {event["time_ns"] - one["time_ns"] for event, one in zip(mine, single)}
+        begin, end = (truth["clocks"][rank * 2 // RANKS]["offset_%s_ns" % at] for at in ("begin", "end"))
+        low, high = min(begin, end) - 1000000, max(begin, end) + 1000000
+        expect(low <= min(away) and max(away) <= high, "rank %d is moved by %s: %s" % (rank, away, truth["clocks"]))
+    # Time is cut where the set has it, not where each trace began.
+    part = printed(out, "-k", "MPI_Send,MPI_Recv", "--from", "500ms", "--to", "700ms")
+    start = times[0] - printed(out, "-n", "1")[0]["time_ns"]
+    equal(len(part), sum(500e6 <= t - times[0] + start <= 700e6 for t in times), "events of 200 ms")
+
+    broken = new_path("broken")
+    generate(broken, "--dead", "1", "--truncated", "3", "--duplicate", "0")
+    with open(os.path.join(broken, "rank-0002", "metadata"), "w", encoding="ascii") as file:
+        file.write("not CTF")
+    done = subprocess.run([AFLAME, "print", "-k", "MPI_Send", broken], capture_output=True, text=True, check=True)
+    seen = {line.split()[1] for line in done.stdout.splitlines()}
+    equal(seen, {"rank-0000", "rank-0000b", "r1", "r3"}, "ranks with events")
+    expect(re.search("rank 2 is left out: .*metadata", done.stderr) and "rank-0003 is damaged" in done.stderr,
+           done.stderr)
+
+
 run_cases()
