@@ -2,9 +2,11 @@
 """Every view of a set answers for all of its ranks, and names those that it cannot read."""
 
 import functools
+import hashlib
 import json
 import os
 import re
+import shutil
 import subprocess
 
 from machine import AFLAME, BUILD
@@ -116,6 +118,56 @@ def _():
     equal(seen, {"rank-0000", "rank-0000b", "r1", "r3"}, "ranks with events")
     expect(re.search("rank 2 is left out: .*metadata", done.stderr) and "rank-0003 is damaged" in done.stderr,
            done.stderr)
+
+
+def sampled_set():
+    """Three ranks with samples of a kernel, whose code differs in the third; and the object of that."""
+    golden = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../golden/annotate")
+    out = new_path("sampled")
+    with open(os.path.join(golden, "walk.cubin"), "rb") as file:
+        code = file.read()
+    with open(os.path.join(golden, "walk.trace"), encoding="utf-8") as file:
+        text = file.read()
+    first = hashlib.sha256(code).hexdigest()
+    for rank in range(3):
+        mine = code + b"\0" * 4 if rank == 2 else code
+        name = hashlib.sha256(mine).hexdigest()
+        trace = os.path.join(out, "rank-%04d" % rank)
+        source = new_path("walk") + ".trace"
+        os.makedirs(out, exist_ok=True)
+        with open(source, "w", encoding="utf-8") as file:
+            file.write(text.replace(first, name))
+        subprocess.run([os.path.join(BUILD, "tests/golden/trace/mktrace"), source, trace], check=True)
+        with open(source, "w", encoding="utf-8") as file:
+            for note in ("rank=%d" % rank, "host=node0, Linux", "aflame=1.0"):
+                line = '   0.000000000 s30  p0  100/100       note         key="%s" value="%s"\n'
+                file.write(line % tuple(note.split("=")))
+        subprocess.run([os.path.join(BUILD, "tests/golden/trace/mktrace"), source, source + ".notes"], check=True)
+        os.rename(source + ".notes/s30", os.path.join(trace, "recorder"))
+        os.makedirs(os.path.join(trace, "objects"), exist_ok=True)
+        with open(os.path.join(trace, "objects", name), "wb") as file:
+            file.write(mine)
+    return out, name
+
+
+@case("annotate adds up the samples of all ranks by instruction, and tells other code of a kernel apart")
+def _():
+    out, other = sampled_set()
+    one = tables("annotate", "walk", os.path.join(out, "rank-0000"))
+    for name, ranks, several in (("walk", 2, True), ("walk@" + other[:8], 1, False)):
+        for words in (["annotate", name, out], ["report", "annotate", name, out]):
+            got = tables(*words)
+            for table in ("insns", "lines", "reasons"):
+                equal([row["samples"] for row in got[table]], [ranks * row["samples"] for row in one[table]], table)
+            equal([row["text"] for row in got["insns"]], [row["text"] for row in one["insns"]], "instructions")
+            equal("more with other code" in json.dumps(got["kernel"]), several, "other code of %s" % name)
+    # The processes of a launcher send what they added up.
+    if shutil.which("mpirun"):
+        command = ["mpirun", "-n", "2", AFLAME, "annotate", "--json", "walk", out]
+        environment = {**os.environ, "OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1",
+                       "OMPI_MCA_rmaps_base_oversubscribe": "1"}
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        equal(json.loads(done.stdout), json.loads(must("annotate", "--json", "walk", out)), "two processes")
 
 
 run_cases()

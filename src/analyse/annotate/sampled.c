@@ -42,6 +42,7 @@ uint32_t af_sampled_function(struct af_sampled *s, const struct af_sampled_funct
 	    .object = sampled_text(s, names->object),
 	    .device = sampled_text(s, names->device),
 	    .source = sampled_text(s, names->source),
+	    .trace = sampled_text(s, names->trace),
 	    .symbol = names->symbol,
 	};
 	return s->nr_functions++;
@@ -92,7 +93,7 @@ static int at_order(const void *a, const void *b)
 }
 
 /* Finds at one place for one reason are one. */
-static void function_finish(struct af_sampled_function *f)
+void af_sampled_function_finish(struct af_sampled_function *f)
 {
 	uint32_t nr = 0;
 
@@ -127,7 +128,7 @@ static int function_order(const void *a, const void *b)
 void af_sampled_finish(struct af_sampled *s)
 {
 	for (uint32_t i = 0; i < s->nr_functions; i++)
-		function_finish(&s->functions[i]);
+		af_sampled_function_finish(&s->functions[i]);
 	if (s->nr_functions)
 		qsort(s->functions, s->nr_functions, sizeof *s->functions, function_order);
 }

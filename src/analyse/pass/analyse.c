@@ -46,6 +46,8 @@ void af_results_close(struct af_results *r)
 	free(r->cpu_parts);
 	af_strtab_free(&r->own_python);
 	free(r->phases.steps_ns);
+	if (r->kernels_close)
+		r->kernels_close(r->kernels);
 }
 
 /* The reader's own findings, as tables. */

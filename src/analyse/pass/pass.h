@@ -20,6 +20,7 @@
 #include "analyse/world/world.h"
 
 struct af_code_names;
+struct af_sampled;
 struct af_err;
 
 /*
@@ -80,11 +81,17 @@ struct af_results {
 	const struct af_attribution *attribution;
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
-	struct af_phases phases;          /* when all tables are requested */
-	const char *dir;                  /* of the trace, for commands; of the tables */
-	uint64_t start_ns;                /* of the trace; times are shown relative to it */
-	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
-	uint64_t nr_events; /* that were read */
+	/*
+	 * Instruction samples by kernel (annotate/sampled.h), instead of annotated kernels, where
+	 * the query merges; and the function that frees them.
+	 */
+	struct af_sampled *kernels;
+	void (*kernels_close)(struct af_sampled *kernels);
+	struct af_phases phases; /* when all tables are requested */
+	const char *dir;         /* of the trace, for commands; of the tables */
+	uint64_t start_ns;       /* of the trace; times are shown relative to it */
+	uint64_t shown_ns;       /* length of the requested time, without gaps in the recording */
+	uint64_t nr_events;      /* that were read */
 	struct af_stack_losses stacks;
 	uint64_t lost[AF_LOST_END]; /* from the trace, by reason */
 	char damage[768];           /* of the trace, in one line; "" for none */

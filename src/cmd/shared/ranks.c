@@ -187,21 +187,3 @@ int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_
 	*is_set = false;
 	return af_ranks_choose(dir, &query, err);
 }
-
-int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err)
-{
-	struct af_set set;
-	bool is_set;
-	uint32_t i = 0;
-	int rc = af_ranks_or_set(dir, rank, &is_set, err);
-
-	if (rc || !is_set || af_ranks_set(*dir, &set, err) <= 0)
-		return rc;
-	while (i + 1 < set.nr && set.members[i].state != AF_MEMBER_COMPLETE)
-		i++;
-	fprintf(stderr, "aflame %s: %s has %u traces: this is of %s; --rank N reads another\n", who,
-	        *dir, set.nr, set.members[i].label);
-	rc = path_keep(dir, set.members[i].path, err);
-	af_set_close(&set);
-	return rc;
-}

@@ -46,12 +46,6 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_err *err);
 
 /*
- * The same for a command that is about one trace: of a folder of ranks it reads the first that is
- * complete, and a line on standard error says which. @who: the command.
- */
-int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err);
-
-/*
  * Open the set at @dir, if that is a folder of ranks: 1, and the caller closes it. 0: it is none,
  * and nothing is open. -ENODATA: it is one of a job of which nothing was recorded yet.
  */

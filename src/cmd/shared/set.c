@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/annotate/annotate.h"
 #include "analyse/clocks/times.h"
 #include "analyse/functions/top.h"
 #include "base/buf.h"
@@ -340,6 +341,8 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 	for (uint32_t i = 0; i < r->nr_member_trees; i++)
 		r->member_trees[i].label =
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
+	if (r->kernels)
+		af_annotate_kernels(r->kernels, query, NULL, &r->annotated);
 	top_cut(r);
 	set_members(set, r);
 	af_ranks_table(set, &r->tables);
@@ -355,8 +358,8 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	                           .by = (enum af_merge_by)query->members_by,
 	                           .group = query->members_group};
 
-	/* Parts of a run, and code of kernels, are of one trace. */
-	how.query.answers &= ~(uint32_t)(AF_ANSWER_STEADY | AF_ANSWER_ANNOTATE);
+	/* Parts of a run are of one trace. */
+	how.query.answers &= ~(uint32_t)AF_ANSWER_STEADY;
 	how.query.merges = true;
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;
