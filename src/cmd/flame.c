@@ -252,8 +252,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
-	/* The ranks of a set have no common time yet. */
-	drawn.dir = r.members ? NULL : dir;
+	drawn.dir = dir;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];

@@ -48,6 +48,8 @@ struct af_results {
 	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
 	struct af_member_tree *member_trees;
 	uint32_t nr_member_trees;
+	uint32_t *looked_at; /* members of a set that one would look at first: indexes in the set */
+	uint32_t nr_looked_at;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.

@@ -4,6 +4,7 @@
 
 #include "analyse/time/timeline.h"
 #include "base/err.h"
+#include "cmd/output/picture_set.h"
 #include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
@@ -14,6 +15,7 @@ const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idl
 struct picture_write {
 	const struct af_picture_request *request;
 	struct af_timeline *timeline; /* or NULL */
+	bool set;                     /* the timeline is that of a set */
 };
 
 /* One of several views; the weight that was asked for may be one that only others have. */
@@ -105,6 +107,7 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	const struct af_picture_request *request = to->request;
 	const struct af_format *f = request->format;
 	struct af_render r = {.fd = fd, .picture = request->picture};
+	struct af_slices set = {.damage = ""};
 
 	if (request->results) {
 		r.phases = &request->results->phases;
@@ -117,6 +120,8 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 		rc = picture_trees(&r, request, err);
 	if (!rc && to->timeline)
 		rc = picture_time(&r, to, err);
+	if (!rc && to->set)
+		rc = af_set_picture(&r, request, &set, err);
 	if (f->end) {
 		int end = f->end(&r, rc ? NULL : err);
 		if (!rc)
@@ -141,7 +146,9 @@ int af_picture_write(const struct af_picture_request *request, struct af_err *er
 	};
 	int rc = 0;
 
-	if (request->format->slice && request->dir && query.trees)
+	bool timed = request->format->slice && request->dir && query.trees;
+	to.set = timed && request->results->members;
+	if (timed && !to.set)
 		rc = af_timeline_open(&to.timeline, request->dir, &query, af_progress_tell,
 		                      &progress, err);
 	if (!rc)

@@ -12,8 +12,8 @@ struct af_err;
 
 /*
  * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
- * @format to @to. A timeline in the format comes from the trace in @dir, unless that is NULL. The
- * file is replaced only when all of it could be written.
+ * @format to @to. A timeline in the format comes from the trace or set in @dir, unless that is
+ * NULL. The file is replaced only when all of it could be written.
  */
 struct af_picture_request {
 	const struct af_format *format;
@@ -22,7 +22,7 @@ struct af_picture_request {
 	const struct af_results *results; /* may be NULL: no facts, then tree is set */
 	const struct af_tree *tree;
 	const char *label;
-	const char *dir; /* that the results are of */
+	const char *dir; /* that the results are of: a trace, or a set */
 	bool png;        /* @format is svg: convert it, see png.h */
 };
 

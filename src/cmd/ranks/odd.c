@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/clocks/clocks.h"
+#include "analyse/clocks/times.h"
 #include "analyse/difference/difference.h"
 #include "analyse/ranks/ranks.h"
 #include "analyse/set/set.h"
@@ -27,7 +27,6 @@ struct ranks_report {
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
-	char clocks[96];               /* how well the map is aligned, or "" */
 	uint32_t *member_of, nr_added; /* by rank that was added: its index in the set */
 };
 
@@ -173,32 +172,14 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 	              "time\n");
 }
 
-/* The map on the clock of the set's first member, by analyse/clocks. */
+/* The map on the clock of the set's first member. */
 static void heat_make(struct ranks_report *s, struct af_ranks_heat *heat)
 {
-	int64_t *shifts = af_xcalloc(s->nr_added + 1, sizeof *shifts);
-	uint64_t worst_ns = 0, bound_ns;
-	struct af_set_clocks clocks = {0};
-	struct af_err err = {0};
-	bool known = !af_set_clocks_read(&clocks, &s->set, &err);
+	struct af_set_times times;
 
-	for (uint32_t i = 0; known && i < s->nr_added; i++) {
-		uint64_t at_ns = af_ranks_start_ns(s->all, i);
-		shifts[i] =
-		    (int64_t)(af_set_clocks_convert(&clocks, s->member_of[i], at_ns, &bound_ns) -
-		              at_ns);
-		worst_ns = bound_ns > worst_ns ? bound_ns : worst_ns;
-	}
-	af_ranks_heat(s->all, shifts, heat);
-	if (worst_ns == AF_CLOCK_UNKNOWN)
-		snprintf(s->clocks, sizeof s->clocks,
-		         "hosts are aligned by their time of day, with an unknown error");
-	else if (worst_ns)
-		snprintf(s->clocks, sizeof s->clocks, "hosts are aligned to within %s",
-		         af_tables_ns(&s->tables, worst_ns));
-	heat->clocks = s->clocks;
-	af_set_clocks_free(&clocks);
-	free(shifts);
+	af_set_times_read(&times, &s->set, NULL);
+	af_ranks_heat_placed(s->all, &times, s->member_of, heat);
+	af_set_times_free(&times);
 }
 
 static int map_write(int fd, void *arg, struct af_err *err)

@@ -7,6 +7,7 @@
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
+#include "analyse/ranks/activity.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
@@ -214,13 +215,25 @@ static struct af_query load_query(const struct af_query *query)
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
-	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
-	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
-	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
-	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
-	    &af_pass_mpi,       &af_pass_usage,        NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_phases,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   &af_pass_python_files,
+	                                                   &af_pass_tally,
+	                                                   &af_pass_mpi,
+	                                                   &af_pass_usage,
+	                                                   &af_pass_activity,
+	                                                   NULL};
 	const struct af_query all = load_query(query);
 
 	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);

@@ -8,6 +8,7 @@
 #include "analyse/annotate/annotate.h"
 #include "analyse/clocks/times.h"
 #include "analyse/functions/top.h"
+#include "analyse/ranks/ranks.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/keys.h"
@@ -96,6 +97,15 @@ struct set_reading {
 	struct af_member_tree
 	    *trees; /* of single members, for a page; or NULL: nobody shows them */
 	uint32_t nr_trees;
+	struct af_ranks *ranks; /* for a page: its map of ranks; or NULL */
+	uint32_t *member_of;    /* by rank that was added to these: its index in the set */
+	uint32_t nr_ranks, nr_taken;
+};
+
+/* A member's results. */
+struct member_result {
+	struct af_results r;
+	struct af_activity activity;
 };
 
 /* On any thread. The table of functions has no limit, so that its distribution is exact. */
@@ -103,28 +113,32 @@ static void *member_read(void *arg, const struct af_member *who, struct af_err *
 {
 	const struct set_reading *s = arg;
 	const char *why = s->why[who - s->set->members];
-	struct af_results *r = af_xcalloc(1, sizeof *r);
+	struct member_result *m = af_xcalloc(1, sizeof *m);
 	struct af_query query = *s->query;
 
+	if (s->ranks)
+		query.own = &m->activity;
 	query.threads = 1; /* other threads read other members */
 	if (s->times.members && !af_set_times_part(&s->times, (uint32_t)(who - s->set->members),
 	                                           &query.from_ns, &query.to_ns))
 		query.from_ns = query.to_ns = UINT64_MAX;
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
-	             : af_load_passes(who->path, &query, r, NULL, err);
+	             : af_load_passes(who->path, &query, &m->r, NULL, err);
 	if (!rc) {
-		af_load_top(r, s->query->answers, 0);
-		return r;
+		af_load_top(&m->r, s->query->answers, 0);
+		return m;
 	}
-	af_results_close(r);
-	free(r);
+	af_results_close(&m->r);
+	free(m);
 	return NULL;
 }
 
 static void member_drop(void *result)
 {
-	af_results_close(result);
-	free(result);
+	struct member_result *m = result;
+
+	af_results_close(&m->r);
+	free(m);
 }
 
 /* The view that has all of a member; an empty one equals another. */
@@ -150,19 +164,33 @@ static void member_tree_take(struct set_reading *s, const struct af_member *who,
 	s->nr_trees++;
 }
 
+/* Times of half a trace are held against nothing. */
+static void member_compare(struct set_reading *s, const struct af_member *who,
+                           const struct af_results *r)
+{
+	if (*r->damage || (who->state != AF_MEMBER_COMPLETE && who->state != AF_MEMBER_RECOVERED))
+		return;
+	s->member_of[s->nr_ranks++] = (uint32_t)(who - s->set->members);
+	af_ranks_add(s->ranks, who, r);
+}
+
 /* One at a time, in the order of members. */
 static int member_take(void *arg, const struct af_member *who, void *result,
                        const struct af_err *why)
 {
 	struct set_reading *s = arg;
+	struct member_result *m = result;
 
-	if (!result) {
+	if (!m) {
 		af_merge_missing(s->m, who, why->msg);
 		return 0;
 	}
-	af_merge_add(s->m, who, result);
+	af_merge_add(s->m, who, &m->r);
+	s->nr_taken++;
+	if (s->ranks)
+		member_compare(s, who, &m->r);
 	if (s->trees)
-		member_tree_take(s, who, result);
+		member_tree_take(s, who, &m->r);
 	member_drop(result);
 	return 0;
 }
@@ -211,6 +239,14 @@ static void trees_close(struct set_reading *s)
 	s->nr_trees = 0;
 }
 
+static void ranks_close(struct set_reading *s)
+{
+	af_ranks_close(s->ranks);
+	free(s->member_of);
+	s->ranks = NULL;
+	s->member_of = NULL;
+}
+
 /* Into @reading->m. A process that another one answers for ends here. */
 static int members_read(struct set_reading *reading, struct af_set *set, struct af_err *err)
 {
@@ -231,6 +267,8 @@ static int members_read(struct set_reading *reading, struct af_set *set, struct 
 	/* Other processes send the sums of their members, and no trees of single ones. */
 	if (rc || reading->nr_trees != af_merge_members(reading->m))
 		trees_close(reading);
+	if (rc || reading->nr_taken != af_merge_members(reading->m))
+		ranks_close(reading);
 	if (silent)
 		af_command_end(0);
 	return rc;
@@ -288,16 +326,47 @@ static void set_members(const struct af_set *set, struct af_results *r)
 		            af_tables_text(&r->tables, "%u", versions));
 }
 
-/* Times of several hosts are only as good as what is known of their clocks. */
-static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
+/* Odd and typical ranks are those that one looks at first. */
+static void ranks_looked_at(const struct set_reading *s, const struct af_ranks_result *result,
+                            struct af_results *r)
 {
-	struct af_set_clocks clocks;
+	r->looked_at = af_xcalloc(result->nr_odd + result->nr_groups + 1ull, sizeof *r->looked_at);
+	for (uint32_t i = 0; i < result->nr_odd; i++)
+		r->looked_at[r->nr_looked_at++] = s->member_of[result->odd[i]];
+	for (uint32_t i = 0; i < result->nr_groups; i++)
+		r->looked_at[r->nr_looked_at++] = s->member_of[result->groups[i].typical];
+}
 
-	if (!(query->answers & AF_ANSWER_TABLES))
+/* The list of ranks; for a page, with what makes them odd, and the map of them over time. */
+static void set_ranks(const struct set_reading *s, const struct af_set_times *times,
+                      struct af_results *r)
+{
+	struct af_ranks_heat heat;
+
+	if (!s->ranks) {
+		af_ranks_table(s->set, &r->tables);
 		return;
-	if (!af_set_clocks_read(&clocks, set, NULL) && clocks.nr_hosts > 1)
-		af_set_clocks_table(&clocks, &r->tables);
-	af_set_clocks_free(&clocks);
+	}
+	ranks_looked_at(s, af_ranks_end(s->ranks), r);
+	af_ranks_tables(s->ranks, s->set, &r->tables);
+	af_ranks_heat_placed(s->ranks, times, s->member_of, &heat);
+	if (heat.nr_bins)
+		af_ranks_map_table(s->ranks, &heat, times->start_ns, &r->tables);
+	af_ranks_heat_close(&heat);
+}
+
+/* Times of several hosts are only as good as what is known of their clocks. */
+static void set_places(const struct set_reading *s, const struct af_query *query,
+                       struct af_results *r)
+{
+	struct af_set_times times = {0};
+
+	if (query->answers & AF_ANSWER_TABLES)
+		af_set_times_read(&times, s->set, NULL);
+	set_ranks(s, &times, r);
+	if (times.clocks.nr_hosts > 1)
+		af_set_clocks_table(&times.clocks, &r->tables);
+	af_set_times_free(&times);
 }
 
 /* The list of ranks is a table, so tables are there while no rank can be read yet. */
@@ -345,8 +414,7 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 		af_annotate_kernels(r->kernels, query, NULL, &r->annotated);
 	top_cut(r);
 	set_members(set, r);
-	af_ranks_table(set, &r->tables);
-	set_clocks(set, query, r);
+	set_places(s, query, r);
 	/* Findings are about all members together. */
 	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
 }
@@ -367,6 +435,12 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 	    .m = af_merge_open(&how), .how = &how, .query = &how.query, .set = set};
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
+	if (query->answers & AF_ANSWER_ANNOTATE && query->answers & AF_ANSWER_TABLES &&
+	    !query->own) {
+		how.query.answers |= AF_ANSWER_OWN;
+		reading.ranks = af_ranks_open();
+		reading.member_of = af_xcalloc(set->nr + 1ull, sizeof *reading.member_of);
+	}
 	int rc = members_read(&reading, set, err);
 	if (!rc)
 		rc = set_reported(set, reading.m, query->answers, err);
@@ -374,6 +448,7 @@ int af_set_load(struct af_set *set, const struct af_query *query, struct af_resu
 		set_results(set, &reading, query, r);
 	else
 		trees_close(&reading);
+	ranks_close(&reading);
 	af_merge_close(reading.m);
 	return rc;
 }

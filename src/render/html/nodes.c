@@ -41,6 +41,14 @@ void html_nodes_free(struct html_nodes *n)
 	*n = (struct html_nodes){0};
 }
 
+void html_nodes_renew(struct html_nodes *n)
+{
+	free(n->of);
+	free(n->ids);
+	n->of = n->ids = NULL;
+	n->cap = n->nr_ids = 0;
+}
+
 static uint32_t nodes_name(struct html_nodes *n, struct html_pack *pack,
                            const struct af_tree *stacks, uint32_t name)
 {

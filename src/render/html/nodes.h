@@ -26,6 +26,9 @@ struct html_nodes {
 void html_nodes_open(struct html_nodes *n, const struct html_tree *tree);
 void html_nodes_free(struct html_nodes *n);
 
+/* From now on the stacks are others, of another trace. */
+void html_nodes_renew(struct html_nodes *n);
+
 /*
  * The node in preorder; 0, the root, for node 0. The stacks may grow between calls, but must be the
  * same ones.

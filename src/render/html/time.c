@@ -57,6 +57,16 @@ static char *track_name(const struct af_track *track)
 	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
 }
 
+void html_time_part(struct html_time *t, uint32_t part)
+{
+	t->most = t->most ? t->most : HTML_TIME_SLICES_SET;
+	t->part = part;
+	t->first = t->nr;
+	af_map_free(&t->names);
+	for (int v = 0; v < HTML_TIME_VIEWS; v++)
+		html_nodes_renew(&t->views[v].nodes);
+}
+
 void html_time_track(struct html_time *t, const struct af_track *track)
 {
 	char rank[64] = "[no rank]";
@@ -70,6 +80,8 @@ void html_time_track(struct html_time *t, const struct af_track *track)
 	    .name = track_name(track),
 	    .rank = track->kind == AF_TRACK_PROCESS ? strdup(rank) : NULL,
 	};
+	if (track->parent)
+		t->tracks[t->nr - 1].is.parent += t->first;
 }
 
 static void time_seen(struct html_time *t, uint64_t start_ns, uint64_t end_ns, bool first)
@@ -156,7 +168,7 @@ static uint64_t slice_flow(struct html_time *t, const struct af_slice *s)
 
 	if (s->way == AF_FLOW_NONE)
 		return 0;
-	uint64_t *slot = af_map_at(&t->causes, s->flow >> 32, &fresh);
+	uint64_t *slot = af_map_at(&t->causes, (uint64_t)t->part << 32 | s->flow >> 32, &fresh);
 	if (fresh)
 		*slot = t->causes.nr - 1;
 	return (*slot << 32 | (uint32_t)s->flow) + 1;
@@ -180,7 +192,7 @@ static void time_coarsen(struct html_time *t)
 void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
                      const struct af_slice *s)
 {
-	struct html_time_track *track = &t->tracks[s->track - 1];
+	struct html_time_track *track = &t->tracks[t->first + s->track - 1];
 	struct html_columns *c = &track->slices;
 	uint64_t nr = c->nr, start_ns = s->start_ns > all->start_ns ? s->start_ns : all->start_ns;
 	uint64_t end_ns = s->end_ns > start_ns ? s->end_ns : start_ns;
@@ -195,7 +207,7 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
 	};
 
 	if (s->kind == AF_SLICE_WORK)
-		slice.weight_ns = s->end_ns - s->start_ns;
+		slice.weight_ns = s->weight_ns ? s->weight_ns : s->end_ns - s->start_ns;
 	if (s->kind == AF_SLICE_RUN) {
 		slice.weight_ns = s->weight_ns;
 		slice.count = s->value;
@@ -215,7 +227,7 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
 
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p)
 {
-	struct html_time_track *track = &t->tracks[p->track - 1];
+	struct html_time_track *track = &t->tracks[t->first + p->track - 1];
 	uint64_t at_ns = p->time_ns > all->start_ns ? p->time_ns - all->start_ns : 0;
 
 	if (at_ns < track->last_ns)
@@ -253,12 +265,12 @@ static uint64_t track_nr(const struct html_time_track *track)
 }
 
 static void list_slices(const struct html_time *t, const struct html_time_track *track,
-                        struct af_buf *b)
+                        const struct af_slices *all, struct af_buf *b)
 {
 	int kind = track_kind(track);
 	int view = kind < 0 ? -1 : kinds[kind].view;
 	const char *label = view < 0 || !t->views[view].tree ? "" : view_labels[view];
-	bool weighs = *label && kinds[kind].weighs;
+	bool weighs = *label && kinds[kind].weighs && !all->traces;
 
 	af_buf_fmt(b, ",\"slice\":\"%s\",\"view\":\"%s\",\"weight\":\"%s\"",
 	           kind < 0 ? "" : af_slice_category((enum af_slice_kind)kind), weighs ? label : "",
@@ -273,7 +285,7 @@ static const char *unit_word(enum af_cell_unit unit)
 }
 
 static void list_track(const struct html_time *t, const struct html_time_track *track,
-                       struct af_buf *b)
+                       const struct af_slices *all, struct af_buf *b)
 {
 	static const char *const words[] = {
 	    [AF_TRACK_PROCESS] = "process", [AF_TRACK_THREAD] = "thread",
@@ -296,7 +308,7 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 	           ",\"busy\":%" PRIu64,
 	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
 	           track->slices.depth, track->busy_ns);
-	list_slices(t, track, b);
+	list_slices(t, track, all, b);
 	af_buf_char(b, '}');
 }
 
@@ -336,11 +348,13 @@ void html_time_list(const struct html_time *t, const struct af_slices *all,
 	if (has_steps(phases))
 		af_buf_fmt(b, ",\"steps\":{\"n\":%u,\"steady\":%u,\"by\":\"%s\"}", phases->nr_steps,
 		           phases->steady_step, steps_word(phases));
+	if (all->traces)
+		af_buf_fmt(b, ",\"of\":%" PRIu64, all->traces);
 	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"ranks\":%s,\"tracks\":[", t->step_ns,
 	           t->has_ranks ? "true" : "false");
 	for (uint32_t i = 0; i < t->nr; i++) {
 		af_buf_str(b, i ? "," : "");
-		list_track(t, &t->tracks[t->order[i]], b);
+		list_track(t, &t->tracks[t->order[i]], all, b);
 	}
 	af_buf_str(b, "]}");
 }

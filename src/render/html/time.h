@@ -11,7 +11,8 @@
  *
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
- *	 that are not here, though trees have them, "merged": slices that are part of others,
+ *	 that are not here, though trees have them, "of": how many ranks there are, if only some
+ *	 are here; their weights add up to no tree, then; "merged": slices that are part of others,
  *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?,
  *	 "steps": {"n", "steady": those before are the warm-up, "by": "ranges|marks|launches"},
  *	 or not there}
@@ -62,11 +63,11 @@
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
 
-enum { HTML_TIME_SLICES = 5000000, HTML_TIME_VIEWS = 2 };
+enum { HTML_TIME_SLICES = 5000000, HTML_TIME_SLICES_SET = 1000000, HTML_TIME_VIEWS = 2 };
 
 /* Zeroed: none. */
 struct html_time {
-	uint64_t most; /* slices in a page; 0: HTML_TIME_SLICES */
+	uint64_t most; /* slices in a page; 0: HTML_TIME_SLICES, of a set HTML_TIME_SLICES_SET */
 	uint64_t step_ns;
 
 	/* private */
@@ -82,6 +83,7 @@ struct html_time {
 		struct html_nodes nodes;
 	} views[HTML_TIME_VIEWS];
 	bool has_views, has_ranks;
+	uint32_t part, first; /* of the trace that slices come from, of several; its tracks */
 };
 
 /*
@@ -92,6 +94,12 @@ void html_time_track(struct html_time *t, const struct af_track *track);
 void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
                      const struct af_slice *s);
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p);
+
+/*
+ * Tracks and slices are of another trace from now on, number @part of a set: its tracks begin at 1
+ * again, and names and stacks are its own.
+ */
+void html_time_part(struct html_time *t, uint32_t part);
 
 /* No more tracks, slices or points come. */
 void html_time_end(struct html_time *t);
