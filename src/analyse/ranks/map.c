@@ -105,8 +105,8 @@ void af_ranks_map_table(const struct af_ranks *all, const struct af_ranks_heat *
 		c->bins.text = row_text(f, h, i);
 	}
 	if (nr_left_out)
-		t->note = af_tables_text(f, "%u like the typical ones are left out%s%s", nr_left_out,
-		                         *h->clocks ? "; " : "", h->clocks);
+		t->note = af_tables_text(f, "%u like the typical ones are left out%s%s",
+		                         nr_left_out, *h->clocks ? "; " : "", h->clocks);
 	else
 		t->note = af_tables_text(f, "%s", h->clocks);
 }
