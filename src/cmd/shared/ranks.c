@@ -53,7 +53,8 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		t->note = af_tables_text(f, "%s", lacks);
 }
 
-static void ranks_list(struct af_set *set, FILE *out, bool json)
+/* On standard error: a command that cannot read all of them names them. */
+static void ranks_list(struct af_set *set)
 {
 	struct af_tables f = {0};
 	struct af_buf b = {0};
@@ -62,13 +63,9 @@ static void ranks_list(struct af_set *set, FILE *out, bool json)
 		if (set->members[i].state == AF_MEMBER_UNFINISHED)
 			af_set_prepare(set, i);
 	af_ranks_table(set, &f);
-	if (json)
-		af_tables_json(&b, &(struct af_document){.report = "ranks"}, &f, 0);
-	else
-		af_table_text(&b, f.first, 0, af_colour(out), NULL);
-	fwrite(b.data, 1, b.len, out);
-	if (!json)
-		fprintf(out, "--rank N reads the trace of one\n");
+	af_table_text(&b, f.first, 0, af_colour(stderr), NULL);
+	fwrite(b.data, 1, b.len, stderr);
+	fprintf(stderr, "--rank N reads the trace of one\n");
 	af_buf_free(&b);
 	af_tables_free(&f);
 }
@@ -169,12 +166,10 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 			*query->is_set = true;
 		rc = 0;
 	} else {
-		ranks_list(&set, query->lists ? stdout : stderr, query->lists && query->json);
-		rc = query->lists ? 1
-		                  : af_fail_plain(err, -EISDIR,
-		                                  "%s has the traces of %u ranks: choose one with "
-		                                  "--rank",
-		                                  *dir, set.nr);
+		ranks_list(&set);
+		rc = af_fail_plain(err, -EISDIR,
+		                   "%s has the traces of %u ranks: choose one with --rank", *dir,
+		                   set.nr);
 	}
 	af_set_close(&set);
 	return rc;

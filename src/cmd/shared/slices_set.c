@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "analyse/clocks/slices.h"
+#include "analyse/pass/pass.h"
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/output/progress.h"
@@ -31,6 +32,13 @@ static int member_write(struct set_slices *all, uint32_t member, int fd, struct 
 
 	if (!af_set_times_part(&all->times, member, &query.from_ns, &query.to_ns))
 		return 0;
+	struct af_query trees;
+	if (query.trees) {
+		trees = *query.trees;
+		trees.from_ns = query.from_ns;
+		trees.to_ns = query.to_ns;
+		query.trees = &trees;
+	}
 	int rc = af_timeline_open(&t, all->set->members[member].path, &query, NULL, NULL, err);
 	if (rc)
 		return rc;
