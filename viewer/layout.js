@@ -228,7 +228,8 @@ class Layout extends Model {
     const pick = (table) => (name) => (found.has(name) ? this.go(found.get(name))
       : table.name === 'stalls' && this.annotatedAt(name) >= 0
         ? this.showSource(name) : toFlame(name));
-    const known = (text) => found.has(text) || isName(text) || this.annotatedAt(text) >= 0;
+    const known = (text) => text !== null && (found.has(text) || isName(text) ||
+      this.annotatedAt(text) >= 0);
     const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.tables
       .filter((table) => table.name !== 'rank_map' && wanted(table))
       .map((table) => factTable(table, known, pick(table))));
