@@ -69,6 +69,7 @@ int af_set_times_read(struct af_set_times *t, const struct af_set *s, struct af_
 		    af_trace_open(&trace, s->members[i].path, UINT64_C(1) << AF_KIND_NOTE, NULL))
 			continue;
 		t->members[i].start_ns = af_trace_start_ns(trace);
+		t->members[i].size_bytes = af_trace_size(trace);
 		if (t->members[i].start_ns)
 			starts[i] =
 			    af_set_clocks_convert(&t->clocks, i, t->members[i].start_ns, NULL);

@@ -18,6 +18,7 @@
 struct af_set_time {
 	uint64_t start_ns; /* of the trace, on its own clock; 0: it cannot be read */
 	int64_t moved_ns;  /* added to its times, because its clock is too far away */
+	uint64_t size_bytes;
 };
 
 struct af_set_times {

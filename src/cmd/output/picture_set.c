@@ -54,43 +54,54 @@ static int member_write(struct set_picture *p, uint32_t member, struct af_err *e
 	return rc;
 }
 
-/* By member: has it a timeline? */
-static bool *members_choose(const struct set_picture *p)
-{
-	bool *chosen = af_xcalloc(p->set.nr + 1ull, sizeof *chosen);
-	const struct af_results *results = p->request->results;
-	uint32_t nr = 0;
+/* The members that have a timeline. */
+struct members_chosen {
+	bool *is; /* by member */
+	uint32_t nr;
+	uint64_t bytes;
+};
 
-	for (uint32_t i = 0; i < results->nr_looked_at && nr < AF_PICTURE_RANKS; i++) {
-		uint32_t member = results->looked_at[i];
-		nr += member < p->set.nr && !chosen[member];
-		if (member < p->set.nr)
-			chosen[member] = true;
-	}
-	for (uint32_t i = 0; i < p->set.nr && nr < AF_PICTURE_RANKS; i++) {
-		nr += !chosen[i];
-		chosen[i] = true;
-	}
-	return chosen;
+static void member_choose(const struct set_picture *p, uint32_t member, struct members_chosen *c)
+{
+	if (member >= p->set.nr || c->is[member] || c->nr == AF_PICTURE_RANKS)
+		return;
+	uint64_t bytes = p->times.members[member].size_bytes;
+	if (c->nr && c->bytes + bytes > AF_PICTURE_BYTES)
+		return;
+	c->is[member] = true;
+	c->bytes += bytes;
+	c->nr++;
+}
+
+static struct members_chosen members_choose(const struct set_picture *p)
+{
+	struct members_chosen c = {.is = af_xcalloc(p->set.nr + 1ull, sizeof *c.is)};
+	const struct af_results *results = p->request->results;
+
+	for (uint32_t i = 0; i < results->nr_looked_at; i++)
+		member_choose(p, results->looked_at[i], &c);
+	for (uint32_t i = 0; i < p->set.nr; i++)
+		member_choose(p, i, &c);
+	return c;
 }
 
 static int members_write(struct set_picture *p, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the timelines of ranks");
-	bool *chosen = members_choose(p);
+	struct members_chosen chosen = members_choose(p);
 	int rc = 0;
 
 	p->all->start_ns = p->times.start_ns;
-	p->all->traces = p->set.nr > AF_PICTURE_RANKS ? p->set.nr : 0;
+	p->all->traces = chosen.nr < p->set.nr ? p->set.nr : 0;
 	for (uint32_t i = 0; i < p->set.nr && !rc; i++) {
-		if (chosen[i])
+		if (chosen.is[i])
 			rc = member_write(p, i, err);
 		af_progress_tell(&progress, i + 1, p->set.nr);
 	}
 	p->r->part = 0;
 	p->r->slices = p->all;
 	af_progress_end(&progress);
-	free(chosen);
+	free(chosen.is);
 	return rc;
 }
 

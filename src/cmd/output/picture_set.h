@@ -6,13 +6,15 @@
 
 struct af_slices;
 
-enum { AF_PICTURE_RANKS = 64 }; /* ranks that have a timeline, at most */
+/* Ranks that have a timeline, at most, and the size of their traces, but for the first one. */
+enum { AF_PICTURE_RANKS = 64 };
+#define AF_PICTURE_BYTES (UINT64_C(1) << 30)
 
 /*
- * Hand the slices of the ranks of request->dir to the format in @r. Of more than AF_PICTURE_RANKS
- * only some have a timeline: those that are odd or typical first. A rank that cannot be read has
- * none. *@all gets the sums over all of them, and becomes r->slices, so it has to live until the
- * format's end.
+ * Hand the slices of the ranks of request->dir to the format in @r. Where there are more ranks, or
+ * bytes, than the above, only some have a timeline: those that are odd or typical first. A rank
+ * that cannot be read has none. *@all gets the sums over all of them, and becomes r->slices, so it
+ * has to live until the format's end.
  */
 int af_set_picture(struct af_render *r, const struct af_picture_request *request,
                    struct af_slices *all, struct af_err *err);
