@@ -77,7 +77,7 @@ class TimePages {
   missing() {
     const { merged, left_out: out, of, tracks } = this.times;
     const ranks = new Set(tracks.filter(({ kind }) => kind === 'process').map(({ rank }) => rank));
-    return [of && `the timeline has ${ranks.size} of ${formatCount(of)} ranks, odd ones first; ` +
+    return [of > ranks.size && `the timeline has ${ranks.size} of ${formatCount(of)} ranks, odd ones first; ` +
       '--rank N makes a page of another',
     merged && `${formatCount(merged)} short slices are joined with their neighbours`,
       out && `${formatCount(out)} slices are left out`].filter(Boolean).join('; ');

@@ -142,10 +142,10 @@ struct af_slices {
 
 	/* Complete when the last slice has come. */
 	uint64_t nr_slices, nr_points, nr_tracks;
-	uint64_t traces;   /* 0: all there are; else these are of some of so many traces of a set */
-	uint64_t outside;  /* outside the time range, or shorter than requested */
-	uint64_t beyond;   /* beyond the requested number */
-	uint64_t crossing; /* left out for want of a lane */
+	uint64_t traces;     /* of a set to whose trees these do not add up; else 0 */
+	uint64_t outside;    /* outside the time range, or shorter than requested */
+	uint64_t beyond;     /* beyond the requested number */
+	uint64_t crossing;   /* left out for want of a lane */
 	uint64_t unstamped;  /* work without times */
 	uint64_t unplaced;   /* work whose clock the trace does not have */
 	uint64_t unknown;    /* work of an unknown descriptor */

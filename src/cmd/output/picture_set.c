@@ -92,7 +92,9 @@ static int members_write(struct set_picture *p, struct af_err *err)
 	int rc = 0;
 
 	p->all->start_ns = p->times.start_ns;
-	p->all->traces = chosen.nr < p->set.nr ? p->set.nr : 0;
+	/* Trees that keep ranks apart have frames for that, which stacks in time do not have. */
+	bool adds_up = chosen.nr == p->set.nr && !p->request->results->query.members_by;
+	p->all->traces = adds_up ? 0 : p->set.nr;
 	for (uint32_t i = 0; i < p->set.nr && !rc; i++) {
 		if (chosen.is[i])
 			rc = member_write(p, i, err);

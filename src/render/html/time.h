@@ -11,8 +11,8 @@
  *
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
- *	 that are not here, though trees have them, "of": how many ranks there are, if only some
- *	 are here; their weights add up to no tree, then; "merged": slices that are part of others,
+ *	 that are not here, though trees have them, "of": how many ranks there are, if these here
+ *	 do not add up to the trees, or not there; "merged": slices that are part of others,
  *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?,
  *	 "steps": {"n", "steady": those before are the warm-up, "by": "ranges|marks|launches"},
  *	 or not there}
