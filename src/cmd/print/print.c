@@ -68,8 +68,8 @@ static int print_copy(void *arg, const char *path, bool last, uint64_t *nr_new, 
 static int print_all(struct print_run *run, struct af_err *err)
 {
 	int rc = run->query.options->count
-	             ? print_counts(&run->query, NULL, run->set, run->fd)
-	             : print_events(&run->query, NULL, run->set, run->fd, true);
+	             ? print_counts(&run->query, &run->one, run->set, run->fd)
+	             : print_events(&run->query, &run->one, run->set, run->fd, true);
 
 	return rc ? print_failed(run->fd, rc, err) : print_set_report(run->set, err);
 }

@@ -68,7 +68,7 @@ void print_free(struct printing *now);
 /* The next event that is query for; false: there is none. Its time is that of the set. */
 bool print_next(struct printing *now, struct af_event *ev);
 /*
- * Print all events, or as many as the limit leaves, of @one or, where that is NULL, of @set. With
+ * Print all events, or as many as the limit leaves, of @set or, where that is NULL, of @one. With
  * @last no more will come.
  */
 int print_events(struct print_query *q, struct printing *one, struct print_set *set, int fd,
