@@ -1,11 +1,11 @@
-#include "analyse/pass/deliver.h"
+#include "analyse/pass/deliver_private.h"
 
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/arena.h"
 
-enum deliver_what { DELIVER_EVENT, DELIVER_CALL, DELIVER_SAMPLE, DELIVER_WORK };
+enum deliver_what { DELIVER_EVENT, DELIVER_SAMPLE, DELIVER_WORK };
 
 /* Deliveries in order; those of each sort stand by themselves. */
 struct deliver_batch {
@@ -14,6 +14,7 @@ struct deliver_batch {
 	uint32_t nr, nr_events, nr_calls, nr_samples, nr_works;
 	uint8_t what[DELIVER_BATCH]; /* enum deliver_what */
 	struct af_event events[DELIVER_BATCH];
+	bool is_call[DELIVER_BATCH]; /* of each event: is it the next of the calls? */
 	struct af_call calls[DELIVER_BATCH];
 	struct af_sample samples[DELIVER_BATCH];
 	struct af_work works[DELIVER_BATCH];
@@ -39,6 +40,7 @@ void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, 
 	d->samples |= ops->sample != NULL;
 	p->works = ops->work && (!ops->works_for || ops->works_for & answers);
 	d->works |= p->works;
+	d->nr_takers += p->takes || p->ops->sample || p->works;
 }
 
 static bool pass_takes(const struct deliver_pass *p, const struct deliver_batch *b)
@@ -47,11 +49,39 @@ static bool pass_takes(const struct deliver_pass *p, const struct deliver_batch 
 	       (p->works && b->nr_works);
 }
 
+/* The events of @b alone. */
+static void batch_events(const struct deliver_pass *p, const struct deliver_batch *b,
+                         struct af_world *w)
+{
+	uint32_t call = 0;
+
+	for (uint32_t i = 0; i < b->nr_events; i++) {
+		const struct af_event *ev = &b->events[i];
+		if (b->is_call[i]) {
+			w->call = &b->calls[call++];
+			w->call_payload = ev->payload;
+		}
+		if (p->takes & af_kind_bit(ev->kind))
+			p->ops->event(p->state, w, ev);
+	}
+}
+
 /* The deliveries of @b that are for the pass, which sees the world @w. */
 static void batch_hand_over(const struct deliver_pass *p, const struct deliver_batch *b,
                             struct af_world *w)
 {
 	uint32_t event = 0, call = 0, sample = 0, work = 0;
+	bool events = p->takes & b->kinds, samples = p->ops->sample && b->nr_samples;
+	bool works = p->works && b->nr_works;
+
+	if (!works && !samples) {
+		batch_events(p, b, w);
+		return;
+	}
+	for (; !events && !samples && work < b->nr_works; work++)
+		p->ops->work(p->state, w, &b->works[work]);
+	if (!events && !samples)
+		return;
 
 	for (uint32_t i = 0; i < b->nr; i++) {
 		switch ((enum deliver_what)b->what[i]) {
@@ -65,11 +95,11 @@ static void batch_hand_over(const struct deliver_pass *p, const struct deliver_b
 				p->ops->work(p->state, w, &b->works[work]);
 			work++;
 			break;
-		case DELIVER_CALL:
-			w->call = &b->calls[call++];
-			w->call_payload = b->events[event].payload;
-			/* fallthrough */
 		case DELIVER_EVENT:
+			if (b->is_call[event]) {
+				w->call = &b->calls[call++];
+				w->call_payload = b->events[event].payload;
+			}
 			if (p->takes & af_kind_bit(b->events[event].kind))
 				p->ops->event(p->state, w, &b->events[event]);
 			event++;
@@ -100,11 +130,20 @@ static struct deliver_pass *choose(struct deliver *d)
 	return best;
 }
 
-/* One batch for one pass, or the end of a pass; false: nothing is to be done now. With the lock. */
+/*
+ * A batch of events, or one batch for one pass, or the end of a pass; false: nothing is to be done
+ * now. With the lock.
+ */
 static bool help(struct deliver *d)
 {
-	struct deliver_pass *p = choose(d);
+	struct deliver_pass *p = deliver_events_wanted(d, true) ? NULL : choose(d);
 
+	if (!p && deliver_events_wanted(d, false)) {
+		deliver_events_read(d);
+		if (d->waiting)
+			pthread_cond_signal(&d->done_more);
+		return true;
+	}
 	if (!p && d->ending && d->ends < d->nr_passes) {
 		p = &d->passes[d->ends++];
 		p->busy = true;
@@ -139,24 +178,31 @@ static void *helper(void *arg)
 	return NULL;
 }
 
+void deliver_help_or_wait(struct deliver *d)
+{
+	if (help(d))
+		return;
+	d->waiting = true;
+	pthread_cond_wait(&d->done_more, &d->lock);
+	d->waiting = false;
+}
+
 /* Help until every pass has done all but @behind batches. With the lock. */
 static void help_until(struct deliver *d, uint64_t behind)
 {
 	for (uint32_t i = 0; i < d->nr_passes; i++) {
 		const struct deliver_pass *p = &d->passes[i];
-		while (p->done + behind < d->made || (d->ending && p->busy)) {
-			if (help(d))
-				continue;
-			d->waiting = true;
-			pthread_cond_wait(&d->done_more, &d->lock);
-			d->waiting = false;
-		}
+		while (p->done + behind < d->made || (d->ending && p->busy))
+			deliver_help_or_wait(d);
 	}
 }
 
 /* There is work for others. If none can be started, this thread does it. */
-static void start(struct deliver *d)
+void deliver_start(struct deliver *d)
 {
+	if (d->started)
+		return;
+	d->started = true;
 	for (uint32_t i = 0; i < d->nr_passes; i++)
 		d->passes[i].view = af_xcalloc(1, sizeof *d->passes[i].view);
 	while (d->nr_threads + 1 < d->most_threads && d->nr_threads < DELIVER_THREADS &&
@@ -176,8 +222,7 @@ static void publish(struct deliver *d)
 	struct deliver_batch *b = d->open;
 
 	b->world = *d->world;
-	if (!d->passes[0].view)
-		start(d);
+	deliver_start(d);
 	d->ahead = true;
 	pthread_mutex_lock(&d->lock);
 	d->made++;
@@ -247,7 +292,8 @@ void deliver_event(struct deliver *d, const struct af_event *ev)
 	}
 	struct deliver_batch *b = batch_at(d);
 	bool call = w->call && w->call_payload == ev->payload;
-	b->what[b->nr++] = call ? DELIVER_CALL : DELIVER_EVENT;
+	b->what[b->nr++] = DELIVER_EVENT;
+	b->is_call[b->nr_events] = call;
 	b->events[b->nr_events++] = *ev;
 	if (call)
 		b->calls[b->nr_calls++] = *w->call;
@@ -281,7 +327,17 @@ void deliver_work(struct deliver *d, const struct af_work *work)
 	}
 	struct deliver_batch *b = batch_at(d);
 	b->what[b->nr++] = DELIVER_WORK;
-	b->works[b->nr_works++] = *work;
+	struct af_work *room = &b->works[b->nr_works++];
+	if (room != work)
+		*room = *work;
+}
+
+struct af_work *deliver_work_room(struct deliver *d)
+{
+	if (!d->works || d->direct)
+		return NULL;
+	struct deliver_batch *b = batch_at(d);
+	return &b->works[b->nr_works];
 }
 
 void deliver_end(struct deliver *d)
@@ -308,6 +364,7 @@ void deliver_close(struct deliver *d)
 		free(d->passes[i].view);
 	free(d->view);
 	free(d->ring);
+	free(d->events);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->made_more);
 	pthread_cond_destroy(&d->done_more);

@@ -7,18 +7,41 @@
 
 enum { LESS_THAN = 500, SHADES = 9 }; /* of a bin, in 10,000ths: less is nothing */
 
-void af_ranks_heat_placed(const struct af_ranks *all, const struct af_set_times *times,
-                          const uint32_t *member_of, struct af_ranks_heat *to)
+uint32_t af_ranks_member(const struct af_ranks *all, const struct af_set *set, uint32_t rank,
+                         uint32_t from)
+{
+	while (from < set->nr && strcmp(set->members[from].path, all->ranks[rank].who->path) != 0)
+		from++;
+	return from;
+}
+
+uint32_t *af_ranks_first(const struct af_ranks *all, const struct af_set *set, uint32_t *nr)
+{
+	const struct af_ranks_result *r = &all->result;
+	uint32_t *first = af_xcalloc(r->nr_odd + r->nr_groups + 1ull, sizeof *first);
+
+	*nr = 0;
+	for (uint32_t i = 0; i < r->nr_odd; i++)
+		first[(*nr)++] = af_ranks_member(all, set, r->odd[i], 0);
+	for (uint32_t i = 0; i < r->nr_groups; i++)
+		first[(*nr)++] = af_ranks_member(all, set, r->groups[i].typical, 0);
+	return first;
+}
+
+void af_ranks_heat_placed(const struct af_ranks *all, const struct af_set *set,
+                          const struct af_set_times *times, struct af_ranks_heat *to)
 {
 	int64_t *shifts = af_xcalloc(all->nr + 1ull, sizeof *shifts);
 	uint64_t worst_ns = 0, bound_ns;
 	struct af_tables texts = {0};
 
-	for (uint32_t i = 0; times->members && i < all->nr; i++) {
+	for (uint32_t i = 0, m = 0; times->members && i < all->nr; i++) {
 		uint64_t at_ns = all->profiles[i].start_ns;
-		af_set_clocks_convert(&times->clocks, member_of[i], at_ns, &bound_ns);
-		shifts[i] = (int64_t)(times->start_ns +
-		                      af_set_times_of(times, member_of[i], at_ns) - at_ns);
+		m = af_ranks_member(all, set, i, m);
+		if (m == set->nr)
+			break;
+		af_set_clocks_convert(&times->clocks, m, at_ns, &bound_ns);
+		shifts[i] = (int64_t)(times->start_ns + af_set_times_of(times, m, at_ns) - at_ns);
 		worst_ns = bound_ns > worst_ns ? bound_ns : worst_ns;
 	}
 	af_ranks_heat(all, shifts, to);

@@ -27,7 +27,6 @@ struct ranks_report {
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
-	uint32_t *member_of, nr_added; /* by rank that was added: its index in the set */
 };
 
 /* How many rows to print: --limit, or else @standard; 0 means all. */
@@ -53,20 +52,52 @@ static void rank_add(void *arg, const struct af_member *who, const struct af_res
 {
 	struct ranks_report *s = arg;
 
-	s->member_of[s->nr_added++] = (uint32_t)(who - s->set.members);
 	af_ranks_add(s->all, who, r);
 }
 
-static void ranks_read(struct ranks_report *s)
+static void ranks_write(const void *arg, struct af_buf *to)
 {
-	s->member_of = af_xcalloc(s->set.nr + 1, sizeof *s->member_of);
-	af_members_read(&(struct af_members){.command = "report",
-	                                     .set = &s->set,
-	                                     .passes = af_ranks_passes,
-	                                     .query = ranks_query(s->o),
-	                                     .own_size = sizeof(struct af_activity),
-	                                     .add = rank_add,
-	                                     .arg = s});
+	const struct ranks_report *s = arg;
+
+	af_ranks_write(s->all, to);
+}
+
+static int ranks_join(void *arg, const void *data, size_t size, struct af_err *err)
+{
+	struct ranks_report *s = arg;
+
+	return af_ranks_read(s->all, data, size, err);
+}
+
+static void ranks_empty(void *arg)
+{
+	struct ranks_report *s = arg;
+
+	af_ranks_close(s->all);
+	s->all = af_ranks_open();
+}
+
+/* *@silent: another process has the ranks of all, and answers. */
+static int ranks_read(struct ranks_report *s, bool *silent, struct af_err *err)
+{
+	struct af_reduce r;
+
+	af_together_open(&r);
+	int rc = af_together_list(&r, s->o->dir, &s->set, err);
+	if (!rc)
+		rc = af_members_read(
+		    &(struct af_members){.command = "report",
+		                         .set = &s->set,
+		                         .passes = af_ranks_passes,
+		                         .query = ranks_query(s->o),
+		                         .own_size = sizeof(struct af_activity),
+		                         .add = rank_add,
+		                         .ops = {ranks_write, ranks_join, ranks_empty},
+		                         .arg = s},
+		    &r, err);
+	*silent = r.silent;
+	af_reduce_close(&r);
+	return *silent ? 0 : rc;
 }
 
 /* Functions whose own time differs: their callers are in the path of the odd rank. */
@@ -178,7 +209,7 @@ static void heat_make(struct ranks_report *s, struct af_ranks_heat *heat)
 	struct af_set_times times;
 
 	af_set_times_read(&times, &s->set, NULL);
-	af_ranks_heat_placed(s->all, &times, s->member_of, heat);
+	af_ranks_heat_placed(s->all, &s->set, &times, heat);
 	af_set_times_free(&times);
 }
 
@@ -239,14 +270,13 @@ static int ranks_check(const struct af_odd_options *o, struct af_err *err)
 
 int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 {
-	struct ranks_report s = {.o = o};
+	struct ranks_report s = {.o = o, .all = af_ranks_open()};
+	bool silent = false;
 	int rc = ranks_check(o, err);
 
 	if (!rc)
-		rc = af_set_open(&s.set, o->dir, err);
-	if (!rc) {
-		s.all = af_ranks_open();
-		ranks_read(&s);
+		rc = ranks_read(&s, &silent, err);
+	if (!rc && !silent) {
 		s.result = af_ranks_end(s.all);
 		af_ranks_tables(s.all, &s.set, &s.tables);
 		if (!o->heat)
@@ -256,6 +286,5 @@ int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 	af_ranks_close(s.all);
 	af_tables_free(&s.tables);
 	af_set_close(&s.set);
-	free(s.member_of);
 	return rc;
 }

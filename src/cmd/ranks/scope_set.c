@@ -68,6 +68,7 @@ int af_scope_set_read(const char *dir, const struct af_query *query, struct af_h
 	                             .arg = &s,
 	                             .parts = true,
 	                             .shown = "shown"};
+	struct af_reduce alone = {.size = 1};
 	char text[512];
 
 	*r = (struct af_results){0};
@@ -78,7 +79,7 @@ int af_scope_set_read(const char *dir, const struct af_query *query, struct af_h
 	if (!rc)
 		rc = af_set_times_read(&s.times, &s.set, err);
 	if (!rc)
-		af_members_read(&members);
+		rc = af_members_read(&members, &alone, err);
 	if (!rc && !s.nr)
 		rc = af_fail_plain(err, -ENODATA, "no trace in %s can be read", dir);
 	if (!rc && af_set_times_text(&s.times, dir, text, sizeof text))

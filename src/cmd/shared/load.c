@@ -120,10 +120,10 @@ static void steady_read(struct steady_part *s, const struct af_phase_row *steady
 	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
 }
 
-/* Phases are found soon, as they need one pass: then the part is read while the whole is. */
+/* Phases are found soon without joining work: then the part is read while the whole is. */
 static void *steady_run(void *arg)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_phases, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_phases_early, NULL};
 	struct steady_part *s = arg;
 	struct af_query query = *s->query;
 	struct af_results phases = {0};
@@ -151,8 +151,8 @@ static void steady_begin(struct steady_part *s, const char *dir, struct af_query
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
-static void steady_copy(struct af_results *r, const struct af_results *part,
-                        const struct af_phase_row *steady)
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -168,7 +168,7 @@ static void steady_copy(struct af_results *r, const struct af_results *part,
 			continue;
 		struct af_table *copy =
 		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
-		if (tables[i].links)
+		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}
 }
@@ -181,7 +181,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		pthread_join(s->thread, NULL);
 	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
 	if (steady && s->query->answers & AF_ANSWER_STEADY) {
-		/* Other passes read more kinds of events, and may know a later end of the run. */
+		/* By work it may be another, and so may the end of the run by other events. */
 		if (s->rc || s->from_ns != steady->from_ns.value ||
 		    s->to_ns != steady->to_ns.value) {
 			af_results_close(&s->r);
@@ -192,7 +192,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		if (rc && err)
 			*err = s->err;
 		if (!rc)
-			steady_copy(r, &s->r, steady);
+			af_load_steady_copy(r, &s->r, steady);
 	}
 	af_results_close(&s->r);
 	return rc;
