@@ -7,6 +7,7 @@ const TABS = [
   { value: 'sandwich', text: 'Sandwich' },
   { value: 'timeline', text: 'Timeline' },
   { value: 'heat', text: 'Heat map' },
+  { value: 'ranks', text: 'Ranks' },
   { value: 'facts', text: 'Run' },
   { value: 'source', text: 'Source' },
 ];
@@ -21,9 +22,11 @@ class Layout extends Model {
     this.annotate = new Annotate(this);
     const bare = !meta.trees.length;
     const without = { summary: !this.hasSummary, top: bare, sandwich: bare, source: !meta.annotated.length,
-      timeline: !meta.time, heat: !meta.time };
+      timeline: !meta.time, heat: !meta.time || meta.time.of,
+      ranks: !tableOf(meta.tables, 'rank_map')?.rows.length };
     this.tabList = TABS.filter(({ value }) => !without[value]);
     this.timePages = this.times && new TimePages(this);
+    this.rankPage = !without.ranks && new RankPage(this, tableOf(meta.tables, 'rank_map'));
     this.summary = new Summary(this);
     this.buildSearch();
     this.buildControls();
@@ -142,6 +145,7 @@ class Layout extends Model {
       facts: h('section', { class: 'page' }, this.factsHost),
       source: h('section', { class: 'page' }, this.annotate.el),
       ...this.timePages?.pages,
+      ...(this.rankPage ? { ranks: this.rankPage.page } : {}),
     };
     for (const [name, page] of Object.entries(this.pages)) {
       page.id = `page-${name}`;
@@ -224,8 +228,10 @@ class Layout extends Model {
     const pick = (table) => (name) => (found.has(name) ? this.go(found.get(name))
       : table.name === 'stalls' && this.annotatedAt(name) >= 0
         ? this.showSource(name) : toFlame(name));
-    const known = (text) => found.has(text) || isName(text) || this.annotatedAt(text) >= 0;
-    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.tables.filter(wanted)
+    const known = (text) => text !== null && (found.has(text) || isName(text) ||
+      this.annotatedAt(text) >= 0);
+    const cards = (wanted) => h('div', { class: 'cards-column' }, this.meta.tables
+      .filter((table) => table.name !== 'rank_map' && wanted(table))
       .map((table) => factTable(table, known, pick(table))));
     this.factsHost.append(cards((table) => shownColumns(table).length <= 2),
       cards((table) => shownColumns(table).length > 2));

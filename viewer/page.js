@@ -58,7 +58,7 @@ class Page extends Layout {
         tab.scrollIntoView({ block: 'nearest', inline: 'center' });
     }
     for (const [name, page] of Object.entries(this.pages)) page.hidden = name !== state.tab;
-    this.tools.hidden = ['summary', 'facts', 'source', 'timeline', 'heat'].includes(state.tab);
+    this.tools.hidden = ['summary', 'facts', 'source', 'timeline', 'heat', 'ranks'].includes(state.tab);
   }
 
   drawPage() {
@@ -78,6 +78,7 @@ class Page extends Layout {
     this.drawWeights();
     this.drawSearch();
     this.timing = this.timePages?.draw(palette);
+    if (state.tab === 'ranks') this.rankPage?.draw(palette);
     if (state.tab === 'flame') this.drawFlame(palette);
     else if (state.tab === 'top') this.timing = this.drawTop(palette);
     else if (state.tab === 'sandwich') this.drawSandwich(palette);

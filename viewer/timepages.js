@@ -75,8 +75,11 @@ class TimePages {
 
   /* What the timeline does not have. */
   missing() {
-    const { merged, left_out: out } = this.times;
-    return [merged && `${formatCount(merged)} short slices are joined with their neighbours`,
+    const { merged, left_out: out, of, tracks } = this.times;
+    const ranks = new Set(tracks.filter(({ kind }) => kind === 'process').map(({ rank }) => rank));
+    return [of > ranks.size && `the timeline has ${ranks.size} of ${formatCount(of)} ranks, odd ones first; ` +
+      '--rank N makes a page of another',
+    merged && `${formatCount(merged)} short slices are joined with their neighbours`,
       out && `${formatCount(out)} slices are left out`].filter(Boolean).join('; ');
   }
 

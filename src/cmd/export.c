@@ -151,7 +151,7 @@ static int export_folded(const struct export_options *o, const struct af_format 
 }
 
 static int export_slices(const struct export_options *o, const struct af_format *format,
-                         const char *dir, struct af_err *err)
+                         const char *dir, bool is_set, struct af_err *err)
 {
 	const struct af_query trees = {.weights = UINT32_MAX,
 	                               .depth = AF_DEPTH_KERNEL,
@@ -170,6 +170,8 @@ static int export_slices(const struct export_options *o, const struct af_format 
 	              .cuts = o->from_ns || o->to_ns,
 	              .trees = samples ? &trees : NULL},
 	};
+	if (is_set)
+		return af_slices_write_set(&request, dir, err);
 	int rc = af_trace_prepare(dir, err);
 
 	return rc ? rc : af_slices_write(&request, dir, err);
@@ -256,11 +258,15 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	const struct af_format *tree = format_among(af_profile_formats, o->format);
 	const struct af_format *slices =
 	    format_among(af_slices_formats, strcmp(o->format, "chrome") ? o->format : "json");
+	bool is_set = false;
 	int rc = af_output_refuse(&o->output, o->format, err);
 	if (!rc && (!is_file(dir) || o->rank))
-		rc = af_ranks_choose(
-		    &dir, &(struct af_ranks_query){.rank = o->rank, .all = tree && !tree->slice},
-		    err);
+		rc = af_ranks_choose(&dir,
+		                     &(struct af_ranks_query){
+					 .rank = o->rank,
+					 .all = tree ? !tree->slice : slices && slices->can_join,
+					 .is_set = &is_set},
+		                     err);
 	if (rc)
 		return rc;
 	bool folded = is_file(dir);
@@ -278,7 +284,7 @@ static int export_run(void *state, int nr_words, char **words, struct af_err *er
 	if (tree && tree->slice && !summed)
 		slices = tree;
 	rc = folded   ? export_folded(o, tree, dir, err)
-	     : slices ? export_slices(o, slices, dir, err)
+	     : slices ? export_slices(o, slices, dir, is_set, err)
 	     : tree   ? export_trees(o, tree, dir, err)
 	              : export_events(o, dir, err);
 	if (!rc)

@@ -248,6 +248,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	drawn.results = &r;
 	drawn.spent = request->format->tables ? &r : NULL;
 	drawn.ahead = ahead.format ? &ahead : NULL;
+	drawn.dir = dir;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];

@@ -9,6 +9,7 @@
 #include "cmd/output/atomic_write.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/progress.h"
+#include "cmd/ranks/scope_set.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/load.h"
@@ -33,6 +34,7 @@ static const struct scope_options scope_defaults = {.output.file = "-"};
 struct scope {
 	const struct scope_options *o;
 	const char *dir;
+	bool is_set;
 	struct af_heat heat;
 	struct af_results results;
 };
@@ -50,11 +52,13 @@ static struct af_query scope_query(const struct scope *s)
 static int scope_read(struct scope *s, struct af_err *err)
 {
 	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
-	struct af_progress progress = af_progress_begin("reading the trace");
 	struct af_query query = scope_query(s);
 
 	query.answers = AF_ANSWER_OWN;
 	query.own = &s->heat;
+	if (s->is_set)
+		return af_scope_set_read(s->dir, &query, &s->heat, &s->results, err);
+	struct af_progress progress = af_progress_begin("reading the trace");
 	int rc = af_analyse(s->dir, passes, &query, &s->results, af_progress_tell, &progress, err);
 	af_progress_end(&progress);
 	if (!rc && s->results.damage[0])
@@ -260,11 +264,8 @@ static int scope_run(void *state, int nr_words, char **words, struct af_err *err
 	int rc = scope_check(o, nr_words, err);
 
 	if (!rc)
-		rc = af_ranks_choose(&s.dir, &(struct af_ranks_query){o->rank, o->json, o->json},
-		                     err);
-	if (rc > 0)
-		return 0;
-	if (!rc)
+		rc = af_ranks_or_set(&s.dir, o->rank, &s.is_set, err);
+	if (!rc && !s.is_set)
 		rc = af_trace_prepare(s.dir, err);
 	if (rc)
 		return rc;
@@ -316,7 +317,11 @@ const struct af_command af_command_flamescope = {
 	"it in the format that the name of the file shows (.svg, .html, .folded, .txt). With\n"
 	"--interval it prints a line for each interval with the function that took most of it, or\n"
 	"with -o writes a file for each (flame.1500ms.svg) and prints their names. DIR is\n"
-	"aflame.data unless given.",
+	"aflame.data unless given.\n"
+	"\n"
+	"A folder of ranks is one map, of all ranks together on the clock of the first rank's\n"
+	"host; times are since the first trace began. `aflame report ranks --heat` has a row for\n"
+	"each rank.",
     .examples =
 	"aflame flamescope\twhen threads were on a CPU\n"
 	"aflame flamescope --view gpu -o map.svg\twhen devices were busy, as a picture\n"

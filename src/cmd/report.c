@@ -387,9 +387,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	if (r.kind->print == report_clocks || r.kind->print == report_ranks)
 		return r.kind->print(&r, err);
-	rc = r.kind->print == report_annotate
-	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
-	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
+	rc = af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
 	if (rc)
 		return rc;
 	if (!r.is_set && af_together_idle(r.dir))

@@ -104,6 +104,11 @@ struct af_format {
 	int (*track)(struct af_render *r, const struct af_track *t);
 	int (*slice)(struct af_render *r, const struct af_slice *s);
 	int (*point)(struct af_render *r, const struct af_point *p);
+	/*
+	 * Part r->part is complete; what r->slices refers to is there until this returns. NULL: the
+	 * format keeps nothing of it.
+	 */
+	void (*part_end)(struct af_render *r);
 	int (*end)(struct af_render *r, struct af_err *err); /* frees state, also after a failure */
 };
 

@@ -12,7 +12,7 @@
 #include "analyse/world/work.h"
 #include "base/buf.h"
 #include "base/err.h"
-#include "cmd/print_event.h"
+#include "cmd/print/event.h"
 #include "trace/read/clock.h"
 #include "trace/read/merge.h"
 

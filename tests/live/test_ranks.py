@@ -318,15 +318,15 @@ def _():
             equal(done.returncode, 0, "status of %s" % words)
             expect("3 of 3 ranks" in done.stderr, "%s: %s" % (words, done.stderr))
             continue
+        if words[0] in ("print", "flamescope"):
+            equal(done.returncode, 0, "status of %s" % words)
+            continue
         expect(done.returncode, "status of %s" % words)
-        if words == ["annotate"]:  # of the first rank, which has no samples of instructions
-            expect("this is of rank 0" in done.stderr, done.stderr)
+        if words == ["annotate"]:  # of all ranks, which have no samples of instructions
+            expect("3 of 3 ranks" in done.stderr and "has no samples of" in done.stderr, done.stderr)
             continue
-        if words == ["timeline"]:  # its format has one process tree alone
-            expect("only Perfetto's format has in one file" in done.stderr, done.stderr)
-            continue
-        expect(all("rank-%04d" % r in done.stderr for r in range(3)), "%s: %s" % (words, done.stderr))
-        expect(not done.stdout, "%s on standard output: %s" % (words, done.stdout))
+        equal(words, ["timeline"], "commands that need --rank")  # Chrome's format has one process tree alone
+        expect("only Perfetto's format has in one file" in done.stderr, done.stderr)
     # A witness: the lines of each rank, added up here.
     lines = {}
     for rank in range(3):

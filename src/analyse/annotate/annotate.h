@@ -10,6 +10,7 @@
 #include "analyse/table/table.h"
 
 struct af_code_store;
+struct af_query;
 struct af_sampled;
 struct af_source;
 
@@ -115,5 +116,12 @@ struct af_annotate_with {
  */
 void af_annotate(struct af_tables *f, const struct af_sampled *s, uint32_t function,
                  const struct af_annotate_with *with);
+
+/*
+ * The tables of the kernels that @query asks for: of one trace with the objects in @codes, which
+ * may be NULL, or of a set, whose objects are in its traces. @s is finished.
+ */
+void af_annotate_kernels(const struct af_sampled *s, const struct af_query *query,
+                         struct af_code_store *codes, struct af_tables *f);
 
 #endif

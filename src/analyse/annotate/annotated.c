@@ -12,9 +12,6 @@
 #include "analyse/world/device_name.h"
 #include "base/arena.h"
 #include "sym/device/code_store.h"
-#include "sym/lines/source.h"
-
-enum { MATCHES_MOST = 1000 };
 
 /* The kernel and function of each code, found once. */
 struct annotated_code {
@@ -118,82 +115,6 @@ static void gather(struct gathering *g, const struct af_attributed *at)
 	               (double)at->exact_parts / (double)at->parts);
 }
 
-#define MATCH_COLUMNS(C)                                                                           \
-	C(kernel, "Kernel", AF_CELL_TEXT)                                                          \
-	C(samples, "Samples", AF_CELL_COUNT)                                                       \
-	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
-	C(symbol, "Symbol", AF_CELL_TEXT)                                                          \
-	C(object, "Object", AF_CELL_TEXT, AF_SHOW_NEVER)
-struct match_row {
-	MATCH_COLUMNS(AF_ROW_CELL)
-};
-
-/* Lists the functions that the name may mean, if it means several. */
-static void matches_table(struct af_tables *f, const struct af_sampled *s, const uint32_t *found,
-                          uint32_t nr)
-{
-	static const struct af_column columns[] = {MATCH_COLUMNS(AF_ROW_COLUMN)};
-	struct af_table *t = AF_TABLE(f, "matches", "Kernels with samples", columns);
-
-	for (uint32_t i = 0; i < nr; i++) {
-		const struct af_sampled_function *fn = &s->functions[found ? found[i] : i];
-		struct match_row *c = af_table_row(f, t);
-		c->kernel.text = af_tables_text(f, "%s", fn->shown);
-		c->samples.value = af_tables_count(fn->samples);
-		c->time_ns.value = af_tables_count(fn->time_ns);
-		c->symbol.text = af_tables_text(f, "%s", fn->name);
-		c->object.text = af_tables_text(f, "%s", fn->object);
-	}
-}
-
-/* True if the functions at @found have the same name. A kernel may be compiled more than once. */
-static bool same_name(const struct af_sampled *s, const uint32_t *found, uint32_t nr)
-{
-	for (uint32_t i = 1; i < nr; i++)
-		if (strcmp(s->functions[found[i]].name, s->functions[found[0]].name) != 0)
-			return false;
-	return true;
-}
-
-/* "3 more with other code, the next is spin@e15b6105" */
-static const char *others_text(struct gathering *g, const uint32_t *found, uint32_t nr)
-{
-	const struct af_sampled_function *next = &g->sampled.functions[found[1]];
-
-	if (!*next->object)
-		return af_tables_text(&g->out->annotated, "%u more with other code", nr - 1);
-	return af_tables_text(&g->out->annotated, "%u more with other code, the next is %s@%.8s",
-	                      nr - 1, next->name, next->object);
-}
-
-static void annotate(struct gathering *g)
-{
-	const struct af_query *query = &g->out->query;
-	struct af_tables *f = &g->out->annotated;
-	uint32_t found[MATCHES_MOST], most = query->kernels ? query->kernels : 1;
-	uint32_t nr_all = g->sampled.nr_functions;
-	struct af_annotate_with with = {
-	    .codes = g->store, .context = query->context, .most = query->rows};
-
-	if (!nr_all)
-		return;
-	uint32_t nr = af_sampled_match(&g->sampled, query->kernel, found, MATCHES_MOST);
-	if (nr > 1 && same_name(&g->sampled, found, nr < MATCHES_MOST ? nr : MATCHES_MOST)) {
-		with.others = others_text(g, found, nr);
-		nr = 1;
-	}
-	if (query->kernel && nr != 1) {
-		nr = nr < MATCHES_MOST ? nr : MATCHES_MOST;
-		matches_table(f, &g->sampled, nr ? found : NULL, nr ? nr : nr_all);
-		f->last->note = nr ? NULL : "none of that name";
-		return;
-	}
-	af_source_open(&with.sources, query->sources, g->store && af_code_store_is_here(g->store));
-	for (uint32_t i = 0; i < most && (query->kernel ? i < nr : i < nr_all); i++)
-		af_annotate(f, &g->sampled, query->kernel ? found[i] : i, &with);
-	af_source_close(with.sources);
-}
-
 static void annotated_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct annotated *a = self;
@@ -225,10 +146,16 @@ static void annotated_finish(void *self, const struct af_world *w, struct af_res
 	af_sampled_finish(&g.sampled);
 	if (out->query.answers & (AF_ANSWER_TABLES | AF_ANSWER_STALLS))
 		af_sampled_tables(&g.sampled, g.store, &out->tables);
-	if (out->query.answers & AF_ANSWER_ANNOTATE)
-		annotate(&g);
-	af_sampled_free(&g.sampled);
 	free(g.codes);
+	if (out->query.answers & AF_ANSWER_ANNOTATE && out->query.merges) {
+		out->kernels = af_xcalloc(1, sizeof *out->kernels);
+		*out->kernels = g.sampled;
+		out->kernels_close = af_sampled_close;
+		return;
+	}
+	if (out->query.answers & AF_ANSWER_ANNOTATE)
+		af_annotate_kernels(&g.sampled, &out->query, g.store, &out->annotated);
+	af_sampled_free(&g.sampled);
 }
 
 const struct af_pass_ops af_pass_annotated = {

@@ -44,6 +44,7 @@ uint32_t af_sampled_function(struct af_sampled *s, const struct af_sampled_funct
 	    .object = sampled_text(s, names->object),
 	    .device = sampled_text(s, names->device),
 	    .source = sampled_text(s, names->source),
+	    .trace = sampled_text(s, names->trace),
 	    .symbol = names->symbol,
 	};
 	return s->nr_functions++;
@@ -81,7 +82,7 @@ static int at_order(const void *a, const void *b)
 }
 
 /* Finds at one place for one reason are one, which is the sum in the order in which they came. */
-static void function_join(struct af_sampled_function *f)
+void af_sampled_function_finish(struct af_sampled_function *f)
 {
 	uint32_t nr = 0;
 
@@ -111,7 +112,7 @@ void af_sampled_add(struct af_sampled *s, uint32_t function, const struct af_sam
 	/* Many launches have the same finds: joined in time, they take little memory. */
 	if (f->nr == f->cap) {
 		if (f->nr >= SAMPLED_MANY)
-			function_join(f);
+			af_sampled_function_finish(f);
 		if (f->nr >= f->cap / 2)
 			AF_ROOM(f->at, f->cap + 1ull, f->cap);
 	}
@@ -135,7 +136,7 @@ static int function_order(const void *a, const void *b)
 void af_sampled_finish(struct af_sampled *s)
 {
 	for (uint32_t i = 0; i < s->nr_functions; i++)
-		function_join(&s->functions[i]);
+		af_sampled_function_finish(&s->functions[i]);
 	if (s->nr_functions)
 		qsort(s->functions, s->nr_functions, sizeof *s->functions, function_order);
 }

@@ -16,7 +16,9 @@
 #include "base/map.h"
 #include "base/strtab.h"
 
+struct af_buf;
 struct af_code_store;
+struct af_cursor;
 
 struct af_sampled_at {
 	uint32_t offset; /* bytes from the function's first */
@@ -33,6 +35,7 @@ struct af_sampled_function {
 	const char *object; /* its name in objects/, "" when the trace does not have it */
 	const char *device; /* what it ran on, "" when not known */
 	const char *source; /* the name in objects/ of its program's text, "" when there is none */
+	const char *trace;  /* in a set: the directory of a trace that has the object; else "" */
 	uint32_t symbol;    /* number in the object's symbol table, 0 not known */
 	double samples, exact, time_ns;
 	struct af_sampled_at *at; /* in order of offsets, then of reasons */
@@ -52,6 +55,17 @@ struct af_sampled {
 
 /* A zeroed struct is empty. */
 void af_sampled_free(struct af_sampled *s);
+void af_sampled_close(struct af_sampled *s); /* of the heap; NULL is fine */
+
+/*
+ * Add all of @from, of the trace in directory @trace, or of many where that is NULL. Kernels of one
+ * name whose code differs are two. Memory grows with instructions, not with traces.
+ */
+void af_sampled_join(struct af_sampled *to, const struct af_sampled *from, const char *trace);
+
+/* The samples as bytes, and back: a reader trusts no byte, and marks the cursor as bad. */
+void af_sampled_write(const struct af_sampled *s, struct af_buf *to);
+void af_sampled_read(struct af_sampled *s, struct af_cursor *from);
 
 /* The index of the function of these names, which are copied. */
 uint32_t af_sampled_function(struct af_sampled *s, const struct af_sampled_function *names);
@@ -62,6 +76,9 @@ uint32_t af_sampled_reason(struct af_sampled *s, const char *name);
 /* Samples of a function, of which the share @exact (0 to 1) is of one call path for sure. */
 void af_sampled_add(struct af_sampled *s, uint32_t function, const struct af_sampled_at *at,
                     double exact);
+
+/* Put the instructions of @f in order, and add up those at one place. */
+void af_sampled_function_finish(struct af_sampled_function *f);
 
 /* Put all in order: functions by time and samples, their instructions by offset. */
 void af_sampled_finish(struct af_sampled *s);

@@ -53,12 +53,15 @@ void af_results_close(struct af_results *r)
 	for (uint32_t i = 0; i < r->nr_member_trees; i++)
 		af_tree_close(&r->member_trees[i].tree);
 	free(r->member_trees);
+	free(r->looked_at);
 	af_tables_free(&r->tables);
 	af_tables_free(&r->annotated);
 	af_coverage_free(&r->coverage);
 	free(r->cpu_parts);
 	af_strtab_free(&r->own_python);
 	free(r->phases.steps_ns);
+	if (r->kernels_close)
+		r->kernels_close(r->kernels);
 }
 
 /* The reader's own findings, as tables. */

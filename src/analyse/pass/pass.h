@@ -20,6 +20,7 @@
 #include "analyse/world/world.h"
 
 struct af_code_names;
+struct af_sampled;
 struct af_err;
 
 /*
@@ -52,6 +53,8 @@ struct af_results {
 	uint64_t members; /* of a set, whose results these are together; 0: of one trace */
 	struct af_member_tree *member_trees;
 	uint32_t nr_member_trees;
+	uint32_t *looked_at; /* members of a set that one would look at first: indexes in the set */
+	uint32_t nr_looked_at;
 	/*
 	 * Finished when all passes are. AF_VIEW_ALL is left empty when it would equal another
 	 * requested view.
@@ -86,11 +89,17 @@ struct af_results {
 	const struct af_attribution *attribution;
 	struct af_code_names *code_names;
 	struct af_sampled_device sampled; /* the sums */
-	struct af_phases phases;          /* when all tables are requested */
-	const char *dir;                  /* of the trace, for commands; of the tables */
-	uint64_t start_ns;                /* of the trace; times are shown relative to it */
-	uint64_t shown_ns;  /* length of the requested time, without gaps in the recording */
-	uint64_t nr_events; /* that were read */
+	/*
+	 * Instruction samples by kernel (annotate/sampled.h), instead of annotated kernels, where
+	 * the query merges; and the function that frees them.
+	 */
+	struct af_sampled *kernels;
+	void (*kernels_close)(struct af_sampled *kernels);
+	struct af_phases phases; /* when all tables are requested */
+	const char *dir;         /* of the trace, for commands; of the tables */
+	uint64_t start_ns;       /* of the trace; times are shown relative to it */
+	uint64_t shown_ns;       /* length of the requested time, without gaps in the recording */
+	uint64_t nr_events;      /* that were read */
 	struct af_stack_losses stacks;
 	uint64_t lost[AF_LOST_END]; /* from the trace, by reason */
 	char damage[768];           /* of the trace, in one line; "" for none */

@@ -61,7 +61,7 @@ void af_ranks_heat(const struct af_ranks *all, const int64_t *shifts, struct af_
 {
 	uint64_t end_ns = 0;
 
-	*to = (struct af_ranks_heat){.nr = all->nr, .clocks = ""};
+	*to = (struct af_ranks_heat){.nr = all->nr};
 	if (!extent_find(all, shifts, to, &end_ns))
 		return;
 	to->each_ns = (end_ns - to->start_ns + AF_RANKS_BINS - 1) / AF_RANKS_BINS;

@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/clocks/times.h"
 #include "analyse/pass/pass.h"
 #include "analyse/ranks/activity.h"
 #include "analyse/set/set.h"
@@ -181,7 +182,7 @@ struct af_ranks_heat {
 	uint32_t nr_bins, nr;       /* nr: rows, one a rank, in the order of the result */
 	/* By row, bin and kind: parts in 10,000 of a bin; of several threads more. */
 	uint32_t *cells;
-	const char *clocks; /* how well hosts are aligned, for people: "" for one clock */
+	char clocks[96]; /* how well hosts are aligned, for people: "" for one clock */
 };
 
 /* The time at which what is known of a rank begins, on its own clock. */
@@ -194,11 +195,58 @@ uint64_t af_ranks_start_ns(const struct af_ranks *all, uint32_t rank);
 void af_ranks_heat(const struct af_ranks *all, const int64_t *shifts, struct af_ranks_heat *to);
 void af_ranks_heat_close(struct af_ranks_heat *h);
 
+/*
+ * The index in @set of the rank @rank of @all, at @from or behind it: ranks are members in their
+ * order, but for those that were left out. The number of members: it is not there.
+ */
+uint32_t af_ranks_member(const struct af_ranks *all, const struct af_set *set, uint32_t rank,
+                         uint32_t from);
+
+/*
+ * The members of @set that one would look at first, *@nr: odd ranks and the typical one of each
+ * group. After _end. The caller frees them.
+ */
+uint32_t *af_ranks_first(const struct af_ranks *all, const struct af_set *set, uint32_t *nr);
+
+/* The same map on the clock of @set with @times (zeroed: each on its own). */
+void af_ranks_heat_placed(const struct af_ranks *all, const struct af_set *set,
+                          const struct af_set_times *times, struct af_ranks_heat *to);
+
+/*
+ * The kind that took most of the bins from @first up to @end of a row, and its share in 10,000ths;
+ * AF_RANK_KINDS: next to nothing.
+ */
+enum af_rank_kind af_ranks_heat_kind(const struct af_ranks_heat *h, uint32_t row, uint32_t first,
+                                     uint32_t end, uint32_t *share);
+
 static inline const uint32_t *af_ranks_heat_at(const struct af_ranks_heat *h, uint32_t row,
                                                uint32_t bin)
 {
 	return h->cells + ((size_t)row * h->nr_bins + bin) * AF_RANK_KINDS;
 }
+
+/*
+ * The table "rank_map", for a page: `bins` has a character for each bin, "." for nothing, else A to
+ * Z, a to z, 0 and 1 for 9 shares of each kind. Of more ranks than AF_RANKS_MAP_ROWS it has the odd
+ * ones and the typical one of each group.
+ */
+#define AF_RANK_MAP "rank_map"
+#define AF_RANK_MAP_COLUMNS(C)                                                                     \
+	C(rank, "Rank", AF_CELL_TEXT)                                                              \
+	C(host, "Host", AF_CELL_TEXT)                                                              \
+	C(group, "Group", AF_CELL_COUNT)                                                           \
+	C(odd, "Odd", AF_CELL_COUNT)                                                               \
+	C(from_ns, "From", AF_CELL_NS)                                                             \
+	C(each_ns, "Bin", AF_CELL_NS)                                                              \
+	C(bins, "Bins", AF_CELL_TEXT, AF_SHOW_NEVER)
+struct af_rank_map_row {
+	AF_RANK_MAP_COLUMNS(AF_ROW_CELL)
+};
+enum { AF_RANKS_MAP_ROWS = 1024 };
+
+/* Add it to @f; times are since @start_ns, on the clock of @h. */
+void af_ranks_map_table(const struct af_ranks *all, const struct af_ranks_heat *h,
+                        uint64_t start_ns, struct af_tables *f);
 
 /* The table "heat" has a row for each rank and bin in which the rank did something. */
 #define AF_RANK_HEAT_COLUMNS(C)                                                                    \

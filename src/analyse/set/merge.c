@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/annotate/sampled.h"
 #include "analyse/idle/rows.h"
 #include "analyse/mpi/mpi.h"
 #include "analyse/set/private.h"
@@ -29,6 +30,7 @@ void af_merge_close(struct af_merge *m)
 	set_tables_close(m);
 	set_sums_close(m);
 	free(m->by_values);
+	af_sampled_free(&m->kernels);
 	af_strtab_free(&m->texts);
 	free(m);
 }
@@ -149,6 +151,8 @@ void af_merge_add(struct af_merge *m, const struct af_member *who, const struct 
 		by_count(m, by, 1);
 	set_tables_add(m, who, by, &r->tables);
 	set_sums_add(m, who, r);
+	if (r->kernels)
+		af_sampled_join(&m->kernels, r->kernels, who->path);
 	if (*r->damage)
 		named_add(m, &m->parts, who->label, r->damage);
 	else if (who->state != AF_MEMBER_COMPLETE)
@@ -163,6 +167,7 @@ void af_merge_join(struct af_merge *m, struct af_merge *later)
 	}
 	set_tables_join(m, later);
 	set_sums_join(m, later);
+	af_sampled_join(&m->kernels, &later->kernels, NULL);
 	named_join(m, &m->missing, &later->missing);
 	named_join(m, &m->parts, &later->parts);
 	for (uint32_t i = 0; i < later->nr_by; i++)
@@ -176,6 +181,17 @@ void af_merge_join(struct af_merge *m, struct af_merge *later)
 	*later = *empty;
 	*empty = was;
 	af_merge_close(empty);
+}
+
+static void set_kernels_finish(struct af_merge *m, struct af_results *out)
+{
+	if (!m->kernels.nr_functions)
+		return;
+	af_sampled_finish(&m->kernels);
+	out->kernels = af_xcalloc(1, sizeof *out->kernels);
+	*out->kernels = m->kernels;
+	out->kernels_close = af_sampled_close;
+	m->kernels = (struct af_sampled){0};
 }
 
 void af_merge_end(struct af_merge *m, struct af_results *out)
@@ -195,6 +211,7 @@ void af_merge_end(struct af_merge *m, struct af_results *out)
 	set_about_table(m, &out->tables);
 	set_tables_finish(m, &out->tables);
 	set_sums_finish(m, out);
+	set_kernels_finish(m, out);
 	af_idle_verdicts(&out->tables);
 	if (m->how.by == AF_BY_NOTHING)
 		af_mpi_verdicts(&out->tables);

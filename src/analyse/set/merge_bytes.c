@@ -106,6 +106,7 @@ void af_merge_write(const struct af_merge *m, struct af_buf *to)
 		af_tree_write(&m->trees[v], to);
 	set_tables_write(m, to);
 	set_sums_write(m, to);
+	af_sampled_write(&m->kernels, to);
 }
 
 int af_merge_read(struct af_merge *m, const void *data, size_t size, struct af_err *err)
@@ -121,6 +122,8 @@ int af_merge_read(struct af_merge *m, const void *data, size_t size, struct af_e
 		set_tables_read(later, &c);
 	if (!rc && !c.bad)
 		set_sums_read(later, &c);
+	if (!rc && !c.bad)
+		af_sampled_read(&later->kernels, &c);
 	if (!rc && c.bad)
 		rc = af_fail_plain(err, -EBADMSG, "the results of another process are damaged");
 	if (!rc)

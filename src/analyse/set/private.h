@@ -2,6 +2,7 @@
 #ifndef AF_ANALYSE_SET_PRIVATE_H
 #define AF_ANALYSE_SET_PRIVATE_H
 
+#include "analyse/annotate/sampled.h"
 #include "analyse/set/merge.h"
 #include "analyse/set/set.h"
 #include "analyse/table/rules.h"
@@ -151,6 +152,7 @@ struct af_merge {
 	uint32_t nr_by, cap_by;
 	struct set_sums sums;
 	struct af_strtab own_python;
+	struct af_sampled kernels;
 };
 
 /* The text @text of the merge, which lives as long. */

@@ -15,7 +15,7 @@ static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
 	return (at_ns ? at_ns - 1 : 0) / h->cells.each_ns;
 }
 
-static void count_add(struct heat *h, uint64_t cell, uint64_t count)
+void heat_count_add(struct heat *h, uint64_t cell, uint64_t count)
 {
 	if (cell >= AF_HEAT_CELLS) {
 		h->left_out += count;
@@ -27,7 +27,7 @@ static void count_add(struct heat *h, uint64_t cell, uint64_t count)
 		h->nr_counts = (uint32_t)cell + 1;
 }
 
-static void cells_coarsen(struct heat *h)
+void heat_cells_coarsen(struct heat *h)
 {
 	heat_bins_coarsen(&h->cells, 10);
 	for (uint32_t i = 0; i < h->nr_counts; i++) {
@@ -50,7 +50,7 @@ static bool heat_longer(const struct heat *h)
 	       (h->end_ns / (period_ns * 10) >= AF_HEAT_COLUMNS || h->cells.each_ns < h->weight_ns);
 }
 
-static void heat_until(struct heat *h, const struct af_heat *query, uint64_t end_ns)
+void heat_until(struct heat *h, const struct af_heat *query, uint64_t end_ns)
 {
 	if (!h->cells.each_ns) {
 		uint64_t period_ns = query->period_ns ? query->period_ns : PERIOD_LEAST_NS;
@@ -60,7 +60,7 @@ static void heat_until(struct heat *h, const struct af_heat *query, uint64_t end
 	if (end_ns > h->end_ns)
 		h->end_ns = end_ns;
 	while (!query->period_ns && heat_longer(h))
-		cells_coarsen(h);
+		heat_cells_coarsen(h);
 	while (h->end_ns / h->series.each_ns >= SERIES)
 		heat_bins_coarsen(&h->series, 2);
 }
@@ -69,6 +69,12 @@ static void heat_until(struct heat *h, const struct af_heat *query, uint64_t end
 static uint64_t since(const struct af_world *w, uint64_t time_ns)
 {
 	const struct af_time_range *in = &w->time_range;
+	const struct af_heat *query = in->query->own;
+
+	if (query->place) {
+		uint64_t placed_ns = query->place(query, time_ns);
+		return placed_ns > query->from_ns ? placed_ns - query->from_ns : 0;
+	}
 	uint64_t first_ns = in->from_ns > in->start_ns ? in->from_ns : in->start_ns;
 
 	return time_ns > first_ns ? time_ns - first_ns : 0;
@@ -90,7 +96,7 @@ static void heat_sample(void *self, const struct af_world *w, const struct af_sa
 	heat_bins_add(&h->series, start_ns, at_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, at_ns, AF_HEAT_CELLS);
 	if (!s->out_of_range)
-		count_add(h, cell_of(h, at_ns), 1);
+		heat_count_add(h, cell_of(h, at_ns), 1);
 	const struct heat_piece piece = {
 	    .at = &s->at, .start_ns = start_ns, .end_ns = at_ns, .out_of_range = s->out_of_range};
 	if (query->interval_ns)
@@ -110,10 +116,10 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	uint64_t start_ns = since(w, placed.start_ns);
 	/*
 	 * Work is cut at an edge by its device's clock: by the trace's clock it may begin 1 ns
-	 * early.
+	 * early. A set's clock runs a little faster or slower.
 	 */
-	uint64_t end_ns =
-	    w->time_range.to_ns ? start_ns + busy_ns : since(w, placed.start_ns + busy_ns);
+	uint64_t end_ns = w->time_range.to_ns || query->place ? start_ns + busy_ns
+	                                                      : since(w, placed.start_ns + busy_ns);
 	if (!query->gpu || end_ns <= start_ns)
 		return;
 	h->busy = true;
@@ -121,7 +127,7 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 	heat_bins_add(&h->series, start_ns, end_ns, SERIES);
 	heat_bins_add(&h->cells, start_ns, end_ns, AF_HEAT_CELLS);
 	if (!work->out_of_range)
-		count_add(h, start_ns / h->cells.each_ns, 1);
+		heat_count_add(h, start_ns / h->cells.each_ns, 1);
 	const struct heat_piece piece = {.descriptor = work->descriptor,
 	                                 .start_ns = start_ns,
 	                                 .end_ns = end_ns,
@@ -183,7 +189,7 @@ static void window_spread(struct heat *h, const struct heat_window *win)
 		uint64_t upto =
 		    cell == last ? win->samples
 				 : (uint64_t)((unsigned __int128)win->samples * until_ns / len_ns);
-		count_add(h, cell, upto - given);
+		heat_count_add(h, cell, upto - given);
 		given = upto;
 	}
 }
@@ -203,26 +209,25 @@ static void heat_finish(void *self, const struct af_world *w, struct af_results 
 		heat_until(h, query, h->windows[i].end_ns);
 	for (uint32_t i = 0; i < h->nr_windows && !h->busy; i++)
 		window_spread(h, &h->windows[i]);
-	heat_tables(h, w, out);
+	h->sampled_only = query->gpu && !h->busy && h->nr_windows;
 	if (query->interval_ns && !h->busy)
 		heat_intervals_sampled(h, w, query);
 	if (query->interval_ns)
-		heat_intervals_table(h, w, out);
+		heat_intervals_names(h, w, query);
+	if (query->place) {
+		query->kept = af_xcalloc(1, sizeof *query->kept);
+		*query->kept = *h;
+		*h = (struct heat){0};
+		return;
+	}
+	heat_tables(h, query, w->time_range.query->from_ns, &out->tables);
+	if (query->interval_ns)
+		heat_intervals_table(h, query, w->time_range.query->from_ns, &out->tables);
 }
 
 static void heat_close(void *self)
 {
-	struct heat *h = self;
-
-	heat_bins_free(&h->cells);
-	heat_bins_free(&h->series);
-	free(h->counts);
-	free(h->windows);
-	free(h->sampled);
-	af_map_free(&h->by_window);
-	free(h->intervals);
-	af_stack_locations_free(&h->stack_locations);
-	af_map_free(&h->by_what);
+	heat_free(self);
 }
 
 const struct af_pass_ops af_pass_heat = {

@@ -31,10 +31,23 @@ enum {
 	AF_HEAT_INTERVALS = 1 << 20
 };
 
+struct heat;
+
 struct af_heat {
 	bool gpu;             /* device work, else CPU samples */
 	uint64_t period_ns;   /* of a column; 0: chosen */
 	uint64_t interval_ns; /* of the table of intervals; 0: none */
+
+	/*
+	 * For a trace of a set, which is one map: a time of the trace as one of the set, where the
+	 * cells begin, and the part of the map that it has, which the owner of this closes. With
+	 * NULL, times are since the trace began, and the tables are among the facts.
+	 */
+	uint64_t (*place)(const struct af_heat *heat, uint64_t time_ns);
+	const void *arg; /* for place() */
+	uint32_t member; /* the same */
+	uint64_t from_ns;
+	struct heat *kept;
 
 	/* Results. */
 	bool has_cpu, has_gpu; /* does the time range have any? */
@@ -84,5 +97,17 @@ struct af_period_row {
 };
 
 extern const struct af_pass_ops af_pass_heat;
+
+/*
+ * Add the part of @one, a trace of a set, to @all, which asks the same. @one keeps nothing. The
+ * outcome does not depend on how the traces are grouped.
+ */
+void af_heat_join(struct af_heat *all, struct af_heat *one);
+
+/* The tables of all that was joined. Nothing, where no trace was. */
+void af_heat_tables(struct af_heat *all, struct af_tables *f);
+
+/* Free what is kept. */
+void af_heat_close(struct af_heat *all);
 
 #endif

@@ -48,6 +48,16 @@ static void bins_room(struct heat_bins *b, uint32_t nr)
 		b->nr = nr;
 }
 
+void heat_bins_join(struct heat_bins *a, struct heat_bins *b)
+{
+	heat_bins_settle(a);
+	heat_bins_settle(b);
+	if (b->nr)
+		bins_room(a, b->nr);
+	for (uint32_t i = 0; i < b->nr; i++)
+		a->ns[i] += b->ns[i];
+}
+
 bool heat_bins_add(struct heat_bins *b, uint64_t start_ns, uint64_t end_ns, uint32_t most)
 {
 	uint64_t first = start_ns / b->each_ns, last = (end_ns - 1) / b->each_ns;

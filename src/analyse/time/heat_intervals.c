@@ -104,62 +104,63 @@ struct hottest {
 	uint32_t name;
 };
 
-/* By interval; where two took the same, the one whose name comes first. */
-static struct hottest *hottest_of(const struct heat *h, const struct af_world *w, struct af_tree *t,
-                                  bool gpu)
+void heat_intervals_names(struct heat *h, const struct af_world *w, const struct af_heat *query)
 {
-	struct hottest *all = af_xcalloc((size_t)h->nr_intervals + 1, sizeof *all);
-	struct af_map by_name = {0};
+	static const struct af_tree_weight none = {"none", ""};
+	struct af_tree t;
+	size_t len;
 
+	af_tree_open(&t, &none, 1);
 	for (size_t i = 0; i < h->by_what.cap; i++) {
 		const struct af_map_slot *slot = &h->by_what.slots[i];
 		if (!slot->used)
 			continue;
-		uint32_t name = what_name(h, w, t, gpu, (uint32_t)slot->key);
-		*af_map_at(&by_name, slot->key >> 32 << 32 | name, NULL) += slot->value;
+		uint32_t name = what_name(h, w, &t, query->gpu, (uint32_t)slot->key);
+		const char *text = af_tree_text(&t, name, &len);
+		uint64_t key = slot->key >> 32 << 32 | af_strtab_id(&h->names, text, len);
+		*af_map_at(&h->by_name, key, NULL) += slot->value;
 	}
-	for (size_t i = 0; i < by_name.cap; i++) {
-		const struct af_map_slot *slot = &by_name.slots[i];
+	af_tree_close(&t);
+}
+
+/* By interval; where two took the same, the one whose name comes first. */
+static struct hottest *hottest_of(const struct heat *h)
+{
+	struct hottest *all = af_xcalloc((size_t)h->nr_intervals + 1, sizeof *all);
+
+	for (size_t i = 0; i < h->by_name.cap; i++) {
+		const struct af_map_slot *slot = &h->by_name.slots[i];
 		struct hottest *best = &all[slot->key >> 32];
-		size_t len, best_len;
 		if (!slot->used || slot->value < best->ns)
 			continue;
-		const char *text = af_tree_text(t, (uint32_t)slot->key, &len);
-		const char *best_text = af_tree_text(t, best->name, &best_len);
+		const char *text = af_strtab_get(&h->names, (uint32_t)slot->key);
+		const char *best_text = af_strtab_get(&h->names, best->name);
 		if (slot->value > best->ns || strcmp(text, best_text) < 0)
 			*best = (struct hottest){slot->value, (uint32_t)slot->key};
 	}
-	af_map_free(&by_name);
 	return all;
 }
 
-void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out)
+void heat_intervals_table(const struct heat *h, const struct af_heat *query, uint64_t from_ns,
+                          struct af_tables *f)
 {
-	const struct af_heat *query = out->query.own;
-	const bool sampled = query->gpu && !h->busy && h->nr_windows;
+	const bool sampled = h->sampled_only;
 	const struct af_column columns[] = {AF_HEAT_INTERVAL_COLUMNS(
 	    AF_ROW_COLUMN, query->gpu && !sampled ? "Started" : "Samples",
 	    query->gpu ? "Busy" : "Time", query->gpu ? "Most in kernel" : "Most in function")};
-	static const struct af_tree_weight none = {"none", ""};
-	struct af_tables *f = &out->tables;
 	struct af_table *t = AF_TABLE(f, "intervals", "Intervals", columns);
-	uint64_t from_ns = w->time_range.query->from_ns;
-	struct af_tree names;
+	struct hottest *hottest = hottest_of(h);
 
-	af_tree_open(&names, &none, 1);
-	struct hottest *hottest = hottest_of(h, w, &names, query->gpu);
 	for (uint32_t i = 0; i < h->nr_intervals; i++) {
 		const struct heat_interval *is = &h->intervals[i];
-		size_t len;
-		const char *text = af_tree_text(&names, hottest[i].name, &len);
 		struct af_heat_interval_row *c = af_table_row(f, t);
 		c->from_ns.value = from_ns + i * query->interval_ns;
 		c->to_ns.value = from_ns + (i + 1) * query->interval_ns;
 		c->count.value = is->count;
 		c->time_ns.value = is->ns;
-		c->function.text = af_tables_text(f, "%.*s", (int)len, text);
+		c->function.text =
+		    af_tables_text(f, "%s", af_strtab_get(&h->names, hottest[i].name));
 		c->share.value = af_tables_ratio(hottest[i].ns, sampled ? is->count : is->ns, 1e4);
 	}
 	free(hottest);
-	af_tree_close(&names);
 }

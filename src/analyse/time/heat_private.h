@@ -10,6 +10,7 @@
 #include "analyse/time/heat.h"
 #include "analyse/world/stack_locations.h"
 #include "base/map.h"
+#include "base/strtab.h"
 
 /*
  * How much of each of equal stretches of time was covered, from time 0 on. An interval over many
@@ -30,6 +31,9 @@ void heat_bins_coarsen(struct heat_bins *b, uint32_t factor);
 
 /* Cover the time; the part in stretch @most or later is left out. False when that is all of it. */
 bool heat_bins_add(struct heat_bins *b, uint64_t start_ns, uint64_t end_ns, uint32_t most);
+
+/* Add all of @b to @a; both have stretches of one length. */
+void heat_bins_join(struct heat_bins *a, struct heat_bins *b);
 
 /* Bring b->ns up to date with all that was added; more may be added afterwards. */
 void heat_bins_settle(struct heat_bins *b);
@@ -66,7 +70,21 @@ struct heat {
 		uint64_t count, ns;
 	} * intervals;
 	uint32_t nr_intervals, cap_intervals;
+	/* When all is read: interval and name of the function or kernel → ns, or samples. */
+	struct af_strtab names;
+	struct af_map by_name;
+	bool sampled_only; /* times are samples: no work has a length, but instructions were seen */
 };
+
+/* Free what is in it. */
+void heat_free(struct heat *h);
+
+/* The cells are long enough for a map that ends at @end_ns. */
+void heat_until(struct heat *h, const struct af_heat *query, uint64_t end_ns);
+/* Make cells ten times as long. */
+void heat_cells_coarsen(struct heat *h);
+/* Count in a cell; what is beyond the last one is left out. */
+void heat_count_add(struct heat *h, uint64_t cell, uint64_t count);
 
 /*
  * A sample at a stack location or, with NULL, work of a descriptor. Its moment is its end, for work
@@ -90,8 +108,13 @@ void heat_intervals_add(struct heat *h, const struct af_heat *query, const struc
  */
 void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query);
 
-/* The tables. */
-void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out);
-void heat_intervals_table(const struct heat *h, const struct af_world *w, struct af_results *out);
+/* Names of what intervals have, for which the world is needed. */
+void heat_intervals_names(struct heat *h, const struct af_world *w, const struct af_heat *query);
+
+/* The tables; the first cell begins at @from_ns. */
+void heat_tables(struct heat *h, const struct af_heat *query, uint64_t from_ns,
+                 struct af_tables *f);
+void heat_intervals_table(const struct heat *h, const struct af_heat *query, uint64_t from_ns,
+                          struct af_tables *f);
 
 #endif

@@ -7,14 +7,13 @@
 
 enum { SERIES_LEAST = 64 };
 
-static void table_about(const struct heat *h, const struct af_world *w, struct af_results *out)
+static void table_about(const struct heat *h, const struct af_heat *query, uint64_t from_ns,
+                        struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_HEAT_ABOUT_COLUMNS(AF_ROW_COLUMN)};
-	const struct af_heat *query = out->query.own;
-	struct af_table *t = AF_TABLE(&out->tables, "heat_about", "The map", columns);
-	struct af_heat_about_row *c = af_table_row(&out->tables, t);
+	struct af_table *t = AF_TABLE(f, "heat_about", "The map", columns);
+	struct af_heat_about_row *c = af_table_row(f, t);
 	uint64_t period_ns = h->cells.each_ns * AF_HEAT_ROWS;
-	uint64_t from_ns = w->time_range.query->from_ns;
 
 	c->view.text = query->gpu ? "gpu" : "cpu";
 	c->period_ns.value = period_ns;
@@ -25,14 +24,13 @@ static void table_about(const struct heat *h, const struct af_world *w, struct a
 	c->left_out.value = h->left_out;
 }
 
-static void table_cells(const struct heat *h, const struct af_world *w, struct af_results *out)
+static void table_cells(const struct heat *h, const struct af_heat *query, uint64_t from_ns,
+                        struct af_tables *f)
 {
-	const struct af_heat *query = out->query.own;
-	const char *counted = query->gpu && (h->busy || !h->nr_windows) ? "Started" : "Samples";
+	const char *counted = query->gpu && !h->sampled_only ? "Started" : "Samples";
 	const char *measured = query->gpu ? "Busy" : "Time";
 	const struct af_column columns[] = {AF_HEAT_CELL_COLUMNS(AF_ROW_COLUMN, counted, measured)};
-	struct af_table *t = AF_TABLE(&out->tables, "heat", "Heat map", columns);
-	uint64_t from_ns = w->time_range.query->from_ns;
+	struct af_table *t = AF_TABLE(f, "heat", "Heat map", columns);
 	uint32_t nr = h->cells.nr > h->nr_counts ? h->cells.nr : h->nr_counts;
 
 	for (uint32_t i = 0; i < nr; i++) {
@@ -40,7 +38,7 @@ static void table_cells(const struct heat *h, const struct af_world *w, struct a
 		uint64_t ns = i < h->cells.nr ? h->cells.ns[i] : 0;
 		if (!count && !ns)
 			continue;
-		struct af_heat_cell_row *c = af_table_row(&out->tables, t);
+		struct af_heat_cell_row *c = af_table_row(f, t);
 		c->column.value = i / AF_HEAT_ROWS;
 		c->row.value = i % AF_HEAT_ROWS;
 		c->start_ns.value = from_ns + i * h->cells.each_ns;
@@ -84,10 +82,9 @@ static struct af_period heat_period(struct heat *h)
 	return best;
 }
 
-static void table_periods(struct heat *h, struct af_results *out)
+static void table_periods(struct heat *h, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_PERIOD_COLUMNS(AF_ROW_COLUMN)};
-	struct af_tables *f = &out->tables;
 	struct af_table *t = AF_TABLE(f, "periods", "What repeats itself", columns);
 	const struct af_period period = heat_period(h);
 	const double ns = period.lag;
@@ -104,10 +101,10 @@ static void table_periods(struct heat *h, struct af_results *out)
 	                         af_tables_ns(f, af_tables_count(ns)), 1e9 / ns);
 }
 
-void heat_tables(struct heat *h, const struct af_world *w, struct af_results *out)
+void heat_tables(struct heat *h, const struct af_heat *query, uint64_t from_ns, struct af_tables *f)
 {
 	heat_bins_settle(&h->cells);
-	table_about(h, w, out);
-	table_cells(h, w, out);
-	table_periods(h, out);
+	table_about(h, query, from_ns, f);
+	table_cells(h, query, from_ns, f);
+	table_periods(h, f);
 }

@@ -94,7 +94,7 @@ struct af_slice {
 	uint64_t correlation;      /* of a call and its work; 0 for none */
 	uint64_t value;            /* CALL, WORK: 0; RANGE: colour; RUN: samples; LOST: how many */
 	uint64_t queued_ns;        /* WORK: from the call, or since it was queued, to the start */
-	uint64_t weight_ns;        /* RUN: the time that its samples stand for together */
+	uint64_t weight_ns;        /* RUN: of all its samples; WORK: by its own clock, or 0 */
 	uint32_t track;
 	uint32_t name;       /* id of the names */
 	uint32_t stack;      /* node of the stacks, 0 for none */
@@ -143,6 +143,7 @@ struct af_slices {
 
 	/* Complete when the last slice has come. */
 	uint64_t nr_slices, nr_points, nr_tracks;
+	uint64_t traces;     /* of a set to whose trees these do not add up; else 0 */
 	uint64_t outside;    /* outside the time range, or shorter than requested */
 	uint64_t beyond;     /* beyond the requested number */
 	uint64_t crossing;   /* left out for want of a lane */

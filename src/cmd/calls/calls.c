@@ -63,6 +63,7 @@ void af_calls_event(struct af_calls *c, const struct af_world *w, const struct a
 
 	if (!af_line_read(ev, &line))
 		return;
+	line.begin_ns += line.is_open ? c->shift_ns : 0;
 	struct af_calls_thread *t = thread_of(c, &line);
 	if (!line.depth && !t->nr) {
 		af_line_put(&line, &c->style, w, &c->values, b);

@@ -15,7 +15,9 @@ enum { AF_CALLS_HELD = 1 << 16 }; /* of a thread; beyond that they are put out e
 struct af_calls {
 	struct af_values values;
 	struct af_line_style style;
-	bool keeps;        /* payloads do not stay: what is held is copied */
+	bool keeps; /* payloads do not stay: what is held is copied */
+	uint64_t
+	    shift_ns; /* added to begins of calls that had not returned, on their trace's clock */
 	uint64_t nr_early; /* calls put out before the one around them */
 
 	/* private */

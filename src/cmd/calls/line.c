@@ -407,8 +407,8 @@ static void put_member(struct af_buf *b, const char *name, uint64_t value)
 	af_buf_u64(b, value);
 }
 
-static void line_json(const struct af_line *line, const struct af_world *w, struct af_values *v,
-                      struct af_buf *b)
+static void line_json(const struct af_line *line, const char *of, const struct af_world *w,
+                      struct af_values *v, struct af_buf *b)
 {
 	uint32_t number = function_of(line);
 	const struct af_api_table *api =
@@ -416,7 +416,9 @@ static void line_json(const struct af_line *line, const struct af_world *w, stru
 	struct whole is;
 
 	whole_read(line, &is);
-	put_member(b, "{\"time_ns\":", line->ev.time_ns);
+	af_buf_char(b, '{');
+	af_buf_str(b, of ? of : "");
+	put_member(b, "\"time_ns\":", line->ev.time_ns);
 	put_member(b, ",\"stream\":", line->ev.stream);
 	put_member(b, ",\"process\":", line->ev.process);
 	put_member(b, ",\"pid\":", line->ev.pid);
@@ -466,13 +468,19 @@ void af_line_put(const struct af_line *line, const struct af_line_style *style,
 
 	v->process = line->ev.process;
 	if (v->json) {
-		line_json(line, w, v, b);
+		line_json(line, style->of, w, v, b);
 		return;
 	}
 	af_buf_str(b, red ? "\033[31m" : "");
 	af_buf_seconds(b, ns, 14);
 	af_buf_char(b, ' ');
 	size_t from = b->len;
+	if (style->of) {
+		af_buf_str(b, style->of);
+		put_blanks(b, b->len - from < 5 ? 5 - (b->len - from) : 0);
+		af_buf_char(b, ' ');
+		from = b->len;
+	}
 	af_buf_u64(b, line->ev.pid);
 	af_buf_char(b, '/');
 	af_buf_u64(b, line->tid);

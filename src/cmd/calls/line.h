@@ -23,6 +23,7 @@ struct af_world;
 
 /* How lines are made. */
 struct af_line_style {
+	const char *of;    /* of which rank: a column, or members of JSON; NULL: of none */
 	uint64_t start_ns; /* text shows times relative to it */
 	bool colour;       /* calls that failed are red */
 };

@@ -7,6 +7,7 @@
 #include "base/err.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture_ahead.h"
+#include "cmd/output/picture_set.h"
 #include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
@@ -25,6 +26,7 @@ int af_view_index(const char *name)
 struct picture_write {
 	const struct af_picture_request *request;
 	struct af_timeline *timeline; /* or NULL */
+	bool set;                     /* the timeline is that of a set */
 };
 
 /* One of several views; the weight that was asked for may be one that only others have. */
@@ -135,6 +137,7 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 	struct af_picture_ahead *ahead = request->ahead;
 	struct af_render r = {
 	    .fd = fd, .picture = request->picture, .threads = af_threads_allowed()};
+	struct af_slices set = {.damage = ""};
 
 	if (request->results) {
 		r.phases = &request->results->phases;
@@ -153,6 +156,8 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 		rc = picture_ahead(&r, ahead, rc, err);
 		ahead->render.state = NULL;
 	}
+	if (!rc && to->set)
+		rc = af_set_picture(&r, request, &set, err);
 	if (f->end) {
 		int end = f->end(&r, rc ? NULL : err);
 		if (!rc)
@@ -177,7 +182,9 @@ int af_picture_write(const struct af_picture_request *request, struct af_err *er
 	};
 	int rc = 0;
 
-	if (request->format->slice && request->dir && query.trees && !request->ahead)
+	bool timed = request->format->slice && request->dir && query.trees && !request->ahead;
+	to.set = timed && request->results->members;
+	if (timed && !to.set)
 		rc = af_timeline_open(&to.timeline, request->dir, &query, af_progress_tell,
 		                      &progress, err);
 	if (!rc)

@@ -13,8 +13,8 @@ struct af_picture_ahead;
 
 /*
  * Write @tree (with @label, may be NULL) or, when @tree is NULL, all views, and the facts, as
- * @format to @to. A timeline in the format comes from the trace in @dir, unless that is NULL. The
- * file is replaced only when all of it could be written.
+ * @format to @to. A timeline in the format comes from the trace or set in @dir, unless that is
+ * NULL. The file is replaced only when all of it could be written.
  */
 struct af_picture_request {
 	const struct af_format *format;
@@ -25,7 +25,7 @@ struct af_picture_request {
 	struct af_results *spent;
 	const struct af_tree *tree;
 	const char *label;
-	const char *dir;                /* that the results are of */
+	const char *dir;                /* that the results are of: a trace, or a set */
 	bool png;                       /* @format is svg: convert it, see png.h */
 	struct af_picture_ahead *ahead; /* reads the slices of @dir; or NULL */
 };

@@ -56,7 +56,7 @@ int af_report_write(const char *dir, struct af_output to, const struct af_result
 	    .to = to,
 	    .picture = &picture,
 	    .results = r,
-	    .dir = r->members ? NULL : dir, /* ranks have no common time yet */
+	    .dir = dir,
 	};
 
 	return af_picture_write(&request, err);

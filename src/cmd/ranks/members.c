@@ -17,6 +17,7 @@ enum { NAMED = 8 }; /* members that are missing; others are counted */
 struct members_missing {
 	uint32_t member;
 	const char *why;
+	bool part; /* it is not left out, but not whole */
 };
 
 struct members_reading {
@@ -58,6 +59,8 @@ static void *member_read(void *sum, const struct af_member *who, struct af_err *
 	}
 	query.threads = 1; /* other threads read other members */
 	query.own = af_xcalloc(1, s->of->own_size);
+	if (s->of->begin)
+		s->of->begin(s->of->arg, who, &query);
 	if (!af_analyse(who->path, s->of->passes, &query, r, NULL, NULL, err))
 		return r;
 	r->query.own = query.own;
@@ -66,12 +69,12 @@ static void *member_read(void *sum, const struct af_member *who, struct af_err *
 }
 
 /* Keep the reason for the message and the table of ranks. */
-static void leave_out(struct members_reading *s, uint32_t member, const char *why)
+static void leave_out(struct members_reading *s, uint32_t member, const char *why, bool part)
 {
 	const char *kept = af_arena_strdup(&s->of->set->arena, why, strlen(why));
 
 	AF_GROW(s->missing, s->nr_missing, s->cap_missing);
-	s->missing[s->nr_missing++] = (struct members_missing){member, kept};
+	s->missing[s->nr_missing++] = (struct members_missing){member, kept, part};
 }
 
 /* One at a time, in the order of members. */
@@ -81,9 +84,10 @@ static int member_take(void *sum, const struct af_member *who, void *result,
 	struct members_reading *s = sum;
 	const char *cut = result ? af_set_not_whole(who, result) : why->msg;
 
+	bool whole = !cut || (result && s->of->parts);
 	if (cut)
-		leave_out(s, (uint32_t)(who - s->of->set->members), cut);
-	else
+		leave_out(s, (uint32_t)(who - s->of->set->members), cut, whole);
+	if (whole)
 		s->of->add(s->of->arg, who, result);
 	if (result)
 		result_close(result, s->of->own_free);
@@ -106,6 +110,7 @@ static void members_write(const void *sum, struct af_buf *to)
 	af_buf_leb128(to, s->nr_missing);
 	for (uint32_t i = 0; i < s->nr_missing; i++) {
 		af_buf_leb128(to, s->missing[i].member);
+		af_buf_char(to, (char)s->missing[i].part);
 		af_buf_add(to, s->missing[i].why, strlen(s->missing[i].why) + 1);
 	}
 	s->of->ops.write(s->of->arg, to);
@@ -119,10 +124,11 @@ static int members_join(void *sum, const void *data, size_t size, struct af_err 
 
 	for (uint64_t i = 0; i < nr && !c.bad; i++) {
 		uint64_t member = af_cursor_uleb(&c);
+		bool part = af_cursor_uint(&c, 1) != 0;
 		const char *why = af_cursor_string(&c);
 		c.bad |= member >= s->of->set->nr;
 		if (!c.bad)
-			leave_out(s, (uint32_t)member, why);
+			leave_out(s, (uint32_t)member, why, part);
 	}
 	if (c.bad)
 		return af_fail_plain(err, -EBADMSG, "the results of another process are damaged");
@@ -141,16 +147,21 @@ static void missing_report(const struct members_reading *s)
 {
 	struct af_set *set = s->of->set;
 
+	uint32_t nr_parts = 0;
+
 	for (uint32_t i = 0; i < s->nr_missing; i++) {
 		struct af_member *m = &set->members[s->missing[i].member];
 		m->why = s->missing[i].why;
+		nr_parts += s->missing[i].part;
 		if (i < NAMED)
-			fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
-			        af_member_text(m), set->path, m->why);
+			fprintf(stderr, "aflame %s: %s of %s is %s: %s\n", s->of->command,
+			        af_member_text(m), set->path,
+			        s->missing[i].part ? "there in part" : "left out", m->why);
 	}
-	if (s->nr_missing)
-		fprintf(stderr, "aflame %s: %u of %u ranks of %s are compared\n", s->of->command,
-		        set->nr - s->nr_missing, set->nr, set->path);
+	if (s->nr_missing > nr_parts)
+		fprintf(stderr, "aflame %s: %u of %u ranks of %s are %s\n", s->of->command,
+		        set->nr - (s->nr_missing - nr_parts), set->nr, set->path,
+		        s->of->shown ? s->of->shown : "compared");
 }
 
 int af_members_read(const struct af_members *m, struct af_reduce *r, struct af_err *err)

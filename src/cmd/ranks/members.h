@@ -5,6 +5,7 @@
 #ifndef AF_CMD_RANKS_MEMBERS_H
 #define AF_CMD_RANKS_MEMBERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -18,17 +19,22 @@ struct af_members {
 	const struct af_pass_ops *const *passes;
 	struct af_query query; /* of each; `own` becomes a zeroed @own_size bytes */
 	size_t own_size;
+	/* On any thread, or NULL: what is of this member alone in its query and `own`. */
+	void (*begin)(void *arg, const struct af_member *who, struct af_query *query);
 	void (*own_free)(void *own); /* what is in it; or NULL */
 	/* One call at a time, in the order of members; @r is closed afterwards. */
 	void (*add)(void *arg, const struct af_member *who, const struct af_results *r);
 	struct af_reduce_ops ops; /* of @arg, for the processes of a launcher */
 	void *arg;
+	bool parts;        /* traces that are not whole count, too, and are named */
+	const char *shown; /* NULL, or what becomes of them: "shown"; "compared" without it */
 };
 
 /*
  * Read all members of a set that af_together_list() has listed, and hand them over: afterwards
  * process 0 has those of all. Members that cannot be read, or not as a whole, are named on standard
- * error with the reason, which becomes the member's `why`. Returns 0 or the failure of a process.
+ * error with the reason, which becomes the member's `why`. With @parts
+ * those that are only in part are handed over, too. Returns 0 or the failure of a process.
  */
 int af_members_read(const struct af_members *m, struct af_reduce *r, struct af_err *err);
 

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/clocks/clocks.h"
+#include "analyse/clocks/times.h"
 #include "analyse/difference/difference.h"
 #include "analyse/ranks/ranks.h"
 #include "analyse/set/set.h"
@@ -27,7 +27,6 @@ struct ranks_report {
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
-	char clocks[96]; /* how well the map is aligned, or "" */
 };
 
 /* How many rows to print: --limit, or else @standard; 0 means all. */
@@ -204,34 +203,14 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 	              "time\n");
 }
 
-/* The map on the clock of the set's first member, by analyse/clocks. */
+/* The map on the clock of the set's first member. */
 static void heat_make(struct ranks_report *s, struct af_ranks_heat *heat)
 {
-	int64_t *shifts = af_xcalloc(s->result->nr + 1, sizeof *shifts);
-	uint64_t worst_ns = 0, bound_ns;
-	struct af_set_clocks clocks = {0};
-	struct af_err err = {0};
-	bool known = !af_set_clocks_read(&clocks, &s->set, &err);
+	struct af_set_times times;
 
-	/* Ranks are members in their order, but for those that were left out. */
-	for (uint32_t m = 0, i = 0; known && m < s->set.nr && i < s->result->nr; m++) {
-		if (strcmp(s->set.members[m].path, s->result->ranks[i].who->path) != 0)
-			continue;
-		uint64_t at_ns = af_ranks_start_ns(s->all, i);
-		shifts[i++] =
-		    (int64_t)(af_set_clocks_convert(&clocks, m, at_ns, &bound_ns) - at_ns);
-		worst_ns = bound_ns > worst_ns ? bound_ns : worst_ns;
-	}
-	af_ranks_heat(s->all, shifts, heat);
-	if (worst_ns == AF_CLOCK_UNKNOWN)
-		snprintf(s->clocks, sizeof s->clocks,
-		         "hosts are aligned by their time of day, with an unknown error");
-	else if (worst_ns)
-		snprintf(s->clocks, sizeof s->clocks, "hosts are aligned to within %s",
-		         af_tables_ns(&s->tables, worst_ns));
-	heat->clocks = s->clocks;
-	af_set_clocks_free(&clocks);
-	free(shifts);
+	af_set_times_read(&times, &s->set, NULL);
+	af_ranks_heat_placed(s->all, &s->set, &times, heat);
+	af_set_times_free(&times);
 }
 
 static int map_write(int fd, void *arg, struct af_err *err)

@@ -189,7 +189,8 @@ static int annotate_run(void *state, int nr_words, char **words, struct af_err *
 		nr_words--;
 	}
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = af_ranks_or_first(&dir, o->rank, "annotate", err);
+	bool is_set;
+	int rc = af_ranks_or_set(&dir, o->rank, &is_set, err);
 	return rc ? rc : af_annotate_show(dir, &shown, err);
 }
 

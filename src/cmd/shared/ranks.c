@@ -30,7 +30,8 @@ void af_ranks_table(const struct af_set *set, struct af_tables *f)
 		t->note = af_tables_text(f, "%s", lacks);
 }
 
-static void ranks_list(struct af_set *set, FILE *out, bool json)
+/* On standard error: a command that cannot read all of them names them. */
+static void ranks_list(struct af_set *set)
 {
 	struct af_tables f = {0};
 	struct af_buf b = {0};
@@ -39,13 +40,9 @@ static void ranks_list(struct af_set *set, FILE *out, bool json)
 		if (set->members[i].state == AF_MEMBER_UNFINISHED)
 			af_set_prepare(set, i);
 	af_ranks_table(set, &f);
-	if (json)
-		af_tables_json(&b, &(struct af_document){.report = "ranks"}, &f, 0);
-	else
-		af_table_text(&b, f.first, 0, af_colour(out), NULL);
-	fwrite(b.data, 1, b.len, out);
-	if (!json)
-		fprintf(out, "--rank N reads the trace of one\n");
+	af_table_text(&b, f.first, 0, af_colour(stderr), NULL);
+	fwrite(b.data, 1, b.len, stderr);
+	fprintf(stderr, "--rank N reads the trace of one\n");
 	af_buf_free(&b);
 	af_tables_free(&f);
 }
@@ -146,12 +143,10 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
 			*query->is_set = true;
 		rc = 0;
 	} else {
-		ranks_list(&set, query->lists ? stdout : stderr, query->lists && query->json);
-		rc = query->lists ? 1
-		                  : af_fail_plain(err, -EISDIR,
-		                                  "%s has the traces of %u ranks: choose one with "
-		                                  "--rank",
-		                                  *dir, set.nr);
+		ranks_list(&set);
+		rc = af_fail_plain(err, -EISDIR,
+		                   "%s has the traces of %u ranks: choose one with --rank", *dir,
+		                   set.nr);
 	}
 	af_set_close(&set);
 	return rc;
@@ -163,22 +158,4 @@ int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_
 
 	*is_set = false;
 	return af_ranks_choose(dir, &query, err);
-}
-
-int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err)
-{
-	struct af_set set;
-	bool is_set;
-	uint32_t i = 0;
-	int rc = af_ranks_or_set(dir, rank, &is_set, err);
-
-	if (rc || !is_set || af_ranks_set(*dir, &set, err) <= 0)
-		return rc;
-	while (i + 1 < set.nr && set.members[i].state != AF_MEMBER_COMPLETE)
-		i++;
-	fprintf(stderr, "aflame %s: %s has %u traces: this is of %s; --rank N reads another\n", who,
-	        *dir, set.nr, set.members[i].label);
-	rc = path_keep(dir, set.members[i].path, err);
-	af_set_close(&set);
-	return rc;
 }

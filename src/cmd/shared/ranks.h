@@ -24,8 +24,6 @@ struct af_tables;
 
 struct af_ranks_query {
 	const char *rank; /* a number, or NULL */
-	bool lists;       /* the list of ranks may be the result: on standard output */
-	bool json;        /* then: for programs */
 	bool all;         /* the command reads a folder of ranks as a whole: af_load() */
 	bool *is_set;     /* if not NULL: whether it does that now */
 };
@@ -33,9 +31,8 @@ struct af_ranks_query {
 /*
  * *@dir becomes the trace to read, which stays valid: it is unchanged unless it is a folder of
  * ranks and a rank is requested. When none is, and the command does not read all, the ranks are
- * listed: returns 1 if the list may be the result, else -EISDIR with the list on standard error.
- * -ENOENT: there is no such rank, and the message lists the ranks. -EINVAL: the trace has no ranks,
- * or the rank is not a number.
+ * listed on standard error: -EISDIR. -ENOENT: there is no such rank, and the message lists the
+ * ranks. -EINVAL: the trace has no ranks, or the rank is not a number.
  */
 int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct af_err *err);
 
@@ -44,12 +41,6 @@ int af_ranks_choose(const char **dir, const struct af_ranks_query *query, struct
  * it does so now.
  */
 int af_ranks_or_set(const char **dir, const char *rank, bool *is_set, struct af_err *err);
-
-/*
- * The same for a command that is about one trace: of a folder of ranks it reads the first that is
- * complete, and a line on standard error says which. @who: the command.
- */
-int af_ranks_or_first(const char **dir, const char *rank, const char *who, struct af_err *err);
 
 /*
  * Open the set at @dir, if that is a folder of ranks: 1, and the caller closes it. 0: it is none,

@@ -5,7 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/clocks/clocks.h"
+#include "analyse/annotate/annotate.h"
+#include "analyse/clocks/times.h"
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
@@ -98,7 +99,8 @@ struct set_reading {
 	struct af_set_sum whole, steady; /* of steady parts: zeroed where these are not wanted */
 	const struct af_query *query;
 	const struct af_set *set;
-	const char **why; /* by member: why it cannot be read, or NULL */
+	const char **why;          /* by member: why it cannot be read, or NULL */
+	struct af_set_times times; /* read where a part of the time is asked for */
 	struct af_member_tree
 	    *trees; /* of single members, for a page; or NULL: nobody shows them */
 	uint32_t nr_trees;
@@ -159,6 +161,9 @@ static void *member_read(void *arg, const struct af_member *who, struct af_err *
 	struct af_query query = *s->query;
 
 	query.threads = 1; /* other threads read other members */
+	if (s->times.members && !af_set_times_part(&s->times, (uint32_t)(who - s->set->members),
+	                                           &query.from_ns, &query.to_ns))
+		query.from_ns = query.to_ns = UINT64_MAX;
 	if (s->whole.ranks)
 		ranks_query(&query);
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
@@ -250,6 +255,9 @@ static void members_prepare(void *arg, struct af_set *set, uint32_t first, uint3
 	s->why = af_xcalloc(set->nr + 1, sizeof *s->why);
 	for (uint32_t i = first; i < first + nr; i++)
 		s->why[i] = af_set_prepare(set, i);
+	/* Where the times of ranks are not known, each has them since its trace began. */
+	if (s->query->from_ns || s->query->to_ns)
+		af_set_times_read(&s->times, set, NULL);
 }
 
 static void trees_close(struct set_reading *s)
@@ -277,6 +285,7 @@ static int members_read(struct set_reading *reading, struct af_set *set, struct 
 
 	int rc = af_together_members(&together, set, &silent, err);
 	free(reading->why);
+	af_set_times_free(&reading->times);
 	/* Other processes send the sums of their members, and no trees of single ones. */
 	if (rc || reading->nr_trees != af_merge_members(reading->whole.m))
 		trees_close(reading);
@@ -300,16 +309,39 @@ int af_set_report(const char *path, const struct af_merge *m, struct af_err *err
 	return rc;
 }
 
-/* Times of several hosts are only as good as what is known of their clocks. */
-static void set_clocks(const struct af_set *set, const struct af_query *query, struct af_results *r)
+/* The list of ranks, what makes some odd and, for a page, the map of them over time. */
+static void set_ranks(const struct set_reading *s, const struct af_set_times *times, bool page,
+                      struct af_results *r)
 {
-	struct af_set_clocks clocks;
+	const struct af_ranks_result *result = s->whole.ranks ? af_ranks_end(s->whole.ranks) : NULL;
+	struct af_ranks_heat heat;
 
-	if (!(query->answers & AF_ANSWER_TABLES))
+	if (!result || !result->nr) {
+		af_ranks_table(s->set, &r->tables);
 		return;
-	if (!af_set_clocks_read(&clocks, set, NULL) && clocks.nr_hosts > 1)
-		af_set_clocks_table(&clocks, &r->tables);
-	af_set_clocks_free(&clocks);
+	}
+	af_ranks_tables(s->whole.ranks, s->set, &r->tables);
+	if (!page)
+		return;
+	r->looked_at = af_ranks_first(s->whole.ranks, s->set, &r->nr_looked_at);
+	af_ranks_heat_placed(s->whole.ranks, s->set, times, &heat);
+	if (heat.nr_bins)
+		af_ranks_map_table(s->whole.ranks, &heat, times->start_ns, &r->tables);
+	af_ranks_heat_close(&heat);
+}
+
+/* Times of several hosts are only as good as what is known of their clocks. */
+static void set_places(const struct set_reading *s, const struct af_query *query,
+                       struct af_results *r)
+{
+	struct af_set_times times = {0};
+
+	if (query->answers & AF_ANSWER_TABLES)
+		af_set_times_read(&times, s->set, NULL);
+	set_ranks(s, &times, query->answers & AF_ANSWER_ANNOTATE, r);
+	if (times.clocks.nr_hosts > 1)
+		af_set_clocks_table(&times.clocks, &r->tables);
+	af_set_times_free(&times);
 }
 
 /* The list of ranks is a table, so tables are there while no rank can be read yet. */
@@ -363,13 +395,11 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 	for (uint32_t i = 0; i < r->nr_member_trees; i++)
 		r->member_trees[i].label =
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
+	if (r->kernels)
+		af_annotate_kernels(r->kernels, query, NULL, &r->annotated);
 	top_cut(r);
 	af_set_about(set, &r->tables);
-	if (s->whole.ranks && af_ranks_end(s->whole.ranks)->nr)
-		af_ranks_tables(s->whole.ranks, set, &r->tables);
-	else
-		af_ranks_table(set, &r->tables);
-	set_clocks(set, query, r);
+	set_places(s, query, r);
 	/* Findings are about all members together. */
 	af_load_finish(r, s->whole.how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
 }
@@ -421,8 +451,8 @@ static int set_load(struct af_set *set, const struct af_query *query, struct af_
 	                           .by = (enum af_merge_by)query->members_by,
 	                           .group = query->members_group};
 
-	/* Code of kernels is of one trace; steady parts are read beside the query. */
-	how.query.answers &= ~(uint32_t)(AF_ANSWER_STEADY | AF_ANSWER_ANNOTATE);
+	/* Steady parts are read beside the query. */
+	how.query.answers &= ~(uint32_t)AF_ANSWER_STEADY;
 	how.query.merges = true;
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;

@@ -11,7 +11,7 @@
 
 enum { FIRST_MS = 100 };
 
-static const struct af_query query = {
+const struct af_query tui_query = {
     .answers = AF_ANSWER_TOP - 1, /* all trees, all tables */
     .weights = UINT32_MAX,
 };
@@ -40,7 +40,7 @@ static int load_live(struct tui *t, struct af_err *err)
 	if (!rc)
 		fprintf(stderr, "aflame: waiting for the recorder of %s\n", t->dir);
 	while (!rc) {
-		rc = af_watch_poll(&t->watch, &query, &t->results, err);
+		rc = af_watch_poll(&t->watch, &tui_query, &t->results, err);
 		if (rc > 0 && (choose(t) || t->watch.ended))
 			break;
 		if (rc > 0) {
@@ -63,7 +63,10 @@ static void say_live(struct tui *t)
 int tui_load(struct tui *t, struct af_err *err)
 {
 	const struct tui_options *o = t->options;
-	int rc = o->live ? load_live(t, err) : af_load(t->dir, &query, &t->results, err);
+	int rc = o->live ? load_live(t, err) : af_load(t->dir, &tui_query, &t->results, err);
+
+	if (!rc && !o->live)
+		rc = tui_ranks_open(t, err);
 
 	if (rc)
 		return rc;
@@ -76,24 +79,32 @@ int tui_load(struct tui *t, struct af_err *err)
 	return 0;
 }
 
-int tui_reload(struct tui *t, struct af_err *err)
+bool tui_show_results(struct tui *t)
 {
 	const char *weight = t->view_tree->weights[t->weight].name;
+
+	if (!tui_choose_view(t, t->view, weight) && !choose(t))
+		return false;
+	af_buf_free(&t->run_text);
+	tui_remake(t);
+	return true;
+}
+
+int tui_reload(struct tui *t, struct af_err *err)
+{
 	struct af_results newer;
-	int rc = af_watch_poll(&t->watch, &query, &newer, err);
+	int rc = af_watch_poll(&t->watch, &tui_query, &newer, err);
 
 	if (rc <= 0)
 		return rc;
 	/* The selection is kept by names and paths, which are the same in the newer copy. */
 	struct af_results older = t->results;
 	t->results = newer;
-	if (!tui_choose_view(t, t->view, weight) && !choose(t)) {
+	if (!tui_show_results(t)) {
 		t->results = older;
 		af_results_close(&newer);
 		return 0;
 	}
-	af_buf_free(&t->run_text);
-	tui_remake(t);
 	af_results_close(&older);
 	say_live(t);
 	return 0;

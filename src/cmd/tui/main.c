@@ -38,8 +38,12 @@ static void head_draw(const struct tui *t, int columns)
 	struct af_buf b = {0};
 
 	const char *slash = strrchr(t->dir, '/');
-	af_buf_fmt(&b, " %s  %s by %s: ", slash && slash[1] ? slash + 1 : t->dir,
-	           af_view_names[t->view],
+	af_buf_fmt(&b, " %s  ", slash && slash[1] ? slash + 1 : t->dir);
+	if (t->member)
+		af_buf_fmt(&b, "%s  ", t->member->label);
+	else if (t->set.nr)
+		af_buf_fmt(&b, "%llu ranks  ", (unsigned long long)t->results.members);
+	af_buf_fmt(&b, "%s by %s: ", af_view_names[t->view],
 	           af_weight_title(t->view, t->forward->weights[t->weight].name,
 	                           t->results.has[AF_VIEW_GPU] != 0));
 	af_cell_text(&b, unit, total);
@@ -111,6 +115,7 @@ static const char *const help_lines[] = {
     "u U               undo the last of these; all of them",
     "r                 Tree and Flame from callees to their callers, and back",
     "c                 callers and callees of the chosen function",
+    "R < >             of a folder of ranks: a rank by its number, or all; the rank before; next",
     "s                 Top: by self or total; Tree: by weight or name",
     "up down PgUp PgDn g G     to another row",
     "",
@@ -287,7 +292,8 @@ static void key_take(struct tui *t, int key)
 	} else if (key == 'c' && t->pane != TUI_RUN) {
 		t->calls.nr = 0;
 		t->pane = TUI_CALLS;
-	} else if (!key_of_state(t, key) && !panes[t->pane]->key(t, key, &a)) {
+	} else if (!tui_ranks_key(t, key) && !key_of_state(t, key) &&
+	           !panes[t->pane]->key(t, key, &a)) {
 		if (key != KEY_RESIZE && key != 27)
 			tui_say(t, "no such key here: ? says which there are");
 	}

@@ -231,5 +231,6 @@ void tui_state_free(struct tui *t)
 	free(t->rows);
 	free(t->row_depths);
 	free(t->frames);
+	tui_ranks_close(t);
 	af_results_close(&t->results);
 }

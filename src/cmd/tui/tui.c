@@ -20,7 +20,9 @@ static int tui_run(void *state, int nr_words, char **words, struct af_err *err)
 		return af_fail_plain(err, -ENOTTY,
 		                     "this needs a terminal: `aflame report` prints the same");
 	const char *dir = af_trace_dir(nr_words, words);
-	int rc = af_ranks_choose(&dir, &(struct af_ranks_query){.rank = o->rank}, err);
+	bool is_set;
+	const struct af_ranks_query query = {.rank = o->rank, .all = !o->live, .is_set = &is_set};
+	int rc = af_ranks_choose(&dir, &query, err);
 	return rc ? rc : tui_main(dir, o, err);
 #else
 	(void)o;
@@ -50,6 +52,7 @@ const struct af_command af_command_tui = {
 	"summary,\n"
 	"by any view and weight, with search and filters: the same numbers as `aflame report`.\n"
 	"The last line shows the main keys; ? shows all. No mouse is needed.\n"
+	"A folder of ranks is shown as a whole; R chooses one of them, < and > go through them.\n"
 	"With --live the recorder makes a copy of the trace so far, at most once a second;\n"
 	"`aflame record --live` shows less, in the terminal of the program.",
     .examples = "aflame tui\tthe last recording\n"

@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #include "analyse/pass/pass.h"
+#include "analyse/set/set.h"
 #include "analyse/tree/callers.h"
 #include "base/buf.h"
 #include "base/map.h"
@@ -48,8 +49,11 @@ struct tui {
 	const char *dir;
 	const struct tui_options *options;
 	struct af_results results;
-	struct af_watch watch; /* with --live */
-	int pane;              /* TUI_TOP… */
+	struct af_set set;              /* of no member: @dir is one trace */
+	const struct af_member *member; /* whose results are shown; NULL: of all */
+	struct af_results whole;        /* of all, while those of a member are shown */
+	struct af_watch watch;          /* with --live */
+	int pane;                       /* TUI_TOP… */
 	bool help, quit;
 	char reported[TUI_STATUS]; /* in the status line until the next key */
 	char live[TUI_STATUS];     /* about a recording that goes on, or "" */
@@ -103,9 +107,19 @@ extern const struct tui_pane tui_pane_top, tui_pane_tree, tui_pane_calls, tui_pa
     tui_pane_run;
 
 /* load.c */
+extern const struct af_query tui_query;
 int tui_load(struct tui *t, struct af_err *err);
 /* Is there a newer copy of a running recording? */
 int tui_reload(struct tui *t, struct af_err *err);
+
+/* Show t->results, which are other ones, with the same view if they have it; false: nothing. */
+bool tui_show_results(struct tui *t);
+
+/* ranks.c: the ranks of a set. */
+int tui_ranks_open(struct tui *t, struct af_err *err);
+void tui_ranks_close(struct tui *t);
+/* False: not a key for ranks. */
+bool tui_ranks_key(struct tui *t, int key);
 
 /* state.c */
 bool tui_choose_view(struct tui *t, int view, const char *weight);

@@ -6,10 +6,10 @@
 #include "render/picture/picture.h"
 #include "render/text/tables.h"
 
-enum { LABEL = 16, LEAST_WIDTH = 20, SHADES = 8, LESS_THAN = 500 };
+enum { LABEL = 16, LEAST_WIDTH = 20, SHADES = 8 };
 enum { LEFT = 110, TOP = 46, CELL_WIDTH = 5, BELOW = 64, RIGHT = 20 };
 
-/* The kinds as maps show them; LESS_THAN, in 10,000ths, is nothing. */
+/* The kinds as maps show them. */
 static const struct {
 	char sign;
 	const char *escape, *rgb;
@@ -18,26 +18,6 @@ static const struct {
     [AF_RANK_DISK] = {'D', "\033[31m", "#cc3322"}, [AF_RANK_MPI] = {'m', "\033[33m", "#d9a400"},
     [AF_RANK_WAIT] = {'.', "\033[90m", "#c8d0d8"}, [AF_RANK_QUEUED] = {'q', "\033[36m", "#3a9fbf"},
 };
-
-/* The kind that took most of the bins from @first up to @end, and its share in 10,000ths. */
-static enum af_rank_kind kind_of(const struct af_ranks_heat *h, uint32_t row, uint32_t first,
-                                 uint32_t end, uint32_t *share)
-{
-	uint64_t sums[AF_RANK_KINDS] = {0}, most = 0;
-	enum af_rank_kind is = AF_RANK_KINDS;
-
-	for (uint32_t b = first; b < end && b < h->nr_bins; b++)
-		for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
-			sums[k] += af_ranks_heat_at(h, row, b)[k];
-	for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
-		if (sums[k] > most) {
-			most = sums[k];
-			is = (enum af_rank_kind)k;
-		}
-	most /= end - first;
-	*share = most < 10000 ? (uint32_t)most : 10000;
-	return most < LESS_THAN ? AF_RANK_KINDS : is;
-}
 
 /* text */
 
@@ -70,7 +50,7 @@ static void text_row(struct af_buf *b, const struct af_ranks_result *r,
 
 	text_label(b, &r->ranks[row]);
 	for (uint32_t bin = 0; bin < h->nr_bins; bin += each) {
-		enum af_rank_kind is = kind_of(h, row, bin, bin + each, &share);
+		enum af_rank_kind is = af_ranks_heat_kind(h, row, bin, bin + each, &share);
 		if (colour && is != was)
 			af_buf_str(b, is < AF_RANK_KINDS ? looks[is].escape : "\033[0m");
 		af_buf_char(b, is < AF_RANK_KINDS ? looks[is].sign : ' ');
@@ -123,10 +103,10 @@ static void svg_row(struct af_buf *b, const struct af_ranks_result *r,
 	af_buf_fmt(b, "%s</title>\n", rank->odd ? ": odd" : "");
 	for (uint32_t bin = 0, next; bin < h->nr_bins; bin = next) {
 		uint32_t share, other;
-		enum af_rank_kind is = kind_of(h, row, bin, bin + 1, &share);
+		enum af_rank_kind is = af_ranks_heat_kind(h, row, bin, bin + 1, &share);
 		uint32_t shade = share * (SHADES - 1) / 10000 + 1;
 		for (next = bin + 1; next < h->nr_bins; next++)
-			if (kind_of(h, row, next, next + 1, &other) != is ||
+			if (af_ranks_heat_kind(h, row, next, next + 1, &other) != is ||
 			    other * (SHADES - 1) / 10000 + 1 != shade)
 				break;
 		if (is < AF_RANK_KINDS)

@@ -111,6 +111,8 @@ static int html_track(struct af_render *r, const struct af_track *track)
 {
 	struct html *h = r->state;
 
+	if (r->part != h->time.part)
+		html_time_part(&h->time, r->part);
 	html_time_track(&h->time, track);
 	return 0;
 }
@@ -129,6 +131,13 @@ static int html_point(struct af_render *r, const struct af_point *p)
 
 	html_time_point(&h->time, r->slices, p);
 	return 0;
+}
+
+static void html_part_end(struct af_render *r)
+{
+	struct html *h = r->state;
+
+	html_time_names(&h->time, &h->pack, r->slices);
 }
 
 /* facts */
@@ -430,5 +439,6 @@ const struct af_format af_format_html = {
     .track = html_track,
     .slice = html_slice,
     .point = html_point,
+    .part_end = html_part_end,
     .end = html_end,
 };

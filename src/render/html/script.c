@@ -31,6 +31,7 @@ AF_EMBED(timeline_paint_js);
 AF_EMBED(timeline_js);
 AF_EMBED(heat_js);
 AF_EMBED(timepages_js);
+AF_EMBED(ranks_js);
 AF_EMBED(keys_js);
 AF_EMBED(model_js);
 AF_EMBED(answers_js);
@@ -53,23 +54,15 @@ void html_script(struct af_buf *b, bool served)
 		af_embed_##name, &af_embed_##name##_size                                           \
 	}
 	static const struct part parts[] = {
-	    PART(dom_js),        PART(names_js),
-	    PART(format_js),     PART(palette_js),
-	    PART(payload_js),    PART(tree_js),
-	    PART(callers_js),    PART(search_js),
-	    PART(state_js),      PART(transforms_js),
-	    PART(difference_js), PART(canvas_js),
-	    PART(flame_js),      PART(table_js),
-	    PART(panel_js),      PART(annotate_js),
-	    PART(groups_js),     PART(range_js),
-	    PART(chart_js),      PART(tracks_js),
-	    PART(steps_js),      PART(timeline_paint_js),
-	    PART(minimap_js),    PART(timeline_js),
-	    PART(heat_js),       PART(reader_js),
-	    PART(timepages_js),  PART(keys_js),
-	    PART(model_js),      PART(answers_js),
-	    PART(summary_js),    PART(layout_js),
-	    PART(page_js),       PART(app_js),
+	    PART(dom_js),     PART(names_js),          PART(format_js),     PART(palette_js),
+	    PART(payload_js), PART(tree_js),           PART(callers_js),    PART(search_js),
+	    PART(state_js),   PART(transforms_js),     PART(difference_js), PART(canvas_js),
+	    PART(flame_js),   PART(table_js),          PART(panel_js),      PART(annotate_js),
+	    PART(groups_js),  PART(range_js),          PART(chart_js),      PART(tracks_js),
+	    PART(steps_js),   PART(timeline_paint_js), PART(minimap_js),    PART(timeline_js),
+	    PART(heat_js),    PART(reader_js),         PART(timepages_js),  PART(ranks_js),
+	    PART(keys_js),    PART(model_js),          PART(answers_js),    PART(summary_js),
+	    PART(layout_js),  PART(page_js),           PART(app_js),
 	};
 	static const struct part talk = PART(serve_js), last = PART(main_js);
 #undef PART

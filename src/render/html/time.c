@@ -51,6 +51,13 @@ static char *track_name(const struct af_track *track)
 	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
 }
 
+void html_time_part(struct html_time *t, uint32_t part)
+{
+	t->most = t->most ? t->most : HTML_TIME_SLICES_SET;
+	t->part = part;
+	t->first = t->nr;
+}
+
 void html_time_track(struct html_time *t, const struct af_track *track)
 {
 	char rank[64] = "[no rank]";
@@ -64,6 +71,8 @@ void html_time_track(struct html_time *t, const struct af_track *track)
 	    .name = track_name(track),
 	    .rank = track->kind == AF_TRACK_PROCESS ? strdup(rank) : NULL,
 	};
+	if (track->parent)
+		t->tracks[t->nr - 1].is.parent += t->first;
 }
 
 static void time_seen(struct html_time *t, uint64_t start_ns, uint64_t end_ns, bool first)
@@ -104,7 +113,7 @@ static uint32_t slice_what(struct html_time *t, struct html_time_track *track,
 /* Ids are of a process and an API in their upper half: few, and a page has no room for 64 bits. */
 static uint64_t slice_flow(struct html_time *t, const struct af_slice *s)
 {
-	uint64_t cause = s->flow >> 32;
+	uint64_t cause = (uint64_t)t->part << 32 | s->flow >> 32;
 	bool fresh;
 
 	if (s->way == AF_FLOW_NONE)
@@ -155,7 +164,7 @@ static void time_coarsen(struct html_time *t)
 
 void html_time_slice(struct html_time *t, const struct af_slices *all, const struct af_slice *s)
 {
-	struct html_time_track *track = &t->tracks[s->track - 1];
+	struct html_time_track *track = &t->tracks[t->first + s->track - 1];
 	struct html_columns *c = &track->slices;
 	uint64_t nr = c->nr, start_ns = s->start_ns > all->start_ns ? s->start_ns : all->start_ns;
 	uint64_t end_ns = s->end_ns > start_ns ? s->end_ns : start_ns;
@@ -169,7 +178,7 @@ void html_time_slice(struct html_time *t, const struct af_slices *all, const str
 	};
 
 	if (s->kind == AF_SLICE_WORK)
-		slice.weight_ns = s->end_ns - s->start_ns;
+		slice.weight_ns = s->weight_ns ? s->weight_ns : s->end_ns - s->start_ns;
 	if (s->kind == AF_SLICE_RUN) {
 		slice.weight_ns = s->weight_ns;
 		slice.count = s->value;
@@ -188,7 +197,7 @@ void html_time_slice(struct html_time *t, const struct af_slices *all, const str
 
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p)
 {
-	struct html_time_track *track = &t->tracks[p->track - 1];
+	struct html_time_track *track = &t->tracks[t->first + p->track - 1];
 	uint64_t at_ns = p->time_ns > all->start_ns ? p->time_ns - all->start_ns : 0;
 
 	if (at_ns < track->last_ns)
@@ -228,12 +237,12 @@ static uint64_t track_nr(const struct html_time_track *track)
 }
 
 static void list_slices(const struct html_time *t, const struct html_time_track *track,
-                        struct af_buf *b)
+                        const struct af_slices *all, struct af_buf *b)
 {
 	int kind = track_kind(track);
 	int view = kind < 0 ? -1 : html_time_kinds[kind].view;
 	const char *label = view < 0 || !t->has_view[view] ? "" : html_time_views[view];
-	bool weighs = *label && html_time_kinds[kind].weighs;
+	bool weighs = *label && html_time_kinds[kind].weighs && !all->traces;
 
 	af_buf_fmt(b, ",\"slice\":\"%s\",\"view\":\"%s\",\"weight\":\"%s\"",
 	           kind < 0 ? "" : af_slice_category((enum af_slice_kind)kind), weighs ? label : "",
@@ -248,7 +257,7 @@ static const char *unit_word(enum af_cell_unit unit)
 }
 
 static void list_track(const struct html_time *t, const struct html_time_track *track,
-                       struct af_buf *b)
+                       const struct af_slices *all, struct af_buf *b)
 {
 	static const char *const words[] = {
 	    [AF_TRACK_PROCESS] = "process", [AF_TRACK_THREAD] = "thread",
@@ -271,7 +280,7 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 	           ",\"busy\":%" PRIu64,
 	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
 	           track->slices.depth, track->busy_ns);
-	list_slices(t, track, b);
+	list_slices(t, track, all, b);
 	af_buf_char(b, '}');
 }
 
@@ -311,11 +320,13 @@ void html_time_list(const struct html_time *t, const struct af_slices *all,
 	if (has_steps(phases))
 		af_buf_fmt(b, ",\"steps\":{\"n\":%u,\"steady\":%u,\"by\":\"%s\"}", phases->nr_steps,
 		           phases->steady_step, steps_word(phases));
+	if (all->traces)
+		af_buf_fmt(b, ",\"of\":%" PRIu64, all->traces);
 	af_buf_fmt(b, ",\"step\":%" PRIu64 ",\"ranks\":%s,\"tracks\":[", t->step_ns,
 	           t->has_ranks ? "true" : "false");
 	for (uint32_t i = 0; i < t->nr; i++) {
 		af_buf_str(b, i ? "," : "");
-		list_track(t, &t->tracks[t->order[i]], b);
+		list_track(t, &t->tracks[t->order[i]], all, b);
 	}
 	af_buf_str(b, "]}");
 }

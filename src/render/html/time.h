@@ -11,7 +11,8 @@
  *
  *	"time": {"start": 0, "span": end of the last slice, "real": when the trace began, since
  *	 1970, or 0, "from": start of the first slice, "tracks": […], "left_out": works and slices
- *	 that are not here, though trees have them, "merged": slices that are part of others,
+ *	 that are not here, though trees have them, "of": how many ranks there are, if these here
+ *	 do not add up to the trees, or not there; "merged": slices that are part of others,
  *	 "step": slices shorter than this were merged; 0, "ranks": has any process a rank?,
  *	 "steps": {"n", "steady": those before are the warm-up, "by": "ranges|marks|launches"},
  *	 or not there}
@@ -63,11 +64,16 @@
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
 
-enum { HTML_TIME_SLICES = 5000000, HTML_TIME_VIEWS = 2, HTML_TIME_NEAR = 64 };
+enum {
+	HTML_TIME_SLICES = 5000000,
+	HTML_TIME_SLICES_SET = 1000000,
+	HTML_TIME_VIEWS = 2,
+	HTML_TIME_NEAR = 64
+};
 
 /* Zeroed: none. */
 struct html_time {
-	uint64_t most; /* slices in a page; 0: HTML_TIME_SLICES */
+	uint64_t most; /* slices in a page; 0: HTML_TIME_SLICES, of a set HTML_TIME_SLICES_SET */
 	uint64_t step_ns;
 
 	/* private */
@@ -84,6 +90,8 @@ struct html_time {
 		uint64_t key, nr;
 	} near[HTML_TIME_NEAR]; /* that are not added to those yet */
 	bool has_view[HTML_TIME_VIEWS], has_ranks;
+	uint32_t part, first; /* of the trace that slices come from, of several; its tracks */
+	uint32_t named;       /* of whats: html_time_names() has these */
 };
 
 /*
@@ -95,8 +103,15 @@ void html_time_slice(struct html_time *t, const struct af_slices *all, const str
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p);
 
 /*
- * No more tracks, slices or points come. html_time_names() gives all names of slices to the pack,
- * which has all trees; html_time_ranks() takes them from it when it is sorted.
+ * Tracks and slices are of another trace from now on, number @part of a set: its tracks begin at 1
+ * again, and names and stacks are its own.
+ */
+void html_time_part(struct html_time *t, uint32_t part);
+
+/*
+ * No more tracks, slices or points come. html_time_names() gives the names of slices to the pack,
+ * which has all trees: of a set after each trace. html_time_ranks() takes them from the pack when
+ * that is sorted.
  */
 void html_time_end(struct html_time *t);
 void html_time_names(struct html_time *t, struct html_pack *pack, const struct af_slices *all);

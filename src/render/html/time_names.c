@@ -83,14 +83,14 @@ void html_time_names(struct html_time *t, struct html_pack *pack, const struct a
 {
 	struct names n = {.pack = pack, .all = all};
 
-	if (!t->nr_whats)
+	if (t->named == t->nr_whats)
 		return;
 	names_open(&n);
-	for (uint32_t i = 0; i < t->nr; i++)
+	for (uint32_t i = t->first; i < t->nr; i++)
 		t->tracks[i].meanings =
 		    af_xcalloc((size_t)t->tracks[i].nr_whats + 1, sizeof(struct html_what));
-	for (uint32_t i = 0; i < t->nr_whats; i++) {
-		const struct html_time_what *s = &t->whats[i];
+	for (; t->named < t->nr_whats; t->named++) {
+		const struct html_time_what *s = &t->whats[t->named];
 		struct html_time_track *track = &t->tracks[s->track];
 		struct html_what *is = &track->meanings[s->at];
 		is->name = name_of(&n, s);
@@ -100,7 +100,7 @@ void html_time_names(struct html_time *t, struct html_pack *pack, const struct a
 		track->named |= !tree || tree->names[is->node - 1] != is->name;
 	}
 	for (int v = 0; v < HTML_TIME_VIEWS; v++)
-		t->has_view[v] = n.views[v].tree != NULL;
+		t->has_view[v] |= n.views[v].tree != NULL;
 	names_close(&n);
 }
 

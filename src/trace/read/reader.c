@@ -182,6 +182,13 @@ int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struc
 	return af_trace_open_near(ret, dir, wanted, NULL, err);
 }
 
+void af_trace_detach(struct af_trace *t)
+{
+	if (t->dirfd >= 0)
+		close(t->dirfd);
+	t->dirfd = -1;
+}
+
 void af_trace_close(struct af_trace *t)
 {
 	if (!t)
@@ -194,8 +201,7 @@ void af_trace_close(struct af_trace *t)
 	free(t->cursors);
 	free(t->heap);
 	af_env_free(&t->env);
-	if (t->dirfd >= 0)
-		close(t->dirfd);
+	af_trace_detach(t);
 	free(t);
 }
 

@@ -33,6 +33,9 @@ int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t w
  */
 uint64_t af_trace_instance(const struct af_trace *t, uint32_t stream);
 
+/* Close its directory, so that thousands can be open: no object of it can be had any more. */
+void af_trace_detach(struct af_trace *t);
+
 /* Map the object @name of the trace's objects/: af_object_map(). */
 int af_trace_object(const struct af_trace *t, const char *name, struct af_file *f,
                     struct af_err *err);

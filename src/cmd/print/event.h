@@ -17,6 +17,7 @@ struct af_work;
 struct af_event_printer {
 	bool json;
 	bool raw;          /* stamps of device work as on disk, on the device's clock */
+	const char *of;    /* of which rank: a column, or members of JSON; NULL: of none */
 	uint64_t start_ns; /* text shows times relative to it */
 	const struct af_enum_info *enums[AF_KIND_MAX][AF_PRINT_FIELDS]; /* by kind and field */
 };

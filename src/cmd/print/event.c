@@ -1,4 +1,4 @@
-#include "cmd/print_event.h"
+#include "cmd/print/event.h"
 
 #include <assert.h>
 #include <string.h>
@@ -237,6 +237,12 @@ void af_event_head(const struct af_event_printer *p, const struct af_event *ev, 
 	af_buf_seconds(b, ns, 14);
 
 	size_t from = b->len;
+	if (p->of) {
+		af_buf_char(b, ' ');
+		af_buf_str(b, p->of);
+		put_padded(b, from, 6);
+		from = b->len;
+	}
 	af_buf_str(b, " s");
 	af_buf_u64(b, ev->stream);
 	put_padded(b, from, 5);
@@ -253,9 +259,12 @@ void af_event_head(const struct af_event_printer *p, const struct af_event *ev, 
 	af_buf_char(b, ' ');
 }
 
-static void json_head(const struct af_event *ev, struct af_buf *b)
+static void json_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
 {
-	af_buf_str(b, "{\"time_ns\":");
+	af_buf_char(b, '{');
+	if (p->of)
+		af_buf_str(b, p->of);
+	af_buf_str(b, "\"time_ns\":");
 	af_buf_u64(b, ev->time_ns);
 	af_buf_str(b, ",\"stream\":");
 	af_buf_u64(b, ev->stream);
@@ -274,7 +283,7 @@ void af_event_print(const struct af_event_printer *p, const struct af_event *ev,
 	const struct af_kind_info *info = af_kind_info(ev->kind);
 
 	if (p->json)
-		json_head(ev, b);
+		json_head(p, ev, b);
 	else
 		af_event_head(p, ev, b);
 
