@@ -14,6 +14,7 @@ enum { CAUSES_MAX = 32 };
 struct explained {
 	struct idle *i;
 	uint32_t story;
+	bool is_listed;               /* it is one of the longest so far: its causes matter */
 	uint64_t left_ns, sampled_ns; /* as in the story, of this gap alone */
 	double square;
 	struct idle_cause causes[CAUSES_MAX];
@@ -29,18 +30,21 @@ static bool is_story(const struct idle_story *a, const struct idle_story *b)
 
 static uint32_t story_of(struct idle *i, const struct idle_story *s)
 {
-	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained, s->is_long};
+	uint32_t *near = &i->near_stories[(s->tid ^ s->device << 3 ^ (uint32_t)s->drained << 5) &
+	                                  (IDLE_STORIES_NEAR - 1)];
 	bool fresh;
 
-	if (i->last_story < i->nr_stories && is_story(&i->stories[i->last_story], s))
-		return i->last_story;
+	if (*near && is_story(&i->stories[*near - 1], s))
+		return *near - 1;
+	const uint64_t key[] = {s->device, s->phase, s->process, s->tid, s->drained, s->is_long};
 	uint64_t *slot = af_keys_at(&i->by_story, key, sizeof key, &fresh);
 	if (fresh) {
 		AF_GROW(i->stories, i->nr_stories, i->cap_stories);
 		i->stories[i->nr_stories] = *s;
 		*slot = i->nr_stories++;
 	}
-	return i->last_story = (uint32_t)*slot;
+	*near = (uint32_t)*slot + 1;
+	return (uint32_t)*slot;
 }
 
 static uint32_t sum_new(struct idle *i, const struct idle_sum *s)
@@ -58,20 +62,26 @@ static bool is_sum(const struct idle_sum *a, const struct idle_sum *b)
 	       a->what == b->what;
 }
 
+static uint32_t sum_find(struct idle *i, const struct idle_sum *s)
+{
+	const uint64_t key[] = {s->story, s->kind, s->place, s->what};
+	bool fresh;
+	uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
+
+	if (fresh)
+		*slot = sum_new(i, s);
+	return (uint32_t)*slot;
+}
+
 /* Few sums get most of the time: they are found without their keys. */
 static void sum_add(struct idle *i, const struct idle_sum *s)
 {
-	const uint64_t key[] = {s->story, s->kind, s->place, s->what};
-	uint32_t *near = &i->near_sums[(s->place ^ s->kind << 4 ^ s->what << 7 ^ s->story << 5) &
-	                               (IDLE_SUMS_NEAR - 1)];
-	bool fresh;
+	uint32_t hash =
+	    s->place * 0x9e3779b1u ^ s->story * 0x85ebca6bu ^ s->what * 0xc2b2ae35u ^ s->kind << 29;
+	uint32_t *near = &i->near_sums[hash >> (32 - IDLE_SUMS_NEAR_BITS)];
 
-	if (!*near || !is_sum(&i->sums[*near - 1], s)) {
-		uint64_t *slot = af_keys_at(&i->by_sum, key, sizeof key, &fresh);
-		if (fresh)
-			*slot = sum_new(i, s);
-		*near = (uint32_t)*slot + 1;
-	}
+	if (!*near || !is_sum(&i->sums[*near - 1], s))
+		*near = sum_find(i, s) + 1;
 	i->sums[*near - 1].ns += s->ns;
 	i->sums[*near - 1].square += s->square;
 }
@@ -93,18 +103,12 @@ static void rest_add(uint64_t rest_ns[IDLE_RESTS], const struct idle_cause *c)
 	}
 }
 
-/*
- * Add the time of a cause to @e; where there are too many causes, later ones are only in the sum.
- */
-static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
-                          uint64_t ns)
+/* Causes that come when there are too many are only in the sum. */
+static void cause_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
+                      uint64_t ns)
 {
-	struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
 	uint32_t n = 0;
 
-	if (!ns)
-		return;
-	sum_add(e->i, &sum);
 	while (n < e->nr && (e->causes[n].kind != kind || e->causes[n].place != place ||
 	                     e->causes[n].what != what))
 		n++;
@@ -115,6 +119,17 @@ static void explained_add(struct explained *e, enum idle_kind kind, uint32_t pla
 	if (n == e->nr)
 		e->causes[e->nr++] = (struct idle_cause){kind, place, what, 0};
 	e->causes[n].ns += ns;
+}
+
+static void explained_add(struct explained *e, enum idle_kind kind, uint32_t place, uint32_t what,
+                          uint64_t ns)
+{
+	if (!ns)
+		return;
+	const struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
+	sum_add(e->i, &sum);
+	if (e->is_listed)
+		cause_add(e, kind, place, what, ns);
 }
 
 static void explained_span(void *arg, bool is_call, const struct af_span *span, uint64_t ns)
@@ -275,8 +290,8 @@ static bool is_waiting(const struct af_world *w, struct idle_thread *t, uint64_t
 	       w->functions[call->what].api != AF_API_MPI;
 }
 
-static void explained_known(struct explained *e, const struct idle_story *s, uint64_t from_ns,
-                            uint64_t to_ns, const struct idle_piece *ends)
+static void explained_known(struct explained *e, const struct idle_story *s, struct idle_thread *t,
+                            uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends)
 {
 	uint64_t back_ns = ends ? ends->call_end_ns : to_ns;
 
@@ -285,8 +300,8 @@ static void explained_known(struct explained *e, const struct idle_story *s, uin
 		return;
 	}
 	back_ns = back_ns < from_ns ? from_ns : back_ns > to_ns ? to_ns : back_ns;
-	explained_thread(e, idle_thread(e->i, s->process, s->tid), from_ns, back_ns);
-	if (ends)
+	explained_thread(e, t, from_ns, back_ns);
+	if (ends && to_ns > back_ns)
 		explained_add(e, IDLE_KIND_ON_WAY, ends->place, ends->function, to_ns - back_ns);
 }
 
@@ -295,6 +310,12 @@ static void gap_put(struct explained *e, const struct idle_story *s, uint64_t fr
 {
 	struct idle_device *d = &e->i->devices[s->device];
 	uint64_t ns = to_ns - from_ns;
+
+	d->nr_gaps++;
+	if (ns > d->longest_ns)
+		d->longest_ns = ns;
+	if (!e->is_listed)
+		return;
 	struct idle_gap gap = {
 	    .device = s->device,
 	    .start_ns = from_ns,
@@ -303,12 +324,6 @@ static void gap_put(struct explained *e, const struct idle_story *s, uint64_t fr
 	    .tid = s->tid,
 	    .drained = s->drained,
 	};
-
-	d->nr_gaps++;
-	if (ns > d->longest_ns)
-		d->longest_ns = ns;
-	if (!is_long(e->i, ns))
-		return;
 	explained_causes(e, &gap);
 	longest_put(e->i, &gap);
 }
@@ -331,24 +346,27 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 
 	if (to_ns <= from_ns)
 		return;
-	if (known && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
+	struct idle_thread *t = known ? idle_thread(i, process, story.tid) : NULL;
+	if (t && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
 	    to_ns - from_ns <= AHEAD_NS)
-		story.drained = is_drained(d, ends, process, from_ns) ||
-		                is_waiting(w, idle_thread(i, process, story.tid), from_ns);
+		story.drained = is_drained(d, ends, process, from_ns) || is_waiting(w, t, from_ns);
 	story.is_long = to_ns - from_ns >= AF_IDLE_LONG_NS;
 	d->phase_ns[phase] += to_ns - from_ns;
 	e.i = i;
 	e.story = story_of(i, &story);
 	e.left_ns = e.sampled_ns = e.nr = 0;
 	e.square = 0;
-	memset(e.rest_ns, 0, sizeof e.rest_ns);
-	if (known)
-		explained_known(&e, &story, from_ns, to_ns, ends);
+	e.is_listed = ends && phase == IDLE_BETWEEN && is_long(i, to_ns - from_ns);
+	if (e.is_listed)
+		memset(e.rest_ns, 0, sizeof e.rest_ns);
+	if (t)
+		explained_known(&e, &story, t, from_ns, to_ns, ends);
 	else
 		explained_add(&e, IDLE_KIND_NO_CALL, 0, 0, to_ns - from_ns);
-	i->stories[e.story].left_ns += e.left_ns;
-	i->stories[e.story].sampled_ns += e.sampled_ns;
-	i->stories[e.story].square += e.square + (double)e.left_ns * (double)e.left_ns;
+	struct idle_story *sum = &i->stories[e.story];
+	sum->left_ns += e.left_ns;
+	sum->sampled_ns += e.sampled_ns;
+	sum->square += e.square + (double)e.left_ns * (double)e.left_ns;
 	if (ends && phase == IDLE_BETWEEN)
 		gap_put(&e, &story, from_ns, to_ns, ends);
 }

@@ -12,12 +12,13 @@
 
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 {
+	uint32_t *near = &i->near_threads[(process ^ tid) & (IDLE_THREADS_NEAR - 1)];
 	bool fresh;
 
-	if (i->last_thread < i->nr_threads) {
-		struct idle_thread *last = &i->threads[i->last_thread];
-		if (last->process == process && last->tid == tid)
-			return last;
+	if (*near) {
+		struct idle_thread *is = &i->threads[*near - 1];
+		if (is->process == process && is->tid == tid)
+			return is;
 	}
 	uint64_t *slot = af_map_at(&i->by_thread, (uint64_t)process << 32 | tid, &fresh);
 	if (fresh) {
@@ -25,8 +26,8 @@ struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 		i->threads[i->nr_threads] = (struct idle_thread){.process = process, .tid = tid};
 		*slot = i->nr_threads++;
 	}
-	i->last_thread = (uint32_t)*slot;
-	return &i->threads[i->last_thread];
+	*near = (uint32_t)*slot + 1;
+	return &i->threads[*slot];
 }
 
 static void idle_now(struct idle *i, uint64_t time_ns)
@@ -135,31 +136,30 @@ static bool is_kernel(uint32_t op)
 	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;
 }
 
-void idle_work(struct idle *i, const struct af_world *w, const struct af_work *is)
+void idle_work(struct idle *i, const struct af_world *w, const struct af_work *work)
 {
-	struct af_work work = *is;
-	uint32_t op = work.descriptor ? w->descriptors[work.descriptor].is.op : 0;
+	uint32_t op = work->descriptor ? w->descriptors[work->descriptor].is.op : 0;
+	uint64_t busy_ns = af_work_busy_ns(work);
 
 	i->fresh++;
-	if (work.status || !work.descriptor || !is_busy(op))
+	if (work->status || !work->descriptor || !is_busy(op))
 		return;
-	uint32_t device = af_work_device(w, &work);
-	if (!af_work_busy_ns(&work) || !af_work_place(w, &work, NULL)) {
+	if (!busy_ns || !work->placed_ns) {
 		i->unplaced++;
 		return;
 	}
 	AF_GROW(i->works, i->nr_works, i->cap_works);
 	i->works[i->nr_works++] = (struct idle_piece){
-	    .start_ns = work.start_ns,
-	    .end_ns = work.end_ns,
-	    .call_start_ns = work.call_start_ns,
-	    .call_end_ns = work.call_end_ns,
-	    .device = idle_device(i, work.process, device),
-	    .descriptor = work.descriptor,
-	    .place = idle_place(i, work.process, work.path),
-	    .function = work.function,
-	    .tid = work.tid,
-	    .launched = work.launched,
+	    .start_ns = work->placed_ns,
+	    .end_ns = work->placed_ns + busy_ns,
+	    .call_start_ns = work->call_start_ns,
+	    .call_end_ns = work->call_end_ns,
+	    .device = idle_device(i, work->process, af_work_device(w, work)),
+	    .descriptor = work->descriptor,
+	    .place = idle_place(i, work->process, work->path),
+	    .function = work->function,
+	    .tid = work->tid,
+	    .launched = work->launched,
 	    .kernel = is_kernel(op),
 	};
 }
@@ -410,14 +410,17 @@ void idle_free(struct idle *i)
 
 static void pass_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
-	struct af_call call;
+	struct af_call room;
 	struct af_wait wait;
 
-	if (af_wait_read(w, ev, &wait))
-		idle_wait(self, &wait, ev->time_ns);
-	else if (af_call_read(w, ev, &call) && !af_call_of_runtime(w, call.function) &&
-	         af_time_range_call(&w->time_range, &call))
-		idle_call(self, &call);
+	if (ev->kind == AF_KIND_OFFCPU) {
+		if (af_wait_read(w, ev, &wait))
+			idle_wait(self, &wait, ev->time_ns);
+	} else {
+		const struct af_call *call = af_time_range_call_at(w, ev, &room);
+		if (call && !af_call_of_runtime(w, call->function))
+			idle_call(self, call);
+	}
 	idle_settle(self, w);
 }
 

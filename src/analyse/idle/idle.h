@@ -36,7 +36,8 @@ struct af_world;
 
 #define AF_IDLE_LATE_NS 15000000000ull
 
-enum { IDLE_SUMS_NEAR = 1024 }; /* sums that are found without a key: a power of two */
+/* Threads, stories and sums that are found without a key: powers of two. */
+enum { IDLE_THREADS_NEAR = 64, IDLE_STORIES_NEAR = 64, IDLE_SUMS_NEAR_BITS = 13 };
 
 enum {
 	AF_IDLE_SETTLE = 1 << 20, /* records between two settlings */
@@ -143,9 +144,10 @@ struct idle_piece {
 struct idle {
 	struct af_stack_locations stack_locations;
 	struct af_map by_device, by_thread;
-	uint32_t last_device, last_thread, last_story; /* that were found */
-	uint32_t
-	    near_sums[IDLE_SUMS_NEAR]; /* by a hash: a sum that has it, index plus 1; 0: none */
+	uint32_t last_device; /* that was found */
+	/* By a hash: a thread, a story and a sum that have it, index plus 1; 0: none. */
+	uint32_t near_threads[IDLE_THREADS_NEAR], near_stories[IDLE_STORIES_NEAR];
+	uint32_t near_sums[1 << IDLE_SUMS_NEAR_BITS];
 	struct af_keys by_sum;
 	struct af_keys by_story;
 	struct af_map by_gpu; /* string of the world → the first device that is it */

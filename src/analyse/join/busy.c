@@ -31,11 +31,30 @@ static bool busy_cut(struct af_busy *b, struct af_interval *is)
 	return is->end_ns > is->start_ns;
 }
 
+/* Most intervals begin after the last one, or in it; false: this one may touch others. */
+static bool busy_append(struct af_busy *b, struct af_interval is)
+{
+	struct af_interval *last = b->nr ? &b->open[b->nr - 1] : NULL;
+
+	if (!last || is.start_ns < last->start_ns)
+		return false;
+	if (is.end_ns > b->last_ns)
+		b->last_ns = is.end_ns;
+	if (is.start_ns > last->end_ns) {
+		b->open[b->nr++] = is;
+		if (b->nr == AF_BUSY_OPEN)
+			busy_settle(b, AF_BUSY_OPEN / 2);
+	} else if (is.end_ns > last->end_ns) {
+		last->end_ns = is.end_ns;
+	}
+	return true;
+}
+
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 {
 	struct af_interval is = {start_ns, end_ns};
 
-	if (end_ns <= start_ns)
+	if (end_ns <= start_ns || busy_append(b, is))
 		return;
 	if (!b->open)
 		b->open = af_xcalloc(AF_BUSY_OPEN, sizeof *b->open);

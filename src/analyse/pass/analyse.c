@@ -119,7 +119,7 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	deliver_sample(&a->deliver, &sample);
 }
 
-static void analysis_match(void *arg, const struct af_work *work)
+static void analysis_match(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 
@@ -135,7 +135,7 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 		af_match_seen(&a->match, &a->world, &call);
 }
 
-static void analysis_work(void *arg, const struct af_work *work)
+static void analysis_work(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 	const struct af_time_range *range = &a->world.time_range;
@@ -152,6 +152,8 @@ static void analysis_work(void *arg, const struct af_work *work)
 			return;
 		work = &cut;
 	}
+	if (!range->to_ns)
+		work->placed_ns = af_work_placed_ns(&a->world, work);
 	deliver_work(&a->deliver, work);
 }
 

@@ -5,7 +5,7 @@
 
 #include "base/arena.h"
 
-enum deliver_what { DELIVER_EVENT, DELIVER_CALL, DELIVER_SAMPLE, DELIVER_WORK };
+enum deliver_what { DELIVER_EVENT, DELIVER_SAMPLE, DELIVER_WORK };
 
 /* Deliveries in order; those of each sort stand by themselves. */
 struct deliver_batch {
@@ -14,6 +14,7 @@ struct deliver_batch {
 	uint32_t nr, nr_events, nr_calls, nr_samples, nr_works;
 	uint8_t what[DELIVER_BATCH]; /* enum deliver_what */
 	struct af_event events[DELIVER_BATCH];
+	bool is_call[DELIVER_BATCH]; /* of each event: is it the next of the calls? */
 	struct af_call calls[DELIVER_BATCH];
 	struct af_sample samples[DELIVER_BATCH];
 	struct af_work works[DELIVER_BATCH];
@@ -48,11 +49,39 @@ static bool pass_takes(const struct deliver_pass *p, const struct deliver_batch 
 	       (p->works && b->nr_works);
 }
 
+/* The events of @b alone. */
+static void batch_events(const struct deliver_pass *p, const struct deliver_batch *b,
+                         struct af_world *w)
+{
+	uint32_t call = 0;
+
+	for (uint32_t i = 0; i < b->nr_events; i++) {
+		const struct af_event *ev = &b->events[i];
+		if (b->is_call[i]) {
+			w->call = &b->calls[call++];
+			w->call_payload = ev->payload;
+		}
+		if (p->takes & af_kind_bit(ev->kind))
+			p->ops->event(p->state, w, ev);
+	}
+}
+
 /* The deliveries of @b that are for the pass, which sees the world @w. */
 static void batch_hand_over(const struct deliver_pass *p, const struct deliver_batch *b,
                             struct af_world *w)
 {
 	uint32_t event = 0, call = 0, sample = 0, work = 0;
+	bool events = p->takes & b->kinds, samples = p->ops->sample && b->nr_samples;
+	bool works = p->works && b->nr_works;
+
+	if (!works && !samples) {
+		batch_events(p, b, w);
+		return;
+	}
+	for (; !events && !samples && work < b->nr_works; work++)
+		p->ops->work(p->state, w, &b->works[work]);
+	if (!events && !samples)
+		return;
 
 	for (uint32_t i = 0; i < b->nr; i++) {
 		switch ((enum deliver_what)b->what[i]) {
@@ -66,11 +95,11 @@ static void batch_hand_over(const struct deliver_pass *p, const struct deliver_b
 				p->ops->work(p->state, w, &b->works[work]);
 			work++;
 			break;
-		case DELIVER_CALL:
-			w->call = &b->calls[call++];
-			w->call_payload = b->events[event].payload;
-			/* fallthrough */
 		case DELIVER_EVENT:
+			if (b->is_call[event]) {
+				w->call = &b->calls[call++];
+				w->call_payload = b->events[event].payload;
+			}
 			if (p->takes & af_kind_bit(b->events[event].kind))
 				p->ops->event(p->state, w, &b->events[event]);
 			event++;
@@ -263,7 +292,8 @@ void deliver_event(struct deliver *d, const struct af_event *ev)
 	}
 	struct deliver_batch *b = batch_at(d);
 	bool call = w->call && w->call_payload == ev->payload;
-	b->what[b->nr++] = call ? DELIVER_CALL : DELIVER_EVENT;
+	b->what[b->nr++] = DELIVER_EVENT;
+	b->is_call[b->nr_events] = call;
 	b->events[b->nr_events++] = *ev;
 	if (call)
 		b->calls[b->nr_calls++] = *w->call;

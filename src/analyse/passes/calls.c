@@ -52,12 +52,22 @@ static void calls_overhead(struct calls *c, const struct af_event *ev)
 	cost->time_ns += fixed.busy_ns;
 }
 
-static void calls_timed(struct calls *c, const struct af_call *call)
+/* Is the function one of an API that calls others? These are what the table is about. */
+static bool is_upper(const struct af_world *w, uint32_t function)
+{
+	return af_call_of_runtime(w, function) ||
+	       (function && w->functions[function].api == AF_API_MPI);
+}
+
+static void calls_timed(struct calls *c, const struct af_world *w, const struct af_call *call)
 {
 	const struct call_sum key = {
 	    .process = call->process, .function = call->function, .source = CALL_TIMED};
-	struct call_sum *sum = sum_of(c, &key);
 	uint64_t ns = call->end_ns - call->start_ns;
+
+	if (is_upper(w, call->function))
+		return;
+	struct call_sum *sum = sum_of(c, &key);
 
 	sum->time_ns += ns;
 	if (call->out_of_range)
@@ -78,13 +88,6 @@ static void calls_seen(struct calls *c, const struct af_call *call)
 		c->nr_twice++;
 	else
 		sum_of(c, &key)->count++;
-}
-
-/* Is the function one of an API that calls others? These are what the table is about. */
-static bool is_upper(const struct af_world *w, uint32_t function)
-{
-	return af_call_of_runtime(w, function) ||
-	       (function && w->functions[function].api == AF_API_MPI);
 }
 
 /* Calls that the target added up itself. */
@@ -111,17 +114,25 @@ static void calls_summed(struct calls *c, const struct af_world *w, const struct
 static void calls_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct calls *c = self;
-	struct af_call call;
+	const struct af_call *call;
+	struct af_call room;
 
-	if (ev->kind == AF_KIND_OVERHEAD)
+	switch (ev->kind) {
+	case AF_KIND_OVERHEAD:
 		calls_overhead(c, ev);
-	else if (ev->kind == AF_KIND_CALL_SUM)
+		break;
+	case AF_KIND_CALL_SUM:
 		calls_summed(c, w, ev);
-	else if (af_call_seen_read(w, ev, &call))
-		calls_seen(c, &call);
-	else if (af_call_read(w, ev, &call) && !is_upper(w, call.function) &&
-	         af_time_range_call(&w->time_range, &call))
-		calls_timed(c, &call);
+		break;
+	case AF_KIND_CALL_SEEN:
+		if (af_call_seen_read(w, ev, &room))
+			calls_seen(c, &room);
+		break;
+	default:
+		call = af_time_range_call_at(w, ev, &room);
+		if (call)
+			calls_timed(c, w, call);
+	}
 }
 
 static void calls_finish(void *self, const struct af_world *w, struct af_results *out)

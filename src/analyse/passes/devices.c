@@ -126,27 +126,31 @@ static const struct devices_place *devices_place(struct devices *d, const struct
 }
 
 /* From the call until the device began, of what was not part of a graph. */
-static void row_wait(struct device_row *row, const struct af_world *w, struct af_work *work)
+static void row_wait(struct device_row *row, const struct af_world *w, const struct af_work *work)
 {
-	bool placed = af_work_place(w, work, NULL);
-	/* OpenCL has both on one clock, which need not be known. */
-	uint64_t from_ns = work->queued_ns ? work->queued_ns : placed ? work->call_start_ns : 0;
+	uint64_t from_ns = work->call_start_ns, to_ns = work->placed_ns;
 
-	if (work->node || !from_ns || !work->start_ns)
+	/* OpenCL has both on one clock, which need not be known. */
+	if (work->queued_ns) {
+		struct af_work placed = *work;
+		af_work_place(w, &placed, NULL);
+		from_ns = placed.queued_ns;
+		to_ns = placed.start_ns;
+	}
+	if (work->node || !from_ns || !to_ns)
 		return;
 	row->nr_waits++;
-	row->wait_ns += work->start_ns > from_ns ? work->start_ns - from_ns : 0;
+	row->wait_ns += to_ns > from_ns ? to_ns - from_ns : 0;
 }
 
-static void devices_work(void *self, const struct af_world *w, const struct af_work *is)
+static void devices_work(void *self, const struct af_world *w, const struct af_work *work)
 {
 	struct devices *d = self;
-	struct af_work work = *is;
-	uint64_t ns = af_work_busy_ns(is);
+	uint64_t ns = af_work_busy_ns(work);
 
-	if (work.status || !work.descriptor)
+	if (work->status || !work->descriptor)
 		return;
-	const struct devices_place *place = devices_place(d, w, is);
+	const struct devices_place *place = devices_place(d, w, work);
 	struct device_row *row = &d->rows[place->row - 1];
 	struct device_busy *busy = &d->busy[place->busy - 1];
 	row->time_ns += ns;
@@ -157,20 +161,20 @@ static void devices_work(void *self, const struct af_world *w, const struct af_w
 			row->small_blocks = place->small_blocks;
 	}
 	if (ns)
-		af_busy_add(&busy->busy, work.start_ns, work.end_ns);
-	if (work.out_of_range)
+		af_busy_add(&busy->busy, work->start_ns, work->end_ns);
+	if (work->out_of_range)
 		return;
 	row->count++;
 	busy->count++;
-	row->bytes += w->descriptors[work.descriptor].is.bytes;
-	if (work.end_ns && ns < row->min_ns)
+	row->bytes += w->descriptors[work->descriptor].is.bytes;
+	if (work->end_ns && ns < row->min_ns)
 		row->min_ns = ns;
 	if (ns > row->max_ns || !row->descriptor) {
 		row->max_ns = ns;
-		row->descriptor = work.descriptor;
-		row->config = w->descriptors[work.descriptor].config;
+		row->descriptor = work->descriptor;
+		row->config = w->descriptors[work->descriptor].config;
 	}
-	row_wait(row, w, &work);
+	row_wait(row, w, work);
 }
 
 /* Work that the target added up itself: it has no stamps, so it says nothing of busy time. */

@@ -38,7 +38,11 @@ int phase_number_order(const void *a, const void *b)
 
 void phase_times_sort(struct phase_times *t)
 {
-	if (t->kept)
+	uint32_t i = 1;
+
+	while (i < t->kept && t->at_ns[i - 1] <= t->at_ns[i])
+		i++;
+	if (i < t->kept)
 		qsort(t->at_ns, t->kept, sizeof *t->at_ns, phase_number_order);
 }
 

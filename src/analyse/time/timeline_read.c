@@ -63,7 +63,7 @@ static void deliver_sample_on(void *arg, const struct af_sample *s)
 	deliver_sample(arg, s);
 }
 
-static void deliver_work_on(void *arg, const struct af_work *work)
+static void deliver_work_on(void *arg, struct af_work *work)
 {
 	deliver_work(arg, work);
 }

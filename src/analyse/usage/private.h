@@ -132,8 +132,18 @@ uint64_t usage_value(const struct af_event *ev, struct usage_value v);
 bool usage_has(const struct af_event *ev, struct usage_value v);
 
 /* queues.c: a call put work on a queue; a call waited: had it nothing to wait for? */
-void usage_queues_work(struct usage *u, const struct af_world *w, struct usage_process *p,
-                       const struct usage_function *f, const struct af_event *ev);
+void usage_queues_named(struct usage *u, const struct af_world *w, struct usage_process *p,
+                        const struct usage_function *f, const struct af_event *ev);
+static inline void usage_queues_work(struct usage *u, const struct af_world *w,
+                                     struct usage_process *p, const struct usage_function *f,
+                                     const struct af_event *ev)
+{
+	p->count++;
+	if (f->event.bytes || f->queue.bytes)
+		usage_queues_named(u, w, p, f, ev);
+	else
+		p->unknown = p->count;
+}
 bool usage_queues_wait(struct usage *u, struct usage_process *p, const struct usage_function *f,
                        const struct af_event *ev);
 

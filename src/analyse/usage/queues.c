@@ -39,12 +39,11 @@ static struct usage_queue *queue_of(struct usage *u, struct usage_process *p, ui
 	return &u->queues[*slot];
 }
 
-void usage_queues_work(struct usage *u, const struct af_world *w, struct usage_process *p,
-                       const struct usage_function *f, const struct af_event *ev)
+void usage_queues_named(struct usage *u, const struct af_world *w, struct usage_process *p,
+                        const struct usage_function *f, const struct af_event *ev)
 {
 	bool fresh;
 
-	p->count++;
 	if (usage_has(ev, f->event))
 		queue_of(u, p, usage_value(ev, f->event), &fresh)->work = p->count;
 	if (!usage_has(ev, f->queue)) {

@@ -21,14 +21,22 @@ struct made {
 struct maker {
 	const struct usage *u;
 	const struct af_world *w;
-	struct af_tables texts;  /* until rows have copies */
-	struct af_tree scratch;  /* call paths */
+	struct af_tables texts; /* until rows have copies */
+	struct af_tree scratch; /* call paths */
+	struct caller {
+		bool is_known;
+		uint32_t runtime, caller; /* nodes of scratch, or 0 */
+	} * callers;                      /* by path of the world */
+	uint8_t *dull;                    /* by name of scratch: DULL_… */
+	uint32_t cap_callers, cap_dull;
 	uint64_t from_ns, to_ns; /* the steady part, on the trace's clock; to_ns 0: none */
 	uint64_t run_ns, steps;  /* how long what is shown lasted; steps of the steady part */
 	struct made *rows;
 	uint32_t nr, cap;
 	struct af_keys by_row, by_member;
 };
+
+enum { DULL_UNKNOWN, DULL_NO, DULL_YES };
 
 /* Kinds that count in the steady part alone. */
 static bool is_steady(enum af_usage_kind kind)
@@ -59,26 +67,37 @@ static const char *keep(struct maker *m, const struct af_tree *t, uint32_t node)
 	return af_arena_strdup(&m->texts.arena, text, len);
 }
 
-/* Does a frame say nothing of who called: libc's, an interpreter's, a mark, a process? */
-static bool is_dull(const struct af_tree *t, uint32_t node)
+static bool name_is_dull(const struct af_tree *t, uint32_t name)
 {
-	enum af_frame frame = af_tree_frame(t, t->nodes[node].name);
-	const char *module = af_tree_module(t, t->nodes[node].name);
+	enum af_frame frame = af_tree_frame(t, name);
+	const char *module = af_tree_module(t, name);
 	size_t len;
-	const char *text = af_tree_text(t, t->nodes[node].name, &len);
+	const char *text = af_tree_text(t, name, &len);
 
 	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
 	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
 	       (module && strstr(module, "/libc.so"));
 }
 
-/* The nearest Python function; without one the nearest function of machine code. */
-static uint32_t caller_node(const struct af_tree *t, uint32_t node)
+/* Does a frame say nothing of who called: libc's, an interpreter's, a mark, a process? */
+static bool is_dull(struct maker *m, uint32_t node)
 {
+	uint32_t name = m->scratch.nodes[node].name;
+
+	AF_REACH(m->dull, name, m->cap_dull);
+	if (m->dull[name] == DULL_UNKNOWN)
+		m->dull[name] = name_is_dull(&m->scratch, name) ? DULL_YES : DULL_NO;
+	return m->dull[name] == DULL_YES;
+}
+
+/* The nearest Python function; without one the nearest function of machine code. */
+static uint32_t caller_node(struct maker *m, uint32_t node)
+{
+	const struct af_tree *t = &m->scratch;
 	uint32_t best = 0;
 
 	for (; node; node = t->nodes[node].parent) {
-		if (is_dull(t, node))
+		if (is_dull(m, node))
 			continue;
 		if (af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON)
 			return node;
@@ -110,24 +129,37 @@ static uint32_t runtime_node(const struct af_tree *t, uint32_t node)
 	return 0;
 }
 
-static void made_names(struct maker *m, struct made *r, const struct usage_sum *s)
+/* Many sums have one path: those of each thread, use and function. */
+static const struct caller *caller_of(struct maker *m, uint32_t path)
 {
 	struct af_tree *t = &m->scratch;
-	uint32_t node = s->path ? af_frames_call(t, m->w, 0, s->path) : 0;
+
+	AF_REACH(m->callers, path, m->cap_callers);
+	struct caller *c = &m->callers[path];
+	if (c->is_known)
+		return c;
+	uint32_t node = path ? af_frames_call(t, m->w, 0, path) : 0;
 	uint32_t runtime = runtime_node(t, node);
+	*c = (struct caller){.is_known = true, .runtime = runtime};
+	c->caller = caller_node(m, runtime ? t->nodes[runtime].parent : node);
+	return c;
+}
+
+static void made_names(struct maker *m, struct made *r, const struct usage_sum *s)
+{
+	const struct af_tree *t = &m->scratch;
+	const struct caller *c = caller_of(m, s->path);
 
 	r->function = af_tables_text(&m->texts, "%s", m->w->functions[s->function].name);
 	r->driver = r->caller = "";
-	if (runtime) {
+	if (c->runtime) {
 		r->driver = r->function;
-		r->function = keep(m, t, runtime);
-		node = t->nodes[runtime].parent;
+		r->function = keep(m, t, c->runtime);
 	}
-	uint32_t caller = caller_node(t, node);
-	if (!caller)
+	if (!c->caller)
 		return;
-	r->caller = keep(m, t, caller);
-	r->caller_frame = af_tree_frame(t, t->nodes[caller].name);
+	r->caller = keep(m, t, c->caller);
+	r->caller_frame = af_tree_frame(t, t->nodes[c->caller].name);
 }
 
 static bool is_new(struct maker *m, uint64_t row, uint64_t what, uint64_t which)
@@ -281,5 +313,7 @@ void usage_table(const struct usage *u, const struct af_world *w, struct af_resu
 	af_keys_free(&m.by_row);
 	af_keys_free(&m.by_member);
 	af_tables_free(&m.texts);
+	free(m.callers);
+	free(m.dull);
 	free(m.rows);
 }

@@ -289,7 +289,7 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 	const struct usage_call c = {
 	    u, is, ev, f, thread_of(u, ev), is->end_ns - is->start_ns,
 	};
-	if (f->role != USAGE_QUERY)
+	if (f->role != USAGE_QUERY && u->threads[c.thread].nr_loops)
 		loops_end(u, c.thread);
 	if (is->status)
 		return;
@@ -297,21 +297,22 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 		u->threads[c.thread].works += f->is_device_work;
 		usage_queues_work(u, w, process_of(u, c.thread), f, ev);
 	}
-	if (!is->out_of_range)
+	if (f->role != USAGE_WORK && !is->out_of_range)
 		call_counts(&c);
 }
 
 static void usage_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct usage *u = self;
-	struct af_call call;
+	struct af_call room;
 
 	if (ev->kind == AF_KIND_MEMORY) {
 		usage_memory(process_of(u, thread_of(u, ev)), ev);
-	} else if (af_call_read(w, ev, &call) && call.function &&
-	           af_time_range_call(&w->time_range, &call)) {
-		usage_call(u, w, ev, &call);
+		return;
 	}
+	const struct af_call *call = af_time_range_call_at(w, ev, &room);
+	if (call && call->function)
+		usage_call(u, w, ev, call);
 }
 
 /* Where a part of the run is missing, memory may have been pinned in it. */

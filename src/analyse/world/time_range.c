@@ -71,22 +71,23 @@ bool af_time_range_sample(const struct af_time_range *in, struct af_sample *s)
 bool af_time_range_work(const struct af_time_range *in, const struct af_world *w,
                         struct af_work *work)
 {
-	struct af_work placed = *work;
-
 	if (!thread_query(in, work->tid))
 		return false;
 	if (in->query && in->query->device && af_work_device(w, work) != in->query->device)
 		return false;
 	if (!in->to_ns)
 		return true;
-	if (!af_work_place(w, &placed, NULL) || !placed.start_ns)
+	uint64_t start_ns = af_work_placed_ns(w, work), end_ns = start_ns + af_work_busy_ns(work);
+	if (!start_ns)
 		return false;
-	uint64_t start_ns = placed.start_ns, end_ns = start_ns + af_work_busy_ns(&placed);
 	if (!af_time_range_reaches(in, start_ns, end_ns))
 		return false;
 	work->out_of_range = !af_time_range_began(in, start_ns);
-	if (start_ns < in->from_ns)
+	work->placed_ns = start_ns;
+	if (start_ns < in->from_ns) {
 		work->start_ns += in->from_ns - start_ns;
+		work->placed_ns = af_work_placed_ns(w, work);
+	}
 	if (end_ns > in->to_ns)
 		work->end_ns -= end_ns - in->to_ns;
 	return true;
@@ -102,6 +103,24 @@ bool af_time_range_call(const struct af_time_range *in, struct af_call *call)
 	if (in->to_ns && call->end_ns > in->to_ns)
 		call->end_ns = in->to_ns;
 	return true;
+}
+
+static bool is_whole(const struct af_time_range *in, const struct af_call *call)
+{
+	return !in->to_ns || (call->start_ns >= in->from_ns && call->start_ns < in->to_ns &&
+	                      call->end_ns <= in->to_ns);
+}
+
+const struct af_call *af_time_range_call_at(const struct af_world *w, const struct af_event *ev,
+                                            struct af_call *room)
+{
+	const struct af_call *call = af_call_at(w, ev, room);
+
+	if (!call || is_whole(&w->time_range, call))
+		return call;
+	if (call != room)
+		*room = *call;
+	return af_time_range_call(&w->time_range, room) ? room : NULL;
 }
 
 bool af_time_range_event(const struct af_time_range *in, const struct af_event *ev)

@@ -50,12 +50,19 @@ bool af_time_range_began(const struct af_time_range *in, uint64_t start_ns);
 
 /*
  * Cut it to the part inside; false when there is none. Work needs w->clocks, and keeps the clock of
- * its stamps.
+ * its stamps; where there are bounds, its placed_ns is set.
  */
 bool af_time_range_sample(const struct af_time_range *in, struct af_sample *s);
 bool af_time_range_work(const struct af_time_range *in, const struct af_world *w,
                         struct af_work *work);
 bool af_time_range_call(const struct af_time_range *in, struct af_call *call);
+
+/*
+ * The call that @ev is, cut by w->time_range: the one at hand or *@room; NULL when @ev is no call,
+ * or outside.
+ */
+const struct af_call *af_time_range_call_at(const struct af_world *w, const struct af_event *ev,
+                                            struct af_call *room);
 
 /*
  * Do passes get @ev? Definitions always pass. Readers of calls cut them; af_wait_read() cuts waits.

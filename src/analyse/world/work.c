@@ -172,6 +172,14 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 	return ev->kind == AF_KIND_CALL_LONG && call_read_long(w, ev, call);
 }
 
+const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
+                                 struct af_call *room)
+{
+	if (w->call && w->call_payload == ev->payload)
+		return w->call;
+	return af_call_read(w, ev, room) ? room : NULL;
+}
+
 bool af_call_of_runtime(const struct af_world *w, uint32_t function)
 {
 	uint32_t api = function ? w->functions[function].api : 0;
@@ -223,6 +231,13 @@ static struct af_clock *work_clock(const struct af_world *w, const struct af_wor
 	if (clock)
 		__atomic_store_n(known, (uint32_t)(clock - w->clocks.clocks) + 1, __ATOMIC_RELAXED);
 	return clock;
+}
+
+uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work)
+{
+	struct af_clock *clock = w->clocks.nr && work->start_ns ? work_clock(w, work) : NULL;
+
+	return clock ? af_clock_convert(clock, work->start_ns, NULL) : 0;
 }
 
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns)

@@ -32,6 +32,11 @@ struct af_work {
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->annotations: the caller's annotation context, 0 none */
 	/*
+	 * For passes, from analyse.c: start_ns on the trace's clock; 0: it is not known, or the
+	 * trace's clocks were not read
+	 */
+	uint64_t placed_ns;
+	/*
 	 * Set by match.c: function of the world: a call seen from outside that is this one's by
 	 * time, and has its path; 0: nothing here is a guess
 	 */
@@ -61,6 +66,10 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 /* False when @ev is neither CALL nor CALL_LONG, or malformed. @w has seen @ev. */
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call);
 
+/* The same without a copy of the call at hand: that one, or *@room; NULL for false. */
+const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
+                                 struct af_call *room);
+
 /*
  * Is @function, an index of the world or 0, one of an API whose calls are made of calls of a
  * device's: CUDA's runtime? Where both are recorded, theirs are the same times.
@@ -80,6 +89,9 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
  * error. Once for each copy of a work.
  */
 bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *uncertainty_ns);
+
+/* start_ns of @work on the trace's clock, as af_work_place() would have it; 0: not known. */
+uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work);
 
 /* Slow path of what follows: by the queue. */
 uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work);

@@ -7,6 +7,7 @@
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
+#include "analyse/ranks/activity.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/picture_ahead.h"
@@ -120,10 +121,10 @@ static void steady_read(struct steady_part *s, const struct af_phase_row *steady
 	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
 }
 
-/* Phases are found soon, as they need one pass: then the part is read while the whole is. */
+/* Phases are found soon without joining work: then the part is read while the whole is. */
 static void *steady_run(void *arg)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_phases, NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_phases_early, NULL};
 	struct steady_part *s = arg;
 	struct af_query query = *s->query;
 	struct af_results phases = {0};
@@ -151,8 +152,8 @@ static void steady_begin(struct steady_part *s, const char *dir, struct af_query
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
-static void steady_copy(struct af_results *r, const struct af_results *part,
-                        const struct af_phase_row *steady)
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -168,7 +169,7 @@ static void steady_copy(struct af_results *r, const struct af_results *part,
 			continue;
 		struct af_table *copy =
 		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
-		if (tables[i].links)
+		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}
 }
@@ -181,7 +182,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		pthread_join(s->thread, NULL);
 	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
 	if (steady && s->query->answers & AF_ANSWER_STEADY) {
-		/* Other passes read more kinds of events, and may know a later end of the run. */
+		/* By work it may be another, and so may the end of the run by other events. */
 		if (s->rc || s->from_ns != steady->from_ns.value ||
 		    s->to_ns != steady->to_ns.value) {
 			af_results_close(&s->r);
@@ -192,7 +193,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		if (rc && err)
 			*err = s->err;
 		if (!rc)
-			steady_copy(r, &s->r, steady);
+			af_load_steady_copy(r, &s->r, steady);
 	}
 	af_results_close(&s->r);
 	return rc;
@@ -215,13 +216,25 @@ static struct af_query load_query(const struct af_query *query)
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
-	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
-	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
-	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
-	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
-	    &af_pass_mpi,       &af_pass_usage,        NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_phases,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   &af_pass_python_files,
+	                                                   &af_pass_tally,
+	                                                   &af_pass_mpi,
+	                                                   &af_pass_usage,
+	                                                   &af_pass_activity,
+	                                                   NULL};
 	const struct af_query all = load_query(query);
 
 	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);

@@ -56,6 +56,13 @@ const char *af_load_hint(int view);
 const struct af_phase_row *af_load_steady(const struct af_results *r);
 
 /*
+ * Add those tables to @r, from the results of the steady part alone. The links of its findings lead
+ * to @steady; NULL leaves them as they are.
+ */
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady);
+
+/*
  * The same for one view of @query, to show one weight of it: *@weight or, when that is NULL, the
  * choice of af_weight_default() among those that the view has. Then *@weight is its name, and if
  * that is not time a line on standard error tells so.
