@@ -10,25 +10,15 @@
 #include "base/leb128.h"
 #include "base/write.h"
 
-enum { BUF_FIRST = 256 };
-
 void af_buf_free(struct af_buf *b)
 {
 	free(b->data);
 	*b = (struct af_buf){0};
 }
 
-static char *buf_room(struct af_buf *b, size_t len)
-{
-	size_t need = b->len + len + 1;
-
-	AF_ROOM(b->data, need < BUF_FIRST ? BUF_FIRST : need, b->cap);
-	return b->data + b->len;
-}
-
 void af_buf_add(struct af_buf *b, const void *data, size_t len)
 {
-	char *p = buf_room(b, len);
+	char *p = af_buf_room(b, len);
 	if (len) /* an empty buffer's data is NULL, which memcpy() must not be given */
 		memcpy(p, data, len);
 	p[len] = 0;
@@ -42,7 +32,7 @@ void af_buf_str(struct af_buf *b, const char *s)
 
 void af_buf_char(struct af_buf *b, char c)
 {
-	char *p = buf_room(b, 1);
+	char *p = af_buf_room(b, 1);
 	p[0] = c;
 	p[1] = 0;
 	b->len++;
@@ -87,16 +77,37 @@ void af_buf_seconds(struct af_buf *b, uint64_t ns, size_t width)
 	af_buf_add(b, text + n, sizeof text - n);
 }
 
+/* How many decimal digits @v has. */
+static size_t digits_of(uint64_t v)
+{
+	size_t n = 1;
+
+	for (; v >= 10000; v /= 10000)
+		n += 4;
+	return n + (v >= 10) + (v >= 100) + (v >= 1000);
+}
+
+/* Two digits at a time, from the last on. */
+char *af_buf_put_u64(char *to, uint64_t v)
+{
+	static const char pairs[] = "00010203040506070809101112131415161718192021222324"
+				    "25262728293031323334353637383940414243444546474849"
+				    "50515253545556575859606162636465666768697071727374"
+				    "75767778798081828384858687888990919293949596979899";
+	char *end = to + digits_of(v), *at = end;
+
+	for (; v >= 100; v /= 100)
+		memcpy(at -= 2, pairs + v % 100 * 2, 2);
+	if (v >= 10)
+		memcpy(at - 2, pairs + v * 2, 2);
+	else
+		at[-1] = (char)('0' + v);
+	return end;
+}
+
 void af_buf_u64(struct af_buf *b, uint64_t v)
 {
-	char digits[20];
-	int n = 20;
-
-	do {
-		digits[--n] = (char)('0' + v % 10);
-		v /= 10;
-	} while (v);
-	af_buf_add(b, digits + n, (size_t)(20 - n));
+	af_buf_took(b, af_buf_put_u64(af_buf_room(b, AF_BUF_U64), v));
 }
 
 void af_buf_fmt(struct af_buf *b, const char *fmt, ...)
@@ -108,7 +119,7 @@ void af_buf_fmt(struct af_buf *b, const char *fmt, ...)
 	int n = vsnprintf(NULL, 0, fmt, ap);
 	va_end(ap);
 	if (n > 0) {
-		vsnprintf(buf_room(b, (size_t)n), (size_t)n + 1, fmt, again);
+		vsnprintf(af_buf_room(b, (size_t)n), (size_t)n + 1, fmt, again);
 		b->len += (size_t)n;
 	}
 	va_end(again);

@@ -5,10 +5,35 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/arena.h"
+
 struct af_buf {
 	char *data; /* NULL while empty */
 	size_t len, cap;
 };
+
+enum { AF_BUF_FIRST = 256, AF_BUF_U64 = 20 /* most digits of af_buf_put_u64() */ };
+
+/*
+ * Room for @most bytes at the end. The caller writes there, and gives what comes behind the last
+ * byte to af_buf_took().
+ */
+static inline char *af_buf_room(struct af_buf *b, size_t most)
+{
+	size_t need = b->len + most + 1;
+
+	AF_ROOM(b->data, need < AF_BUF_FIRST ? AF_BUF_FIRST : need, b->cap);
+	return b->data + b->len;
+}
+
+static inline void af_buf_took(struct af_buf *b, char *end)
+{
+	*end = 0;
+	b->len = (size_t)(end - b->data);
+}
+
+/* Write @v in decimal digits; returns what is behind them. */
+char *af_buf_put_u64(char *to, uint64_t v);
 
 /* A zeroed struct is an empty buffer. */
 void af_buf_free(struct af_buf *b);

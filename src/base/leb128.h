@@ -35,6 +35,12 @@ static inline size_t af_leb128(const uint8_t *p, size_t len, bool is_signed, uin
 	return 0;
 }
 
+/* How many bytes @value has, unsigned: one for each 7 bits that are begun. */
+static inline size_t af_leb128_size(uint64_t value)
+{
+	return ((size_t)(63 - __builtin_clzll(value | 1)) * 9 + 73) / 64;
+}
+
 /* Write @value unsigned; returns how many bytes it has. */
 static inline size_t af_leb128_put(uint8_t to[AF_LEB128_MAX], uint64_t value)
 {

@@ -17,31 +17,69 @@
 
 enum af_pb_wire { AF_PB_VARINT = 0, AF_PB_FIXED64 = 1, AF_PB_BYTES = 2, AF_PB_FIXED32 = 5 };
 
+enum { AF_PB_MOST = 20 }; /* bytes of a field's tag and its number or length, at most */
+
+/*
+ * The same into memory that has room: for small messages whose sizes are known ahead. They return
+ * what is behind the field. Of bytes the head alone is put, and af_pb_size_bytes() is the size of
+ * both.
+ */
+static inline uint8_t *af_pb_put_varint(uint8_t *to, uint32_t field, uint64_t v)
+{
+	to += af_leb128_put(to, field << 3 | AF_PB_VARINT);
+	return to + af_leb128_put(to, v);
+}
+
+static inline uint8_t *af_pb_put_fixed64(uint8_t *to, uint32_t field, uint64_t v)
+{
+	to += af_leb128_put(to, field << 3 | AF_PB_FIXED64);
+	memcpy(to, &v, sizeof v);
+	return to + sizeof v;
+}
+
+static inline uint8_t *af_pb_put_head(uint8_t *to, uint32_t field, size_t len)
+{
+	to += af_leb128_put(to, field << 3 | AF_PB_BYTES);
+	return to + af_leb128_put(to, len);
+}
+
+static inline uint8_t *af_pb_put_bytes(uint8_t *to, uint32_t field, const void *data, size_t len)
+{
+	to = af_pb_put_head(to, field, len);
+	memcpy(to, data, len);
+	return to + len;
+}
+
+static inline size_t af_pb_size_varint(uint32_t field, uint64_t v)
+{
+	return af_leb128_size((uint64_t)field << 3) + af_leb128_size(v);
+}
+
+static inline size_t af_pb_size_bytes(uint32_t field, size_t len)
+{
+	return af_leb128_size((uint64_t)field << 3) + af_leb128_size(len) + len;
+}
+
+/* Append a field to a buffer. */
 static inline void af_pb_varint(struct af_buf *b, uint32_t field, uint64_t v)
 {
-	uint8_t bytes[16];
-	size_t n = af_leb128_put(bytes, field << 3 | AF_PB_VARINT);
+	uint8_t *to = (uint8_t *)af_buf_room(b, AF_PB_MOST);
 
-	n += af_leb128_put(bytes + n, v);
-	af_buf_add(b, bytes, n);
+	af_buf_took(b, (char *)af_pb_put_varint(to, field, v));
 }
 
 static inline void af_pb_fixed64(struct af_buf *b, uint32_t field, uint64_t v)
 {
-	uint8_t bytes[16];
-	size_t n = af_leb128_put(bytes, field << 3 | AF_PB_FIXED64);
+	uint8_t *to = (uint8_t *)af_buf_room(b, AF_PB_MOST);
 
-	memcpy(bytes + n, &v, sizeof v);
-	af_buf_add(b, bytes, n + sizeof v);
+	af_buf_took(b, (char *)af_pb_put_fixed64(to, field, v));
 }
 
 static inline void af_pb_bytes(struct af_buf *b, uint32_t field, const void *data, size_t len)
 {
-	uint8_t bytes[16];
-	size_t n = af_leb128_put(bytes, field << 3 | AF_PB_BYTES);
+	uint8_t *to = (uint8_t *)af_buf_room(b, AF_PB_MOST + len);
 
-	n += af_leb128_put(bytes + n, len);
-	af_buf_add(b, bytes, n);
+	af_buf_took(b, (char *)af_pb_put_head(to, field, len));
 	af_buf_add(b, data, len);
 }
 

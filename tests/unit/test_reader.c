@@ -15,6 +15,41 @@ struct seen {
 	struct af_trace_damage damage;
 };
 
+/* Runs have the same events, however few of them are taken at once. */
+static void see_runs(const struct af_stream_bytes *bytes, uint32_t nr, uint64_t wanted)
+{
+	struct af_trace *one, *other;
+	struct af_event ev, is = {0};
+	struct af_run runs[3];
+	uint32_t got;
+
+	assert_int_equal(af_trace_open_memory(&one, bytes, nr, wanted), 0);
+	assert_int_equal(af_trace_open_memory(&other, bytes, nr, wanted), 0);
+	while ((got = af_trace_next_runs(one, runs, 3, 70))) {
+		for (uint32_t i = 0; i < got; i++) {
+			af_run_ids(&runs[i], &is);
+			assert_true(runs[i].bytes > 0);
+			while (af_run_next(&runs[i], &is)) {
+				assert_true(af_trace_next(other, &ev));
+				assert_int_equal(is.kind, ev.kind);
+				assert_int_equal(is.time_ns, ev.time_ns);
+				assert_int_equal(is.stream, ev.stream);
+				assert_int_equal(is.process, ev.process);
+				assert_int_equal(is.pid, ev.pid);
+				assert_int_equal(is.tid, ev.tid);
+				assert_ptr_equal(is.payload, ev.payload);
+				assert_int_equal(is.payload_size, ev.payload_size);
+			}
+			assert_int_equal(runs[i].bytes, 0);
+		}
+	}
+	assert_false(af_trace_next(other, &ev));
+	assert_memory_equal(af_trace_damage(one), af_trace_damage(other),
+	                    sizeof(struct af_trace_damage));
+	af_trace_close(one);
+	af_trace_close(other);
+}
+
 static void see(struct seen *seen, const struct made *made, uint32_t nr, uint64_t wanted)
 {
 	struct af_stream_bytes bytes[16];
@@ -37,6 +72,7 @@ static void see(struct seen *seen, const struct made *made, uint32_t nr, uint64_
 	assert_int_equal(af_trace_position(t), af_trace_size(t));
 	seen->damage = *af_trace_damage(t);
 	af_trace_close(t);
+	see_runs(bytes, nr, wanted);
 }
 
 static void store(struct made *m, size_t at, const void *value, size_t size)
@@ -71,6 +107,28 @@ static void streams_are_merged_by_time(void **state)
 	assert_string_equal(seen.damage.first, "");
 	for (int i = 0; i < 7; i++)
 		free(made[i].data);
+}
+
+/* A file that is cut off while it is read becomes zeros. */
+static void a_run_ends_where_its_bytes_were_lost(void **state)
+{
+	struct af_stream_bytes bytes;
+	struct af_event ev = {0};
+	struct af_trace *t;
+	struct af_run run;
+	struct made m;
+
+	maker_samples(&m, 1, 1, 3, 500, 10);
+	bytes = (struct af_stream_bytes){m.data, m.size};
+	af_trace_open_memory(&t, &bytes, 1, 0);
+	assert_int_equal(af_trace_next_runs(t, &run, 1, 10), 1);
+	assert_true(af_run_next(&run, &ev));
+	memset(m.data + (run.at - m.data), 0, run.bytes);
+	assert_false(af_run_next(&run, &ev));
+	run.bytes = 5;
+	assert_false(af_run_next(&run, &ev));
+	af_trace_close(t);
+	free(m.data);
 }
 
 static void ties_go_by_stream(void **state)
@@ -434,6 +492,7 @@ int main(void)
 	    cmocka_unit_test(packets_inside_a_packet_are_found),
 	    cmocka_unit_test(event_sizes_that_cannot_be_cost_the_rest_of_the_packet),
 	    cmocka_unit_test(times_never_go_back),
+	    cmocka_unit_test(a_run_ends_where_its_bytes_were_lost),
 	    cmocka_unit_test(missing_packets_are_counted),
 	    cmocka_unit_test(sequence_number_that_cannot_be_is_no_loss),
 	    cmocka_unit_test(discarded_events_are_summed_over_streams),

@@ -20,6 +20,7 @@ void flame_scratch_close(struct flame_scratch *s)
 	af_tree_close(&s->tree);
 	free(s->of_path);
 	free(s->names);
+	af_map_free(&s->by_capture);
 	*s = (struct flame_scratch){0};
 }
 

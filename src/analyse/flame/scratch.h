@@ -10,6 +10,7 @@
 
 #include "analyse/join/attribution.h"
 #include "analyse/tree/tree.h"
+#include "base/map.h"
 
 struct flame_scratch {
 	struct af_tree tree;
@@ -21,6 +22,7 @@ struct flame_scratch {
 		const char *module; /* that it had in this one */
 	} * names;
 	uint32_t cap_names;
+	struct af_map by_capture; /* node of a graph << 32 | path → node of the stack below it */
 	/* The host's part of the stack that was made last: flame_group_stack(). */
 	struct af_launch_group_key last;
 	uint32_t last_node; /* 0: none */

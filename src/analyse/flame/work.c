@@ -9,62 +9,22 @@
 #include "analyse/frames/frames.h"
 #include "analyse/join/attribution.h"
 
-/* A call: who called what. */
-struct flame_site {
+/*
+ * Works that are one frame with one stack. The label is one number for all descriptors of an
+ * operation, a kernel and a queue, of which @descriptor is one: sizes do not split frames.
+ */
+struct flame_launch_group {
 	uint32_t process, path, function;
 	uint32_t doing; /* of w->annotations */
-	bool matched;   /* the path is that of a call at about the time */
-};
-
-/* Work that is one frame: @descriptor stands for all of its operation, kernel and queue. */
-struct flame_what {
-	uint32_t descriptor;
-	uint32_t node; /* of a graph, w->nodes; 0 for none */
-};
-
-struct flame_launch_group {
-	uint32_t site, what;
+	uint32_t label;
+	uint32_t node;    /* of a graph, w->nodes; 0 for none */
+	uint32_t matched; /* 1: the path is that of a call at about the time */
+	uint32_t after;   /* the group that came next on its path, plus 1; 0: not known */
 	uint64_t time_ns, count, bytes;
+	uint32_t descriptor;
 };
 
-static uint32_t site_of(struct flame_work *f, const struct af_work *work)
-{
-	/* A path belongs to one process. Work without a path is told apart by its process. */
-	uint64_t who = work->path ? work->path : 1u << 31 | work->process;
-	bool fresh;
-
-	if (f->last_site < f->nr_sites) {
-		const struct flame_site *last = &f->sites[f->last_site];
-		if (last->path == work->path && last->function == work->function &&
-		    last->process == work->process && last->doing == work->doing &&
-		    last->matched == (work->matched != 0))
-			return f->last_site;
-	}
-	uint64_t *slot = af_map_at(&f->by_site, who << 32 | work->function, &fresh);
-	if (fresh)
-		*slot = f->nr_callers++;
-	/* The same call path inside other annotations. */
-	slot =
-	    af_map_at(&f->by_doing, (*slot * 2 + (work->matched != 0)) << 32 | work->doing, &fresh);
-	if (fresh) {
-		AF_GROW(f->sites, f->nr_sites, f->cap_sites);
-		f->sites[f->nr_sites] = (struct flame_site){
-		    work->process, work->path, work->function, work->doing, work->matched != 0};
-		*slot = f->nr_sites++;
-	}
-	return f->last_site = (uint32_t)*slot;
-}
-
-static uint32_t what_new(struct flame_work *f, uint32_t descriptor, uint32_t node)
-{
-	AF_GROW(f->whats, f->nr_whats, f->cap_whats);
-	f->whats[f->nr_whats] = (struct flame_what){descriptor, node};
-	return f->nr_whats++;
-}
-
-/* Sizes do not split frames. */
-static uint32_t what_of_descriptor(struct flame_work *f, const struct af_world *w,
-                                   uint32_t descriptor)
+static uint32_t label_of(struct flame_work *f, const struct af_world *w, uint32_t descriptor)
 {
 	const struct af_work_descriptor *s = &w->descriptors[descriptor];
 	bool fresh;
@@ -74,52 +34,72 @@ static uint32_t what_of_descriptor(struct flame_work *f, const struct af_world *
 		uint64_t *slot = af_keys_at(
 		    &f->by_label, AF_KEY(s->process, s->is.op, s->is.kernel, s->is.queue), &fresh);
 		if (fresh)
-			*slot = what_new(f, descriptor, 0);
-		f->label_of[descriptor] = (uint32_t)*slot + 1;
+			*slot = f->by_label.nr;
+		f->label_of[descriptor] = (uint32_t)*slot;
 	}
-	return f->label_of[descriptor] - 1;
+	return f->label_of[descriptor];
 }
 
-static uint32_t what_of(struct flame_work *f, const struct af_world *w, const struct af_work *work)
+static bool group_is(const struct flame_launch_group *g, const struct af_work *work, uint32_t label)
 {
-	uint32_t what = what_of_descriptor(f, w, work->descriptor);
-	bool fresh;
+	return g->path == work->path && g->label == label && g->node == work->node &&
+	       g->function == work->function && g->process == work->process &&
+	       g->doing == work->doing && g->matched == (work->matched != 0);
+}
 
-	if (!work->node)
-		return what;
-	uint64_t *slot = af_map_at(&f->by_node, (uint64_t)what << 32 | work->node, &fresh);
-	if (fresh)
-		*slot = what_new(f, f->whats[what].descriptor, work->node);
+static uint32_t group_find(struct flame_work *f, const struct af_work *work, uint32_t label)
+{
+	bool fresh;
+	uint64_t *slot = af_keys_at(&f->by_group,
+	                            AF_KEY((uint64_t)work->process << 32 | work->path,
+	                                   (uint64_t)work->function << 32 | work->doing,
+	                                   (uint64_t)work->node << 32 | label, work->matched != 0),
+	                            &fresh);
+
+	if (fresh) {
+		AF_GROW(f->launch_groups, f->nr_launch_groups, f->cap_launch_groups);
+		f->launch_groups[f->nr_launch_groups] = (struct flame_launch_group){
+		    .process = work->process,
+		    .path = work->path,
+		    .function = work->function,
+		    .doing = work->doing,
+		    .label = label,
+		    .node = work->node,
+		    .matched = work->matched != 0,
+		    .descriptor = work->descriptor,
+		};
+		*slot = f->nr_launch_groups++;
+	}
 	return (uint32_t)*slot;
 }
 
-/* Few groups get most of the work. */
-static struct flame_launch_group *launch_group_of(struct flame_work *f, uint32_t site,
-                                                  uint32_t what)
+/* A path mostly launches what it launched before, or goes on as it did then. */
+static struct flame_launch_group *launch_group_of(struct flame_work *f, const struct af_world *w,
+                                                  const struct af_work *work)
 {
-	uint32_t *near = &f->near[(site * 31 ^ what) & (FLAME_NEAR - 1)];
-	bool fresh;
+	uint32_t label = label_of(f, w, work->descriptor);
 
-	if (*near && f->launch_groups[*near - 1].site == site &&
-	    f->launch_groups[*near - 1].what == what)
-		return &f->launch_groups[*near - 1];
-	uint64_t *slot = af_map_at(&f->by_launch_group, (uint64_t)site << 32 | what, &fresh);
-	if (fresh) {
-		AF_GROW(f->launch_groups, f->nr_launch_groups, f->cap_launch_groups);
-		f->launch_groups[f->nr_launch_groups] =
-		    (struct flame_launch_group){.site = site, .what = what};
-		*slot = f->nr_launch_groups++;
+	AF_REACH(f->last_of, work->path, f->nr_paths);
+	uint32_t *last = &f->last_of[work->path], before = *last;
+	if (before) {
+		struct flame_launch_group *g = &f->launch_groups[before - 1];
+		if (group_is(g, work, label))
+			return g;
+		*last = g->after;
+		if (*last && group_is(&f->launch_groups[*last - 1], work, label))
+			return &f->launch_groups[*last - 1];
 	}
-	*near = (uint32_t)*slot + 1;
-	return &f->launch_groups[*slot];
+	*last = group_find(f, work, label) + 1;
+	if (before)
+		f->launch_groups[before - 1].after = *last;
+	return &f->launch_groups[*last - 1];
 }
 
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work)
 {
 	if (work->status || !work->descriptor)
 		return;
-	uint32_t site = site_of(f, work);
-	struct flame_launch_group *launch_group = launch_group_of(f, site, what_of(f, w, work));
+	struct flame_launch_group *launch_group = launch_group_of(f, w, work);
 	launch_group->time_ns += af_work_busy_ns(work);
 	if (work->out_of_range)
 		return;
@@ -221,16 +201,22 @@ static uint32_t draw_graph(struct af_tree *t, const struct af_world *w, uint32_t
 
 /*
  * Puts the stack that captured a node below the stack that launched its graph, without what both
- * begin with, main() and the loop around it.
+ * begin with, main() and the loop around it. A launch's stack has one node, by whatever path.
  */
 static uint32_t draw_capture(struct af_tree *t, struct flame_scratch *scratch,
                              const struct af_world *w, uint32_t node, uint32_t launch,
                              uint32_t capture)
 {
-	uint32_t a = flame_scratch_call(scratch, w, launch);
-	uint32_t b = flame_scratch_call(scratch, w, capture);
+	bool fresh;
+	uint64_t *slot = af_map_at(&scratch->by_capture, (uint64_t)node << 32 | capture, &fresh);
 
-	return flame_scratch_copy(scratch, t, node, flame_scratch_common(scratch, a, b), b);
+	if (fresh) {
+		uint32_t a = flame_scratch_call(scratch, w, launch);
+		uint32_t b = flame_scratch_call(scratch, w, capture);
+		*slot =
+		    flame_scratch_copy(scratch, t, node, flame_scratch_common(scratch, a, b), b);
+	}
+	return (uint32_t)*slot;
 }
 
 /* The stack of the forward operation comes first: users find their own code there. */
@@ -301,20 +287,17 @@ uint32_t flame_group_node(struct af_tree *t, struct flame_scratch *scratch,
 	return af_frames_under(t, node, *name ? name : "[unnamed kernel]", AF_FRAME_GPU);
 }
 
-static struct af_launch_group_key launch_group_key(const struct flame_work *f,
-                                                   const struct af_world *w,
-                                                   const struct flame_launch_group *launch_group)
+static struct af_launch_group_key launch_group_key(const struct af_world *w,
+                                                   const struct flame_launch_group *g)
 {
-	const struct flame_site *site = &f->sites[launch_group->site];
-	const struct flame_what *what = &f->whats[launch_group->what];
 	const struct af_work work = {
-	    .process = site->process,
-	    .path = site->path,
-	    .function = site->function,
-	    .doing = site->doing,
-	    .node = what->node,
-	    .descriptor = what->descriptor,
-	    .matched = site->matched,
+	    .process = g->process,
+	    .path = g->path,
+	    .function = g->function,
+	    .doing = g->doing,
+	    .node = g->node,
+	    .descriptor = g->descriptor,
+	    .matched = g->matched,
 	};
 
 	return af_launch_group_key(w, &work);
@@ -357,7 +340,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 	flame_scratch_open(&scratch, af_tree_has_locations(t));
 	for (uint32_t i = 0; i < f->nr_launch_groups; i++) {
 		const struct flame_launch_group *launch_group = &f->launch_groups[i];
-		const struct af_launch_group_key key = launch_group_key(f, w, launch_group);
+		const struct af_launch_group_key key = launch_group_key(w, launch_group);
 		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;
 		uint32_t node = flame_group_node(t, &scratch, w, &key, query);
@@ -372,14 +355,10 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 
 void flame_work_free(struct flame_work *f)
 {
-	free(f->sites);
-	free(f->whats);
 	free(f->launch_groups);
 	free(f->label_of);
-	af_map_free(&f->by_site);
-	af_map_free(&f->by_doing);
+	free(f->last_of);
 	af_keys_free(&f->by_label);
-	af_map_free(&f->by_node);
-	af_map_free(&f->by_launch_group);
+	af_keys_free(&f->by_group);
 	*f = (struct flame_work){0};
 }

@@ -12,22 +12,14 @@
 #include "analyse/flame/scratch.h"
 #include "analyse/pass/pass.h"
 #include "base/keys.h"
-#include "base/map.h"
-
-enum { FLAME_NEAR = 4096 }; /* launch groups that are found without a map: a power of two */
 
 struct flame_work {
-	struct flame_site *sites;                 /* calls */
-	struct flame_what *whats;                 /* kinds of work */
-	struct flame_launch_group *launch_groups; /* both, with their weights */
-	uint32_t nr_callers, nr_sites, cap_sites, nr_whats, cap_whats, nr_launch_groups,
-	    cap_launch_groups;
-	struct af_map by_site, by_doing, by_node, by_launch_group;
-	struct af_keys by_label;
-	uint32_t *label_of; /* by work descriptor: index of its label plus 1; 0 not known yet */
-	uint32_t nr_labels;
-	uint32_t last_site;        /* most works have the call of the one before */
-	uint32_t near[FLAME_NEAR]; /* by a hash: a launch group that has it, plus 1; 0: none */
+	struct flame_launch_group *launch_groups; /* with their weights */
+	uint32_t nr_launch_groups, cap_launch_groups;
+	struct af_keys by_group, by_label;
+	uint32_t *label_of; /* by work descriptor: its label, from 1; 0 not known yet */
+	uint32_t *last_of;  /* by call path: its last launch group plus 1; 0 none yet */
+	uint32_t nr_labels, nr_paths;
 };
 
 /*

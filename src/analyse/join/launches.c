@@ -3,13 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/coverage/coverage.h"
 #include "analyse/join/launches_table.h"
 #include "api/tables/tables.h"
 #include "base/arena.h"
 
 enum { EARLY_NONE = UINT32_MAX };
-#define DEVICES_MANY UINT64_MAX
 
 /* A work that came before its call; works whose ids share a hash are a list, the oldest first. */
 struct launches_early {
@@ -26,14 +24,9 @@ struct launches_list {
 
 enum { EARLY_FEW = 64 }; /* that the ring has room for at first */
 
-/* Most events are of the process and API of the one before. */
-static struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
+static struct launches_table *table_find(struct af_launches *l, uint32_t process, uint32_t api)
 {
-	struct launches_table *last = l->tables ? &l->tables[l->last_table] : NULL;
 	bool fresh;
-
-	if (last && last->process == process && last->api == api)
-		return last;
 	uint64_t *slot = af_map_at(&l->by_table, (uint64_t)process << 32 | api, &fresh);
 
 	if (fresh) {
@@ -45,18 +38,20 @@ static struct launches_table *table_of(struct af_launches *l, uint32_t process, 
 	return &l->tables[l->last_table];
 }
 
-/* Most works are of the device of the one before. */
-static struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
-                                         const struct af_work *work)
+/* Most events are of the process and API of the one before. */
+static inline struct launches_table *table_of(struct af_launches *l, uint32_t process, uint32_t api)
 {
-	uint32_t table = (uint32_t)(table_of(l, work->process, work->api) - l->tables);
-	uint32_t device = af_work_device(w, work);
-	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
-	bool fresh;
+	struct launches_table *last = l->tables ? &l->tables[l->last_table] : NULL;
 
-	if (last && last->table == table && last->device == device)
-		return last;
+	return last && last->process == process && last->api == api ? last
+	                                                            : table_find(l, process, api);
+}
+
+static struct launches_device *device_find(struct af_launches *l, uint32_t table, uint32_t device)
+{
+	bool fresh;
 	uint64_t *slot = af_map_at(&l->by_device, (uint64_t)table << 32 | device, &fresh);
+
 	if (fresh) {
 		AF_GROW(l->devices, l->nr_devices, l->cap_devices);
 		l->devices[l->nr_devices] = (struct launches_device){
@@ -68,12 +63,27 @@ static struct launches_device *device_of(struct af_launches *l, const struct af_
 	return &l->devices[l->last_device];
 }
 
-static void hand_over(struct af_launches *l, const struct af_world *w, struct af_work *work,
-                      struct launches_call *call)
+/* Most works are of the device of the one before. */
+static inline struct launches_device *device_of(struct af_launches *l, const struct af_world *w,
+                                                const struct launches_table *t,
+                                                const struct af_work *work)
+{
+	uint32_t table = (uint32_t)(t - l->tables);
+	uint32_t device = af_work_device(w, work);
+	struct launches_device *last = l->devices ? &l->devices[l->last_device] : NULL;
+
+	return last && last->table == table && last->device == device
+	           ? last
+	           : device_find(l, table, device);
+}
+
+static inline void hand_over(struct af_launches *l, const struct af_world *w,
+                             const struct launches_table *t, struct af_work *work,
+                             struct launches_call *call)
 {
 	/* Without the call there is no time, so the latest definition is taken. */
 	uint64_t at_ns = UINT64_MAX;
-	struct launches_device *d = device_of(l, w, work);
+	struct launches_device *d = device_of(l, w, t, work);
 
 	d->works++;
 	d->alone += !call;
@@ -154,7 +164,7 @@ static void early_give_up(struct af_launches *l, const struct af_world *w)
 		return;
 	e->waits = false;
 	l->lists[early_hash(l, &e->work)].first = e->next;
-	hand_over(l, w, &e->work, NULL);
+	hand_over(l, w, table_of(l, e->work.process, e->work.api), &e->work, NULL);
 }
 
 static void early_expire(struct af_launches *l, const struct af_world *w, uint64_t now_ns)
@@ -200,7 +210,7 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 		}
 		e->waits = false;
 		*from = e->next;
-		hand_over(l, w, &e->work, call);
+		hand_over(l, w, t, &e->work, call);
 	}
 	list->last = last;
 }
@@ -208,7 +218,7 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,
                           struct launches_call *call)
 {
-	const struct launches_call *was = launches_find(t, call->id);
+	const struct launches_call *was = l->sees ? launches_find(t, call->id) : NULL;
 
 	/* The kernel's record of it came first. */
 	t->calls += call->missed && !(was && was->seen && was->missed);
@@ -221,7 +231,7 @@ static void take_launch(struct af_launches *l, const struct af_world *w, const s
 {
 	struct af_ev_launch fixed;
 
-	if (!af_event_decode(ev, &fixed, sizeof fixed, NULL))
+	if (!af_event_fixed(ev, &fixed, sizeof fixed))
 		return;
 	struct launches_table *t = table_of(l, ev->process, AF_API_OPENCL);
 	struct launches_call call = {
@@ -245,8 +255,9 @@ static bool was_captured(const struct af_launches *l, const struct af_call *call
 	return call->stream < l->nr_streams && l->captured_ns[call->stream] >= call->start_ns;
 }
 
-static struct launches_call call_launches(const struct af_launches *l, const struct af_world *w,
-                                          struct launches_table *t, const struct af_call *is)
+/* Write the call @is with the extended @id to *@c, field by field: it may be in the window. */
+static inline void call_fill(const struct af_launches *l, const struct af_world *w,
+                             const struct af_call *is, uint64_t id, struct launches_call *c)
 {
 	uint32_t category = is->function ? w->functions[is->function].category : 0;
 	bool launches = category == AF_CATEGORY_LAUNCH || category == AF_CATEGORY_GRAPH_LAUNCH;
@@ -254,32 +265,54 @@ static struct launches_call call_launches(const struct af_launches *l, const str
 	    !category || launches || category == AF_CATEGORY_COPY || category == AF_CATEGORY_FILL;
 	bool waits = works && !is->status && !was_captured(l, is);
 
-	return (struct launches_call){
-	    .id = launches_extend(t, is->correlation),
-	    .start_ns = is->start_ns,
-	    .end_ns = is->end_ns,
-	    .path = is->path,
-	    .tid = is->tid,
-	    .function = is->function,
-	    .doing = af_annotations_now(&w->annotations, is->process, is->tid),
-	    .waits = waits,
-	    .missed = waits && launches,
-	    .many = category == AF_CATEGORY_GRAPH_LAUNCH,
-	    .failed = launches && is->status,
-	};
+	c->id = id;
+	c->start_ns = is->start_ns;
+	c->end_ns = is->end_ns;
+	c->path = is->path;
+	c->tid = is->tid;
+	c->function = is->function;
+	c->doing = af_annotations_now(&w->annotations, is->process, is->tid);
+	c->used = true;
+	c->waits = waits;
+	c->missed = waits && launches;
+	c->many = category == AF_CATEGORY_GRAPH_LAUNCH;
+	c->worked = c->seen = false;
+	c->failed = launches && is->status;
 }
 
-static void take_call(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+/* Nothing waits for the call, and nothing was known of it. False: it is not as simple. */
+static bool call_enter(struct af_launches *l, const struct af_world *w, struct launches_table *t,
+                       const struct af_call *is, uint64_t id)
 {
-	struct af_call is;
+	struct launches_call *slot = l->sees || l->early_nr ? NULL : launches_free_slot(t, id);
 
-	if (!af_call_read(w, ev, &is))
+	if (!slot)
+		return false;
+	call_fill(l, w, is, id, slot);
+	launches_expect(t, id);
+	t->calls += slot->missed;
+	l->failed += slot->failed;
+	return true;
+}
+
+static __attribute__((noinline)) void take_call(struct af_launches *l, const struct af_world *w,
+                                                const struct af_event *ev)
+{
+	const struct af_call *is = w->call && w->call_payload == ev->payload ? w->call : NULL;
+	struct launches_call call;
+	struct af_call own;
+
+	if (!is && !af_call_read(w, ev, &own))
 		return;
+	is = is ? is : &own;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
-	struct launches_call call = call_launches(l, w, t, &is);
-	const struct launches_call *was = l->seen_alone ? launches_find(t, call.id) : NULL;
+	uint64_t id = launches_extend(t, is->correlation);
+	if (call_enter(l, w, t, is, id))
+		return;
+	const struct launches_call *was = l->seen_alone ? launches_find(t, id) : NULL;
 
 	l->seen_alone -= was && was->seen;
+	call_fill(l, w, is, id, &call);
 	l->failed += call.failed;
 	launches_call(l, w, t, &call);
 }
@@ -312,29 +345,34 @@ static void take_call_seen(struct af_launches *l, const struct af_world *w,
 	if (!af_call_seen_read(w, ev, &is) || !is.correlation)
 		return;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
-	struct launches_call call = call_launches(l, w, t, &is);
+	struct launches_call call;
+	uint64_t id = launches_extend(t, is.correlation);
 
-	if (launches_find(t, call.id))
+	if (launches_find(t, id))
 		return;
-	call.seen = true;
+	call_fill(l, w, &is, id, &call);
+	call.seen = l->sees = true;
 	l->seen_alone++;
 	launches_call(l, w, t, &call);
 }
 
-static void take_work(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
+static __attribute__((noinline)) void take_work(struct af_launches *l, const struct af_world *w,
+                                                const struct af_event *ev)
 {
-	struct af_work work;
+	struct af_work *room = l->room ? l->room(l->arg) : NULL;
+	struct af_work own, *work = room ? room : &own;
 
-	if (!af_work_read(w, ev, &work))
+	if (!af_work_read(w, ev, work))
 		return;
-	struct launches_table *t = table_of(l, work.process, work.api);
-	if (work.api == AF_API_CUDA)
-		work.id = launches_extend(t, (uint32_t)work.id);
-	struct launches_call *call = launches_find(t, work.id);
+	struct launches_table *t = table_of(l, work->process, work->api);
+	if (work->api == AF_API_CUDA)
+		work->id = launches_extend(t, (uint32_t)work->id);
+	launches_expect(t, work->id);
+	struct launches_call *call = launches_find(t, work->id);
 	if (call)
-		hand_over(l, w, &work, call);
+		hand_over(l, w, t, work, call);
 	else
-		early_put(l, w, &work, ev->time_ns);
+		early_put(l, w, work, ev->time_ns);
 }
 
 static void take_node(struct af_launches *l, const struct af_event *ev)
@@ -381,83 +419,6 @@ void af_launches_end(struct af_launches *l, const struct af_world *w)
 		early_give_up(l, w);
 	for (uint32_t i = 0; i < l->nr_tables; i++)
 		l->unfinished += launches_unfinished(&l->tables[i]);
-}
-
-/* By process and API: the device that all its queues are on; DEVICES_MANY for several. */
-static struct af_map only_devices(const struct af_world *w)
-{
-	struct af_map only = {0};
-	bool fresh;
-
-	for (uint32_t i = 1; i < w->nr_queues; i++) {
-		const struct af_queue *q = &w->queues[i];
-		const struct af_device *d = af_world_device(w, q->process, q->device);
-		if (!d)
-			continue;
-		uint64_t *slot = af_map_at(&only, (uint64_t)q->process << 32 | d->api, &fresh);
-		if (fresh)
-			*slot = d->id;
-		else if (*slot != d->id)
-			*slot = DEVICES_MANY;
-	}
-	return only;
-}
-
-static int sum_order(const void *a, const void *b)
-{
-	const struct af_coverage_launches *x = a, *y = b;
-
-	return (x->device > y->device) - (x->device < y->device);
-}
-
-/* Rows of a table: of each device, and of launches without work, unless all are of @only. */
-static uint32_t table_sums(const struct af_launches *l, const struct launches_table *t,
-                           uint32_t only, struct af_coverage_launches *sums)
-{
-	uint64_t unfinished = launches_unfinished(t), left = t->calls;
-	uint32_t nr = 1;
-
-	sums[0] =
-	    (struct af_coverage_launches){.process = t->process, .api = t->api, .device = only};
-	for (uint32_t i = t->last_device; i; i = l->devices[i - 1].before) {
-		const struct launches_device *d = &l->devices[i - 1];
-		struct af_coverage_launches *s = &sums[0];
-		uint64_t joined = d->joined < left ? d->joined : left;
-		if (d->device && d->device != only) {
-			s = &sums[nr++];
-			*s = (struct af_coverage_launches){
-			    .process = t->process, .api = t->api, .device = d->device};
-		}
-		s->calls += joined;
-		s->joined += joined;
-		s->works += d->works;
-		s->alone += d->alone;
-		s->untimed += d->untimed;
-		left -= joined;
-	}
-	sums[0].calls += left;
-	sums[0].joined += left > unfinished ? left - unfinished : 0;
-	if (!sums[0].calls && !sums[0].works)
-		sums[0] = sums[--nr];
-	qsort(sums, nr, sizeof *sums, sum_order);
-	return nr;
-}
-
-uint32_t af_launches_sums(const struct af_launches *l, const struct af_world *w,
-                          struct af_coverage_launches **sums)
-{
-	struct af_map devices = only_devices(w);
-	uint32_t nr = 0;
-
-	*sums = af_xcalloc((size_t)l->nr_tables + l->nr_devices + 1, sizeof **sums);
-	for (uint32_t i = 0; i < l->nr_tables; i++) {
-		const struct launches_table *t = &l->tables[i];
-		const uint64_t *only = af_map_get(&devices, (uint64_t)t->process << 32 | t->api);
-		bool one = only && *only != DEVICES_MANY;
-		nr += table_sums(l, t, one ? (uint32_t)*only : 0, *sums + nr);
-	}
-	af_map_free(&devices);
-	return nr;
 }
 
 void af_launches_free(struct af_launches *l)

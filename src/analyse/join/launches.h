@@ -34,10 +34,12 @@ enum {
 struct af_coverage_launches;
 
 typedef void af_launches_take(void *arg, const struct af_work *work);
+typedef struct af_work *af_launches_room(void *arg);
 
 /* The receiver of works, and the calls and works that wait. */
 struct af_launches {
 	af_launches_take *take;
+	af_launches_room *room; /* a place for the next work, which may be taken then; or NULL */
 	void *arg;
 
 	/* So far; `unfinished` is right after af_launches_end(). */
@@ -64,6 +66,7 @@ struct af_launches {
 	uint32_t early_first, early_nr, cap_early;
 	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
 	uint32_t nr_streams;
+	bool sees; /* calls of the kernel's records are among those of the tables */
 };
 
 #define AF_LAUNCHES_WANTS                                                                          \

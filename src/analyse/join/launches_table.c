@@ -124,7 +124,7 @@ void launches_put(struct launches_table *t, const struct launches_call *c)
 		window_grow(t);
 	struct launches_call *slot = window_slot(t, c->id);
 	while (slot->used && slot->id != c->id && slot->waits &&
-	       t->window_cap < AF_LAUNCHES_WINDOW && (!slot->worked || slot->many)) {
+	       t->window_cap < AF_LAUNCHES_WINDOW && !slot->worked) {
 		window_grow(t);
 		slot = window_slot(t, c->id);
 	}
@@ -139,13 +139,8 @@ void launches_put(struct launches_table *t, const struct launches_call *c)
 	*slot = put;
 }
 
-struct launches_call *launches_find(struct launches_table *t, uint64_t id)
+struct launches_call *launches_find_waiting(struct launches_table *t, uint64_t id)
 {
-	if (!t->window_cap)
-		return NULL;
-	struct launches_call *slot = window_slot(t, id);
-	if (slot->used && slot->id == id)
-		return slot;
 	if (!t->nr_side)
 		return NULL;
 	uint64_t i = af_scatter(id) & (t->side_cap - 1);

@@ -7,7 +7,10 @@
 #define AF_ANALYSE_JOIN_LAUNCHES_TABLE_H
 
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
+
+enum { LAUNCHES_AHEAD = 8 }; /* see launches_expect() */
 
 struct launches_call {
 	uint64_t id, start_ns, end_ns;
@@ -48,8 +51,34 @@ struct launches_device {
  */
 void launches_put(struct launches_table *t, const struct launches_call *c);
 
+/*
+ * Where a call with @id, that was not entered before, may be written at once, with `used` set:
+ * nothing that is still of use is there. NULL: launches_put() it.
+ */
+static inline struct launches_call *launches_free_slot(struct launches_table *t, uint64_t id)
+{
+	struct launches_call *slot = t->window ? &t->window[id & (t->window_cap - 1)] : NULL;
+
+	if (!slot || !slot->used)
+		return slot;
+	return slot->id < id && (!slot->waits || (slot->worked && !slot->many)) ? slot : NULL;
+}
+
 /* The call with this id or NULL. Valid until the next put. */
-struct launches_call *launches_find(struct launches_table *t, uint64_t id);
+struct launches_call *launches_find_waiting(struct launches_table *t, uint64_t id);
+static inline struct launches_call *launches_find(struct launches_table *t, uint64_t id)
+{
+	struct launches_call *slot = t->window ? &t->window[id & (t->window_cap - 1)] : NULL;
+
+	return slot && slot->used && slot->id == id ? slot : launches_find_waiting(t, id);
+}
+
+/* Calls of ids that follow @id will be looked for: as the window is larger than caches. */
+static inline void launches_expect(const struct launches_table *t, uint64_t id)
+{
+	if (t->window)
+		__builtin_prefetch(&t->window[(id + LAUNCHES_AHEAD) & (t->window_cap - 1)], 1);
+}
 
 /* The number of calls that should have got work and did not. */
 uint64_t launches_unfinished(const struct launches_table *t);

@@ -16,6 +16,19 @@
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
+/* For events of a kind. */
+enum {
+	TODO_LEARN = 1 << 0,
+	TODO_CALL = 1 << 1,
+	TODO_DEVICE = 1 << 2,
+	TODO_SAMPLE = 1 << 3,
+	TODO_JOIN = 1 << 4,
+	TODO_ATTRIBUTE = 1 << 5,
+	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
+	TODO_DELIVER = 1 << 7,
+	TODO_MATCH = 1 << 8,
+};
+
 void af_results_open(struct af_results *r, const struct af_query *query)
 {
 	static const struct af_tree_weight waits[] = {
@@ -76,6 +89,7 @@ struct analysis {
 	bool joins;                 /* a pass takes work */
 	bool attributes;            /* a pass looks at samples of instructions */
 	bool has_clocks;
+	uint16_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
 	struct af_trace *trace;
@@ -124,17 +138,29 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 static void analysis_work(void *arg, const struct af_work *work)
 {
 	struct analysis *a = arg;
-	struct af_work cut = *work;
+	const struct af_time_range *range = &a->world.time_range;
+	struct af_work cut;
 
 	/* Work outside of the query was sampled all the same, so attribution needs it. */
 	if (af_attribution_active(&a->attribution))
 		af_attribution_work(&a->attribution, &a->world, work);
-	if (!af_annotations_inside(&a->world.annotations, work->doing) ||
-	    !af_time_range_work(&a->world.time_range, &a->world, &cut))
+	if (!af_annotations_inside(&a->world.annotations, work->doing))
 		return;
-	if (!a->world.time_range.to_ns)
-		cut.placed_ns = af_work_placed_ns(&a->world, &cut);
-	deliver_work(&a->deliver, &cut);
+	if (range->part) {
+		cut = *work;
+		if (!af_time_range_work(range, &a->world, &cut))
+			return;
+		work = &cut;
+	}
+	deliver_work(&a->deliver, work,
+	             range->to_ns ? work->placed_ns : af_work_placed_ns(&a->world, work));
+}
+
+static struct af_work *analysis_work_room(void *arg)
+{
+	struct analysis *a = arg;
+
+	return deliver_work_room(&a->deliver);
 }
 
 /* Clocks take a reading of the trace, which nobody else may have needed. */
@@ -178,30 +204,73 @@ static void analysis_call(struct analysis *a, const struct af_event *ev)
 	a->world.call_payload = ev->payload;
 }
 
-static void analysis_event(struct analysis *a, const struct af_event *ev)
+/* Most events are not of these. */
+static void analysis_event_of(struct analysis *a, const struct af_event *ev, uint32_t todo)
 {
-	uint64_t kind = af_kind_bit(ev->kind);
-
-	deliver_next(&a->deliver, af_world_learns(&a->world, ev));
-	af_world_event(&a->world, ev);
-	if (kind & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG))
+	if (todo & TODO_CALL)
 		analysis_call(a, ev);
-	if (a->tells_hosts && ev->kind == AF_KIND_DEVICE)
+	if (todo & TODO_DEVICE && a->tells_hosts)
 		analysis_device(a, ev);
-	if (kind & AF_SAMPLES_WANTS)
+	if (todo & TODO_SAMPLE)
 		af_samples_event(&a->samples, &a->world, ev);
-	if (a->match.on)
+	if (todo & TODO_MATCH)
 		analysis_match_event(a, ev);
-	if (a->joins && kind & AF_LAUNCHES_WANTS)
+	if (todo & TODO_JOIN)
 		af_launches_event(&a->launches, &a->world, ev);
-	if (a->attributes && kind & AF_ATTRIBUTION_WANTS)
+	if (todo & TODO_ATTRIBUTE)
 		analysis_device_sample(a, ev);
-	if (kind & (1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN) &&
-	    analysis_outside(a, ev->process, ev->tid))
+	if (!(todo & TODO_DELIVER) ||
+	    (todo & TODO_OUTSIDE && analysis_outside(a, ev->process, ev->tid)))
 		return;
-	if (!af_time_range_event(&a->world.time_range, ev))
+	if (a->world.time_range.part && !af_time_range_event(&a->world.time_range, ev))
 		return;
 	deliver_event(&a->deliver, ev);
+}
+
+static void analysis_event(struct analysis *a, const struct af_event *ev)
+{
+	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
+
+	if (todo & TODO_LEARN || !a->world.first_ns) {
+		deliver_next(&a->deliver, af_world_learns(&a->world, ev));
+		af_world_event(&a->world, ev);
+	} else {
+		deliver_next(&a->deliver, false);
+		af_world_count(&a->world, ev);
+	}
+	if (todo == TODO_JOIN)
+		af_launches_event(&a->launches, &a->world, ev);
+	else if (todo & ~TODO_LEARN)
+		analysis_event_of(a, ev, todo);
+}
+
+/* The reader treats all events of one kind alike. */
+static void analysis_plan(struct analysis *a)
+{
+	/* If a pass gets calls, they are read once for it and for the join. */
+	const uint64_t calls =
+	    a->deliver.takes & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG);
+	const uint64_t outside = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN;
+
+	for (uint32_t i = 0; i <= AF_KIND_API_BIT; i++) {
+		uint16_t kind = i < AF_KIND_MAX ? (uint16_t)i : AF_KIND_API;
+		const struct {
+			uint16_t todo;
+			bool is;
+		} all[] = {
+		    {TODO_LEARN, af_world_learns_kind(kind)},
+		    {TODO_CALL, calls >> i & 1},
+		    {TODO_DEVICE, i == AF_KIND_DEVICE},
+		    {TODO_SAMPLE, AF_SAMPLES_WANTS >> i & 1},
+		    {TODO_JOIN, a->joins && AF_LAUNCHES_WANTS >> i & 1},
+		    {TODO_ATTRIBUTE, a->attributes && AF_ATTRIBUTION_WANTS >> i & 1},
+		    {TODO_OUTSIDE, outside >> i & 1},
+		    {TODO_DELIVER, a->deliver.takes >> i & 1},
+		    {TODO_MATCH, a->match.on},
+		};
+		for (size_t j = 0; j < sizeof all / sizeof *all; j++)
+			a->todo[i] |= all[j].is ? all[j].todo : 0;
+	}
 }
 
 /* For which answers anybody would look at samples of instructions. */
@@ -232,12 +301,14 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	wanted |= what->locations ? 1ull << AF_KIND_MAPPING : 0;
 	a->samples.take = analysis_sample;
 	a->launches.take = a->match.on ? analysis_match : analysis_work;
+	a->launches.room = a->match.on ? NULL : analysis_work_room;
 	a->match.take = analysis_work;
 	a->samples.arg = a->launches.arg = a->match.arg = a;
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
 	bool time_range = what->from_ns || what->to_ns;
 	bool clocks = a->joins && (time_range || a->match.on || query & 1ull << AF_KIND_CLOCK);
 	a->dir = dir;
+	analysis_plan(a);
 	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
@@ -356,6 +427,22 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	af_trace_close(a->trace);
 }
 
+static void analysis_read(struct analysis *a,
+                          void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg)
+{
+	const uint64_t size = af_trace_size(a->trace);
+
+	deliver_read(&a->deliver, a->trace);
+	for (uint64_t n = 1;; n++) {
+		const struct af_event *ev = deliver_take(&a->deliver);
+		if (!ev)
+			return;
+		analysis_event(a, ev);
+		if (progress && n % PROGRESS_EVERY == 0)
+			progress(arg, a->deliver.position, size);
+	}
+}
+
 static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
                             uint32_t answers)
 {
@@ -371,7 +458,6 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                struct af_err *err)
 {
 	struct analysis a = {0};
-	struct af_event ev;
 
 	af_results_open(out, query);
 	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
@@ -383,11 +469,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	a.world.threads_apart = query->group == AF_GROUP_TRACK;
 	int rc = analysis_open(&a, dir, query, err);
 	if (!rc) {
-		for (uint64_t n = 1; af_trace_next(a.trace, &ev); n++) {
-			analysis_event(&a, &ev);
-			if (progress && n % PROGRESS_EVERY == 0)
-				progress(arg, af_trace_position(a.trace), af_trace_size(a.trace));
-		}
+		analysis_read(&a, progress, arg);
 		analysis_finish(&a, out);
 	}
 	deliver_close(&a.deliver);

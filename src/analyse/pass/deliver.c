@@ -1,4 +1,4 @@
-#include "analyse/pass/deliver.h"
+#include "analyse/pass/deliver_private.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -40,6 +40,7 @@ void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, 
 	d->samples |= ops->sample != NULL;
 	p->works = ops->work && (!ops->works_for || ops->works_for & answers);
 	d->works |= p->works;
+	d->nr_takers += p->takes || p->ops->sample || p->works;
 }
 
 static bool pass_takes(const struct deliver_pass *p, const struct deliver_batch *b)
@@ -129,11 +130,20 @@ static struct deliver_pass *choose(struct deliver *d)
 	return best;
 }
 
-/* One batch for one pass, or the end of a pass; false: nothing is to be done now. With the lock. */
+/*
+ * A batch of events, or one batch for one pass, or the end of a pass; false: nothing is to be done
+ * now. With the lock.
+ */
 static bool help(struct deliver *d)
 {
-	struct deliver_pass *p = choose(d);
+	struct deliver_pass *p = deliver_events_wanted(d, true) ? NULL : choose(d);
 
+	if (!p && deliver_events_wanted(d, false)) {
+		deliver_events_read(d);
+		if (d->waiting)
+			pthread_cond_signal(&d->done_more);
+		return true;
+	}
 	if (!p && d->ending && d->ends < d->nr_passes) {
 		p = &d->passes[d->ends++];
 		p->busy = true;
@@ -168,24 +178,31 @@ static void *helper(void *arg)
 	return NULL;
 }
 
+void deliver_help_or_wait(struct deliver *d)
+{
+	if (help(d))
+		return;
+	d->waiting = true;
+	pthread_cond_wait(&d->done_more, &d->lock);
+	d->waiting = false;
+}
+
 /* Help until every pass has done all but @behind batches. With the lock. */
 static void help_until(struct deliver *d, uint64_t behind)
 {
 	for (uint32_t i = 0; i < d->nr_passes; i++) {
 		const struct deliver_pass *p = &d->passes[i];
-		while (p->done + behind < d->made || (d->ending && p->busy)) {
-			if (help(d))
-				continue;
-			d->waiting = true;
-			pthread_cond_wait(&d->done_more, &d->lock);
-			d->waiting = false;
-		}
+		while (p->done + behind < d->made || (d->ending && p->busy))
+			deliver_help_or_wait(d);
 	}
 }
 
 /* There is work for others. If none can be started, this thread does it. */
-static void start(struct deliver *d)
+void deliver_start(struct deliver *d)
 {
+	if (d->started)
+		return;
+	d->started = true;
 	for (uint32_t i = 0; i < d->nr_passes; i++)
 		d->passes[i].view = af_xcalloc(1, sizeof *d->passes[i].view);
 	while (d->nr_threads + 1 < d->most_threads && d->nr_threads < DELIVER_THREADS &&
@@ -205,8 +222,7 @@ static void publish(struct deliver *d)
 	struct deliver_batch *b = d->open;
 
 	b->world = *d->world;
-	if (!d->passes[0].view)
-		start(d);
+	deliver_start(d);
 	d->ahead = true;
 	pthread_mutex_lock(&d->lock);
 	d->made++;
@@ -299,19 +315,32 @@ void deliver_sample(struct deliver *d, const struct af_sample *s)
 	b->samples[b->nr_samples++] = *s;
 }
 
-void deliver_work(struct deliver *d, const struct af_work *work)
+void deliver_work(struct deliver *d, const struct af_work *work, uint64_t placed_ns)
 {
 	if (!d->works)
 		return;
 	if (d->direct) {
+		struct af_work placed = *work;
+		placed.placed_ns = placed_ns;
 		for (uint32_t i = 0; i < d->nr_passes; i++)
 			if (d->passes[i].works)
-				d->passes[i].ops->work(d->passes[i].state, d->world, work);
+				d->passes[i].ops->work(d->passes[i].state, d->world, &placed);
 		return;
 	}
 	struct deliver_batch *b = batch_at(d);
 	b->what[b->nr++] = DELIVER_WORK;
-	b->works[b->nr_works++] = *work;
+	struct af_work *room = &b->works[b->nr_works++];
+	if (room != work)
+		*room = *work;
+	room->placed_ns = placed_ns;
+}
+
+struct af_work *deliver_work_room(struct deliver *d)
+{
+	if (!d->works || d->direct)
+		return NULL;
+	struct deliver_batch *b = batch_at(d);
+	return &b->works[b->nr_works];
 }
 
 void deliver_end(struct deliver *d)
@@ -338,6 +367,7 @@ void deliver_close(struct deliver *d)
 		free(d->passes[i].view);
 	free(d->view);
 	free(d->ring);
+	free(d->events);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->made_more);
 	pthread_cond_destroy(&d->done_more);

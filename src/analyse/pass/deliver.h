@@ -1,11 +1,15 @@
 /*
- * Hands events, samples and work to the passes in batches, of which each pass gets its own in
- * order. A batch goes to one pass after the other, which is faster than each event to all passes,
- * and passes work in other threads while the next batch is read. A pass runs in one thread at a
- * time, and what it sees does not depend on the number of threads.
+ * Reads a trace, and hands events, samples and work to the passes in batches, of which each pass
+ * gets its own in order. A batch goes to one pass after the other, which is faster than each event
+ * to all passes. The thread that joins is the caller's. Events are read ahead, and passes work, in
+ * other threads, each of which takes what is to be done. A pass runs in one thread at a time, and
+ * what it sees does not depend on the number of threads.
  *
- *	deliver_open → deliver_add* → { deliver_next → { deliver_settle | deliver_event
- *	| deliver_sample | deliver_work }* }* → deliver_end → deliver_close
+ *	deliver_open → deliver_add* → deliver_read → { deliver_take → deliver_next
+ *	→ { deliver_settle | deliver_event | deliver_sample | deliver_work }* }*
+ *	→ deliver_end → deliver_close
+ *
+ * A caller with events of its own leaves out deliver_read() and deliver_take().
  *
  * Passes look things up in the world as it was when the batch was closed. So the reader calls
  * deliver_settle() before the world learns anything: then all that was handed over is with the
@@ -20,11 +24,15 @@
 #include "analyse/pass/pass.h"
 
 enum {
-	DELIVER_BATCH = 2048, /* deliveries of a batch */
-	DELIVER_RING = 8,     /* batches that are read ahead at most, a power of two */
-	DELIVER_INLINE = 256, /* fewer are not worth waking a thread */
-	DELIVER_PASSES = 24,  /* at most */
-	DELIVER_THREADS = 16  /* that help, at most: there are no more heavy passes */
+	DELIVER_BATCH = 2048,    /* deliveries of a batch */
+	DELIVER_FEW = 3,         /* passes that are faster without batches: see deliver_next() */
+	DELIVER_RING = 8,        /* batches that are read ahead at most, a power of two */
+	DELIVER_INLINE = 256,    /* fewer are not worth waking a thread */
+	DELIVER_PASSES = 24,     /* at most */
+	DELIVER_THREADS = 16,    /* that help, at most: there are no more heavy passes */
+	DELIVER_EVENTS = 1024,   /* events of a batch that is read, at most */
+	DELIVER_RUNS = 512,      /* and runs of events: see af_run_next() */
+	DELIVER_EVENTS_RING = 16 /* batches of events, a power of two */
 };
 
 struct deliver_pass {
@@ -38,6 +46,7 @@ struct deliver_pass {
 };
 
 struct deliver_batch;
+struct deliver_events;
 
 struct deliver {
 	struct deliver_pass passes[DELIVER_PASSES];
@@ -45,9 +54,18 @@ struct deliver {
 	const struct af_world *world;
 	uint64_t takes; /* of all passes */
 	bool samples, works;
-	bool direct; /* the world learns: hand over at once */
+	bool direct;       /* hand over at once, as the world learns or a batch has no use */
+	uint64_t position; /* of the trace, of the last event that was taken */
 
 	/* private */
+	struct af_event event;           /* that was taken */
+	struct af_run run;               /* that it was taken from */
+	const struct af_run *next, *end; /* those behind it */
+	struct af_trace *trace;
+	struct deliver_events *events; /* DELIVER_EVENTS_RING of them; one of one thread alone */
+	uint32_t nr_takers;            /* passes that take anything */
+	bool started;                  /* the threads are there, or could not be */
+	bool reads_ahead;
 	struct deliver_batch *ring; /* DELIVER_RING of them; NULL: none was needed yet */
 	struct deliver_batch *open; /* that is filled */
 	struct af_world *view;      /* for passes that the reader's thread runs itself */
@@ -59,6 +77,8 @@ struct deliver {
 	uint64_t made; /* batches */
 	uint32_t ends; /* passes of which end() was begun */
 	bool ending, leaving, waiting;
+	bool reading, events_end;           /* events are being read; no more will come */
+	uint64_t events_read, events_taken; /* batches of events */
 };
 
 /*
@@ -69,16 +89,31 @@ struct deliver {
 void deliver_open(struct deliver *d, const struct af_world *world, uint32_t most_threads);
 void deliver_add(struct deliver *d, const struct af_pass_ops *ops, void *state, uint32_t answers);
 
+/* The events of @trace, which stays the caller's, and is no other's before deliver_close(). */
+void deliver_read(struct deliver *d, struct af_trace *trace);
+
+/* Slow path of deliver_take(): the first event of the next run. */
+const struct af_event *deliver_take_more(struct deliver *d);
+
+/* The next event of the trace, good until the one after it is taken; NULL: there is none. */
+static inline const struct af_event *deliver_take(struct deliver *d)
+{
+	return af_run_next(&d->run, &d->event) ? &d->event : deliver_take_more(d);
+}
+
 /*
  * The passes take everything that was handed over, and what comes until deliver_next() is theirs at
  * once. Call it before the world learns.
  */
 void deliver_settle(struct deliver *d);
 
-/* The next event comes; does the world learn from it? */
+/*
+ * The next event comes; does the world learn from it? Few passes get everything at once where
+ * there is one thread, or work: to carry that to another processor takes longer than to add it up.
+ */
 static inline void deliver_next(struct deliver *d, bool learns)
 {
-	d->direct = false;
+	d->direct = d->nr_takers <= DELIVER_FEW && (d->works || d->most_threads == 1);
 	if (learns)
 		deliver_settle(d);
 }
@@ -86,7 +121,10 @@ static inline void deliver_next(struct deliver *d, bool learns)
 /* Hand over. The payload of @ev lives as long as its trace; w->call may be the call of @ev. */
 void deliver_event(struct deliver *d, const struct af_event *ev);
 void deliver_sample(struct deliver *d, const struct af_sample *s);
-void deliver_work(struct deliver *d, const struct af_work *work);
+void deliver_work(struct deliver *d, const struct af_work *work, uint64_t placed_ns);
+
+/* Where the next work may be made, to be handed over without a copy; NULL: nowhere. */
+struct af_work *deliver_work_room(struct deliver *d);
 
 /* No more will come: the passes' end(), beside one another. */
 void deliver_end(struct deliver *d);

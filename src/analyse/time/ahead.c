@@ -4,7 +4,8 @@
 
 #include "base/arena.h"
 
-enum { AHEAD_BATCH = 1024, AHEAD_RING = 8, AHEAD_FEW = 64 };
+/* A thread that waits is woken when half of the ring is there for it: to wake it takes long. */
+enum { AHEAD_BATCH = 512, AHEAD_RING = 16, AHEAD_HALF = AHEAD_RING / 2, AHEAD_FEW = 64 };
 
 enum ahead_what { AHEAD_TRACK, AHEAD_SLICE, AHEAD_POINT };
 
@@ -43,26 +44,37 @@ static int batch_hand_over(const struct af_slices_sink *sink, struct ahead_batch
 	return rc;
 }
 
+/* The next batch, NULL: there will be none. */
+static struct ahead_batch *batch_next(struct af_ahead *a, int *rc)
+{
+	struct ahead_batch *b = NULL;
+
+	pthread_mutex_lock(&a->lock);
+	while (a->taken == a->made && !a->leaving)
+		pthread_cond_wait(&a->made_more, &a->lock);
+	if (a->taken < a->made)
+		b = &a->ring[a->taken % AHEAD_RING];
+	*rc = a->rc;
+	pthread_mutex_unlock(&a->lock);
+	return b;
+}
+
+/* Signals are sent without the lock, which whoever they wake wants. */
 static void *ahead_thread(void *arg)
 {
 	struct af_ahead *a = arg;
+	struct ahead_batch *b;
+	int rc;
 
-	pthread_mutex_lock(&a->lock);
-	for (;;) {
-		while (a->taken == a->made && !a->leaving)
-			pthread_cond_wait(&a->made_more, &a->lock);
-		if (a->taken == a->made)
-			break;
-		struct ahead_batch *b = &a->ring[a->taken % AHEAD_RING];
-		int rc = a->rc;
-		pthread_mutex_unlock(&a->lock);
+	while ((b = batch_next(a, &rc))) {
 		rc = batch_hand_over(a->sink, b, rc);
 		pthread_mutex_lock(&a->lock);
 		a->rc = rc;
-		a->taken++;
-		pthread_cond_signal(&a->taken_more);
+		bool enough = ++a->taken == a->wanted;
+		pthread_mutex_unlock(&a->lock);
+		if (enough)
+			pthread_cond_signal(&a->taken_more);
 	}
-	pthread_mutex_unlock(&a->lock);
 	return NULL;
 }
 
@@ -79,19 +91,36 @@ bool af_ahead_open(struct af_ahead *a, const struct af_slices_sink *sink)
 	return false;
 }
 
+/* Wait until all but @behind batches are taken; then half of the ring is empty. */
+static int wait_until_taken(struct af_ahead *a, uint64_t behind)
+{
+	pthread_mutex_lock(&a->lock);
+	bool waits = a->taken + behind < a->made;
+	bool enough = waits || a->made - a->taken >= AHEAD_HALF;
+	if (waits)
+		a->wanted = behind ? a->made - AHEAD_HALF : a->made;
+	int rc = a->rc;
+	pthread_mutex_unlock(&a->lock);
+	if (enough)
+		pthread_cond_signal(&a->made_more);
+	if (!waits)
+		return rc;
+	pthread_mutex_lock(&a->lock);
+	while (a->taken < a->wanted)
+		pthread_cond_wait(&a->taken_more, &a->lock);
+	rc = a->rc;
+	pthread_mutex_unlock(&a->lock);
+	return rc;
+}
+
 /* Hand the open batch over, and wait until all but @behind are taken. */
 static int publish(struct af_ahead *a, uint64_t behind)
 {
 	pthread_mutex_lock(&a->lock);
-	if (a->ring[a->made % AHEAD_RING].nr) {
+	if (a->ring[a->made % AHEAD_RING].nr)
 		a->made++;
-		pthread_cond_signal(&a->made_more);
-	}
-	while (a->taken + behind < a->made)
-		pthread_cond_wait(&a->taken_more, &a->lock);
-	int rc = a->rc;
 	pthread_mutex_unlock(&a->lock);
-	return rc;
+	return wait_until_taken(a, behind);
 }
 
 /* Few slices are handed over by this thread, if the other one has nothing to do. */
@@ -102,10 +131,9 @@ static int ahead_settle(void *arg)
 
 	if (b->nr > AHEAD_FEW)
 		return publish(a, 0);
+	int rc = batch_hand_over(a->sink, b, wait_until_taken(a, 0));
 	pthread_mutex_lock(&a->lock);
-	while (a->taken < a->made)
-		pthread_cond_wait(&a->taken_more, &a->lock);
-	int rc = a->rc = batch_hand_over(a->sink, b, a->rc);
+	a->rc = rc;
 	pthread_mutex_unlock(&a->lock);
 	return rc;
 }

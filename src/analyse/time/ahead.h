@@ -24,6 +24,7 @@ struct af_ahead {
 	pthread_mutex_t lock; /* of what follows, and of the batches from taken to made */
 	pthread_cond_t made_more, taken_more;
 	uint64_t made, taken; /* batches */
+	uint64_t wanted;      /* taken, for which their maker waits or waited last */
 	int rc;               /* the sink's error: it gets nothing any more */
 	bool leaving;
 };

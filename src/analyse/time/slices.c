@@ -8,10 +8,12 @@
 #include "analyse/world/world.h"
 #include "base/arena.h"
 
-/* A slice that is held back, and which came first. */
+enum { ROWS_NEAR = 8 }; /* places that are tried one by one, from the last on */
+
+/* A slice that is held back. */
 struct rows_held {
-	struct af_slice slice;
-	uint64_t order;
+	uint64_t start_ns, end_ns;
+	uint32_t place; /* of row->slices */
 };
 
 struct rows_lane {
@@ -25,9 +27,14 @@ struct rows_row {
 	struct af_track like;
 	uint32_t first;
 	bool nests;
-	struct rows_held *held; /* a heap: the earliest, of these the outermost, is the first */
-	uint32_t nr, cap, most;
-	uint64_t nr_put;
+	/*
+	 * In order, from held[begin] on: most slices come behind all others. A window that slides,
+	 * and begins anew where there is no more room behind it.
+	 */
+	struct rows_held *held;
+	uint32_t begin, nr, cap_held, most;
+	struct af_slice *slices;
+	uint32_t cap, spare; /* spare: the place that is free when all others are taken */
 	struct rows_lane *lanes;
 	uint32_t nr_lanes, cap_lanes;
 };
@@ -44,45 +51,66 @@ uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t fi
                      bool nests)
 {
 	AF_GROW(r->rows, r->nr, r->cap);
-	r->rows[r->nr] =
-	    (struct rows_row){.like = *like, .first = first, .most = held, .nests = nests};
+	r->rows[r->nr] = (struct rows_row){
+	    .like = *like, .first = first, .most = held, .spare = held, .nests = nests};
 	return r->nr++;
 }
 
 static bool held_before(const struct rows_held *a, const struct rows_held *b)
 {
-	if (a->slice.start_ns != b->slice.start_ns)
-		return a->slice.start_ns < b->slice.start_ns;
-	if (a->slice.end_ns != b->slice.end_ns)
-		return a->slice.end_ns > b->slice.end_ns;
-	return a->order < b->order;
+	if (a->start_ns != b->start_ns)
+		return a->start_ns < b->start_ns;
+	return a->end_ns > b->end_ns;
 }
 
-static void held_push(struct rows_row *row, const struct rows_held *h)
+/* Where @h belongs among those held back, behind its equals: their number before it. */
+static uint32_t held_rank(const struct rows_held *held, uint32_t nr, const struct rows_held *h)
 {
-	AF_GROW(row->held, row->nr, row->cap);
-	uint32_t i = row->nr++;
-	while (i && held_before(h, &row->held[(i - 1) / 2])) {
-		row->held[i] = row->held[(i - 1) / 2];
-		i = (i - 1) / 2;
+	uint32_t low = 0, high = nr;
+
+	for (; high && nr - high < ROWS_NEAR; high--)
+		if (!held_before(h, &held[high - 1]))
+			return high;
+	while (low < high) {
+		uint32_t middle = (low + high) / 2;
+		if (held_before(h, &held[middle]))
+			high = middle;
+		else
+			low = middle + 1;
 	}
-	row->held[i] = *h;
+	return low;
 }
 
-static void held_pop(struct rows_row *row)
+static void held_push(struct rows_row *row, const struct af_slice *s)
 {
-	const struct rows_held *last = &row->held[--row->nr];
-	uint32_t i = 0, child;
+	struct rows_held h = {s->start_ns, s->end_ns, row->nr < row->most ? row->nr : row->spare};
+	uint32_t end = row->begin + row->nr;
 
-	while ((child = 2 * i + 1) < row->nr) {
-		if (child + 1 < row->nr && held_before(&row->held[child + 1], &row->held[child]))
-			child++;
-		if (!held_before(&row->held[child], last))
-			break;
-		row->held[i] = row->held[child];
-		i = child;
+	if (h.end_ns < h.start_ns)
+		h.end_ns = h.start_ns;
+	AF_ROOM(row->slices, h.place + 1, row->cap);
+	row->slices[h.place] = *s;
+	row->slices[h.place].end_ns = h.end_ns;
+	if (end == row->cap_held && row->begin >= row->nr) {
+		memcpy(row->held, row->held + row->begin, row->nr * sizeof h);
+		row->begin = 0;
+		end = row->nr;
 	}
-	row->held[i] = *last;
+	AF_GROW(row->held, end, row->cap_held);
+	struct rows_held *first = row->held + row->begin;
+	uint32_t rank = held_rank(first, row->nr, &h);
+	if (rank < row->nr)
+		memmove(first + rank + 1, first + rank, (row->nr - rank) * sizeof h);
+	first[rank] = h;
+	row->nr++;
+}
+
+/* The first of those held back; its place is free until the next one is pushed. */
+static struct af_slice *held_pop(struct rows_row *row)
+{
+	row->spare = row->held[row->begin++].place;
+	row->nr--;
+	return &row->slices[row->spare];
 }
 
 static bool lane_takes(struct rows_lane *lane, const struct af_slice *s, bool nests)
@@ -121,32 +149,28 @@ static struct rows_lane *lane_for(struct af_rows *r, struct rows_row *row, const
 
 static void rows_hand_over(struct af_rows *r, struct rows_row *row)
 {
-	struct af_slice s = row->held[0].slice;
+	struct af_slice *s = held_pop(row);
 
-	held_pop(row);
 	if (r->rc)
 		return;
-	struct rows_lane *lane = lane_for(r, row, &s);
+	struct rows_lane *lane = lane_for(r, row, s);
 	if (!lane) {
 		r->crossing++;
 		return;
 	}
-	lane->last_ns = s.start_ns;
-	lane->ends_ns[lane->depth++] = s.end_ns;
-	s.track = lane->track;
+	lane->last_ns = s->start_ns;
+	lane->ends_ns[lane->depth++] = s->end_ns;
+	s->track = lane->track;
 	r->nr_slices++;
 	if (!r->rc && r->sink->slice)
-		r->rc = r->sink->slice(r->sink->arg, &s);
+		r->rc = r->sink->slice(r->sink->arg, s);
 }
 
 void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s)
 {
 	struct rows_row *at = &r->rows[row];
-	struct rows_held h = {.slice = *s, .order = at->nr_put++};
 
-	if (h.slice.end_ns < h.slice.start_ns)
-		h.slice.end_ns = h.slice.start_ns;
-	held_push(at, &h);
+	held_push(at, s);
 	if (at->nr > at->most)
 		rows_hand_over(r, at);
 }
@@ -160,9 +184,13 @@ void af_rows_point(struct af_rows *r, const struct af_point *p)
 
 int af_rows_flush(struct af_rows *r)
 {
-	for (uint32_t i = 0; i < r->nr; i++)
-		while (r->rows[i].nr)
-			rows_hand_over(r, &r->rows[i]);
+	for (uint32_t i = 0; i < r->nr; i++) {
+		struct rows_row *row = &r->rows[i];
+		while (row->nr)
+			rows_hand_over(r, row);
+		row->begin = 0;
+		row->spare = row->most;
+	}
 	return r->rc;
 }
 
@@ -173,6 +201,7 @@ void af_rows_free(struct af_rows *r)
 			free(r->rows[i].lanes[l].ends_ns);
 		free(r->rows[i].lanes);
 		free(r->rows[i].held);
+		free(r->rows[i].slices);
 	}
 	free(r->rows);
 	*r = (struct af_rows){0};
@@ -186,13 +215,21 @@ const char *af_slice_category(enum af_slice_kind kind)
 	return kind < AF_SLICE_END ? categories[kind] : "";
 }
 
+const char *af_slice_arg_text(enum af_slice_arg_name name)
+{
+#define AF_A(NAME, text) [AF_ARG_##NAME] = text,
+	static const char *const names[] = {AF_SLICE_ARGS_NAMES(AF_A)};
+#undef AF_A
+	return name < AF_ARG_END ? names[name] : "";
+}
+
 /* Where the arguments of one slice are put. */
 struct arg_list {
 	struct af_slice_arg *args;
 	int nr;
 };
 
-static void arg_number(struct arg_list *l, const char *name, uint64_t number)
+static void arg_number(struct arg_list *l, enum af_slice_arg_name name, uint64_t number)
 {
 	struct af_slice_arg *a = &l->args[l->nr++];
 
@@ -201,13 +238,14 @@ static void arg_number(struct arg_list *l, const char *name, uint64_t number)
 	a->number = number > INT64_MAX ? INT64_MAX : (int64_t)number;
 }
 
-static void arg_used(struct arg_list *l, const char *name, uint64_t number)
+static void arg_used(struct arg_list *l, enum af_slice_arg_name name, uint64_t number)
 {
 	if (number)
 		arg_number(l, name, number);
 }
 
-static void arg_size(struct arg_list *l, const char *name, uint64_t x, uint64_t y, uint64_t z)
+static void arg_size(struct arg_list *l, enum af_slice_arg_name name, uint64_t x, uint64_t y,
+                     uint64_t z)
 {
 	struct af_slice_arg *a = &l->args[l->nr++];
 
@@ -218,53 +256,59 @@ static void arg_size(struct arg_list *l, const char *name, uint64_t x, uint64_t 
 
 static void arg_config(struct arg_list *l, const struct af_ev_launch_config *c)
 {
-	arg_number(l, "registers per thread", c->registers);
-	arg_used(l, "static shared bytes", c->static_shared);
-	arg_used(l, "dynamic shared bytes", c->dynamic_shared);
-	arg_used(l, "local bytes per thread", c->local);
+	arg_number(l, AF_ARG_REGISTERS, c->registers);
+	arg_used(l, AF_ARG_STATIC_SHARED, c->static_shared);
+	arg_used(l, AF_ARG_DYNAMIC_SHARED, c->dynamic_shared);
+	arg_used(l, AF_ARG_LOCAL, c->local);
 	if (c->cluster_x)
-		arg_size(l, "cluster", c->cluster_x, c->cluster_y, c->cluster_z);
+		arg_size(l, AF_ARG_CLUSTER, c->cluster_x, c->cluster_y, c->cluster_z);
 }
 
 /* OpenCL counts the work items of a launch, CUDA the blocks: the trace has work items. */
-static void args_work(struct arg_list *l, const struct af_world *w, const struct af_slice *s)
+static void args_descriptor(struct arg_list *l, const struct af_work_descriptor *descriptor)
 {
-	const struct af_work_descriptor *descriptor =
-	    s->descriptor ? &w->descriptors[s->descriptor] : NULL;
-
-	if (descriptor && descriptor->is.op == AF_OP_KERNEL) {
-		arg_size(l, "work items", descriptor->is.global_x, descriptor->is.global_y,
+	if (descriptor->is.op == AF_OP_KERNEL) {
+		arg_size(l, AF_ARG_WORK_ITEMS, descriptor->is.global_x, descriptor->is.global_y,
 		         descriptor->is.global_z);
 		if (descriptor->is.local_x)
-			arg_size(l, "group", descriptor->is.local_x, descriptor->is.local_y,
+			arg_size(l, AF_ARG_GROUP, descriptor->is.local_x, descriptor->is.local_y,
 			         descriptor->is.local_z);
-	} else if (descriptor) {
-		arg_number(l, "bytes", descriptor->is.bytes);
+	} else {
+		arg_number(l, AF_ARG_BYTES, descriptor->is.bytes);
 	}
-	if (descriptor && descriptor->config)
+	if (descriptor->config)
 		arg_config(l, descriptor->config);
-	arg_used(l, "queued ns", s->queued_ns);
-	arg_used(l, "graph", s->graph);
 }
 
-int af_slice_args(const struct af_slices *all, const struct af_slice *s,
+static void args_behind(struct arg_list *l, const struct af_slice *s)
+{
+	if (s->kind == AF_SLICE_WORK) {
+		arg_used(l, AF_ARG_QUEUED, s->queued_ns);
+		arg_used(l, AF_ARG_GRAPH, s->graph);
+	} else if (s->kind == AF_SLICE_RUN) {
+		arg_number(l, AF_ARG_SAMPLES, s->value);
+	} else if (s->kind == AF_SLICE_LOST) {
+		arg_number(l, AF_ARG_LOST, s->value);
+	}
+	if (s->status) {
+		arg_number(l, AF_ARG_ERROR, 0);
+		l->args[l->nr - 1].number = s->status;
+	}
+	if (s->open)
+		arg_number(l, AF_ARG_UNFINISHED, 1);
+}
+
+int af_slice_args(const struct af_slices *all, const struct af_slice *s, unsigned parts,
                   struct af_slice_arg args[AF_SLICE_ARGS])
 {
 	struct arg_list l = {.args = args};
 
-	arg_used(&l, "correlation", s->correlation);
-	if (s->kind == AF_SLICE_WORK)
-		args_work(&l, all->world, s);
-	else if (s->kind == AF_SLICE_RUN)
-		arg_number(&l, "samples", s->value);
-	else if (s->kind == AF_SLICE_LOST)
-		arg_number(&l, "lost", s->value);
-	if (s->status) {
-		arg_number(&l, "error", 0);
-		args[l.nr - 1].number = s->status;
-	}
-	if (s->open)
-		arg_number(&l, "unfinished", 1);
+	if (parts & AF_SLICE_BEFORE)
+		arg_used(&l, AF_ARG_CORRELATION, s->correlation);
+	if (parts & AF_SLICE_DESCRIPTOR && s->kind == AF_SLICE_WORK && s->descriptor)
+		args_descriptor(&l, &all->world->descriptors[s->descriptor]);
+	if (parts & AF_SLICE_BEHIND)
+		args_behind(&l, s);
 	return l.nr;
 }
 

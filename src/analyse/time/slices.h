@@ -156,9 +156,37 @@ struct af_slices {
 /* The text of a kind for people and files: "call"; "" for a kind that does not exist. */
 const char *af_slice_category(enum af_slice_kind kind);
 
+/* Names of the details of slices, for people. A(NAME, text) */
+#define AF_SLICE_ARGS_NAMES(A)                                                                     \
+	A(CORRELATION, "correlation")                                                              \
+	A(WORK_ITEMS, "work items")                                                                \
+	A(GROUP, "group")                                                                          \
+	A(BYTES, "bytes")                                                                          \
+	A(REGISTERS, "registers per thread")                                                       \
+	A(STATIC_SHARED, "static shared bytes")                                                    \
+	A(DYNAMIC_SHARED, "dynamic shared bytes")                                                  \
+	A(LOCAL, "local bytes per thread")                                                         \
+	A(CLUSTER, "cluster")                                                                      \
+	A(QUEUED, "queued ns")                                                                     \
+	A(GRAPH, "graph")                                                                          \
+	A(SAMPLES, "samples")                                                                      \
+	A(LOST, "lost")                                                                            \
+	A(ERROR, "error")                                                                          \
+	A(UNFINISHED, "unfinished")
+
+enum af_slice_arg_name {
+#define AF_A(NAME, text) AF_ARG_##NAME,
+	AF_SLICE_ARGS_NAMES(AF_A)
+#undef AF_A
+	    AF_ARG_END
+};
+
+/* The text of a name, "" for one that does not exist. */
+const char *af_slice_arg_text(enum af_slice_arg_name name);
+
 /* One more detail of a slice, for people. */
 struct af_slice_arg {
-	const char *name;
+	enum af_slice_arg_name name;
 	bool is_text; /* text, else number */
 	int64_t number;
 	char text[64];
@@ -166,8 +194,19 @@ struct af_slice_arg {
 
 enum { AF_SLICE_ARGS = 16 };
 
-/* Fills @args in a fixed order; returns their number. The stack is not among them. */
-int af_slice_args(const struct af_slices *all, const struct af_slice *s,
+/*
+ * The parts of the details, in their order. Those of the descriptor are the same for all slices
+ * that have it, as long as its config is the same.
+ */
+enum af_slice_part {
+	AF_SLICE_BEFORE = 1, /* the descriptor's */
+	AF_SLICE_DESCRIPTOR = 2,
+	AF_SLICE_BEHIND = 4,
+	AF_SLICE_WHOLE = 7
+};
+
+/* Fills @args with those of @parts; returns their number. The stack is not among them. */
+int af_slice_args(const struct af_slices *all, const struct af_slice *s, unsigned parts,
                   struct af_slice_arg args[AF_SLICE_ARGS]);
 
 /* A fact about a finished timeline. */

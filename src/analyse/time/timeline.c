@@ -182,19 +182,28 @@ uint32_t timeline_stack(struct af_timeline *t, const struct af_stack_location *a
 	return t->nodes[place];
 }
 
-static uint32_t stack_of_call(struct af_timeline *t, uint32_t process, uint32_t path,
-                              uint32_t function)
+static uint32_t stack_of_path(struct af_timeline *t, uint32_t process, uint32_t path)
 {
-	const struct af_world *w = &t->world;
 	uint32_t node;
 
 	timeline_settle(t);
-	node = af_frames_process(&t->stacks, w, process);
-	node = af_frames_call(&t->stacks, w, node, path);
-	if (function && *w->functions[function].name)
-		node =
-		    af_frames_under(&t->stacks, node, w->functions[function].name, AF_FRAME_NATIVE);
-	return node;
+	node = af_frames_process(&t->stacks, &t->world, process);
+	return af_frames_call(&t->stacks, &t->world, node, path);
+}
+
+static uint32_t stack_of_call(struct af_timeline *t, uint32_t path, uint32_t function)
+{
+	bool fresh;
+
+	if (!function || !*t->world.functions[function].name)
+		return path;
+	uint64_t *slot = af_map_at(&t->by_call, (uint64_t)path << 32 | function, &fresh);
+	if (fresh) {
+		timeline_settle(t);
+		*slot = af_frames_under(&t->stacks, path, t->world.functions[function].name,
+		                        AF_FRAME_NATIVE);
+	}
+	return (uint32_t)*slot;
 }
 
 /* The graph that was launched, and who captured this node of it. */
@@ -215,12 +224,18 @@ uint32_t timeline_call_stack(struct af_timeline *t, uint32_t process, uint32_t p
 
 	if (!path)
 		return 0;
-	uint64_t *call = af_map_at(&t->by_call, (uint64_t)path << 32 | function, &fresh);
-	if (fresh)
-		*call = stack_of_call(t, process, path, function);
+	AF_REACH(t->calls, path, t->cap_calls);
+	struct timeline_call *call = &t->calls[path];
+	if (!call->stack)
+		call->stack = stack_of_path(t, process, path);
+	uint32_t i = function % TIMELINE_FUNCTIONS;
+	if (call->functions[i] != function || !call->stacks[i]) {
+		call->stacks[i] = stack_of_call(t, call->stack, function);
+		call->functions[i] = function;
+	}
+	uint32_t stack = call->stacks[i];
 	if (!node)
-		return (uint32_t)*call;
-	uint32_t stack = (uint32_t)*call;
+		return stack;
 	uint64_t *whole = af_map_at(&t->by_call, 1ull << 63 | (uint64_t)stack << 32 | node, &fresh);
 	if (fresh)
 		*whole = stack_of_node(t, stack, node);
@@ -308,6 +323,7 @@ void af_timeline_close(struct af_timeline *t)
 	free(t->nodes);
 	free(t->names_of_works);
 	free(t->names_of_functions);
+	free(t->calls);
 	af_map_free(&t->by_call);
 	af_map_free(&t->by_wait);
 	timeline_trees_free(t);

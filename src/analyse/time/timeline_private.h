@@ -26,7 +26,9 @@ enum timeline_row_kind {
 	ROW_LOST
 };
 
-enum { TIMELINE_NEAR = 4096, TIMELINE_PROGRESS = 1 << 16 }; /* the first a power of two */
+enum { TIMELINE_PROGRESS = 1 << 16 };
+/* Powers of two. */
+enum { TIMELINE_NEAR = 4096, TIMELINE_ROWS = 16, TIMELINE_FUNCTIONS = 4 };
 
 struct timeline_group {
 	struct af_launch_group_key is;
@@ -57,16 +59,22 @@ struct af_timeline {
 	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
 	struct timeline_group near[TIMELINE_NEAR]; /* by a hash: one that has it */
 	struct flame_scratch scratch;
-	/* By kind: the row of the last slice. */
+	/* By kind and number: the row of the last slice. */
 	struct timeline_row {
 		uint32_t process, number, depth, row;
 		bool known; /* and without a domain */
-	} last_rows[ROW_LOST + 1];
+	} last_rows[ROW_LOST + 1][TIMELINE_ROWS];
 	uint32_t *names_of_works,
 	    *names_of_functions; /* by descriptor, by function; 0: not known */
 	uint32_t cap_works, cap_functions;
-	struct af_map by_wait; /* node and state → node */
-	struct af_map by_call; /* call path and function, or that and a node of a graph → stack */
+	struct af_map by_wait;  /* node and state → node */
+	struct timeline_call {  /* by call path */
+		uint32_t stack; /* its own, 0: not made yet */
+		/* By function: the last that was called there, and the stack of that call. */
+		uint32_t functions[TIMELINE_FUNCTIONS], stacks[TIMELINE_FUNCTIONS];
+	} * calls;
+	uint32_t cap_calls;
+	struct af_map by_call;   /* stack and function, or stack and a node of a graph → stack */
 	struct af_map by_image;  /* the last image of its process */
 	struct af_keys by_track; /* process, thread or device → track */
 	struct af_keys by_row;   /* key of row_of() → row */

@@ -66,7 +66,7 @@ static void deliver_sample_on(void *arg, const struct af_sample *s)
 
 static void deliver_work_on(void *arg, const struct af_work *work)
 {
-	deliver_work(arg, work);
+	deliver_work(arg, work, 0);
 }
 
 static void timeline_read_event(struct af_timeline *t, struct deliver *d, const struct af_event *ev)

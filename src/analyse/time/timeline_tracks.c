@@ -215,11 +215,11 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 	return (uint32_t)(*known = row);
 }
 
-/* Most slices of a kind are in the row of the one before. */
+/* Most slices of a kind and thread or queue are in the row of the one before. */
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
                   const struct timeline_row_id *id, const struct af_slice *s)
 {
-	struct timeline_row *last = &t->last_rows[kind];
+	struct timeline_row *last = &t->last_rows[kind][id->number % TIMELINE_ROWS];
 
 	if (id->domain)
 		last->known = false;

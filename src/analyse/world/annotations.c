@@ -264,10 +264,9 @@ void af_annotations_event(struct af_annotations *r, const struct af_world *w,
 		take_pop(r, ev, domain);
 }
 
-uint32_t af_annotations_now(const struct af_annotations *r, uint32_t process, uint32_t tid)
+uint32_t af_annotations_of(const struct af_annotations *r, uint32_t process, uint32_t tid)
 {
-	const uint64_t *slot =
-	    r->nr_threads ? af_map_get(&r->by_thread, world_key(process, tid)) : NULL;
+	const uint64_t *slot = af_map_get(&r->by_thread, world_key(process, tid));
 	const struct annotations_thread *t = slot ? &r->threads[*slot] : NULL;
 
 	return t && t->nr ? t->open[t->nr - 1].doing : 0;
@@ -281,9 +280,10 @@ struct af_doing af_annotations_get(const struct af_annotations *r, uint32_t doin
 
 bool af_annotations_inside(const struct af_annotations *r, uint32_t doing)
 {
+	if (!r->only)
+		return true;
 	uint32_t nest = af_annotations_get(r, doing).nest;
-
-	return !r->only || (nest && r->nests[nest - 1].inside);
+	return nest && r->nests[nest - 1].inside;
 }
 
 uint32_t af_annotations_names(const struct af_annotations *r, uint32_t nest,

@@ -71,8 +71,13 @@ void af_annotations_free(struct af_annotations *r);
 void af_annotations_event(struct af_annotations *r, const struct af_world *w,
                           const struct af_event *ev);
 
-/* The thread's current context, as a number. */
-uint32_t af_annotations_now(const struct af_annotations *r, uint32_t process, uint32_t tid);
+/* The thread's current context, as a number; in most traces no thread has one. */
+uint32_t af_annotations_of(const struct af_annotations *r, uint32_t process, uint32_t tid);
+static inline uint32_t af_annotations_now(const struct af_annotations *r, uint32_t process,
+                                          uint32_t tid)
+{
+	return r->nr_threads ? af_annotations_of(r, process, tid) : 0;
+}
 
 /* The nest and the call path of such a number. */
 struct af_doing af_annotations_get(const struct af_annotations *r, uint32_t doing);

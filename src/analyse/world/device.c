@@ -218,12 +218,9 @@ void world_learn_node(struct af_world *w, const struct af_event *ev)
 	*slot = i;
 }
 
-uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
-                             uint32_t descriptor)
+uint32_t af_world_large_descriptor(const struct af_world *w, uint32_t stream, uint32_t descriptor)
 {
-	uint32_t small = world_small_find(&w->small_descriptors, ev->stream, descriptor);
-
-	return small ? small : world_find(&w->by_descriptor, ev->stream, descriptor);
+	return world_find(&w->by_descriptor, stream, descriptor);
 }
 
 const char *af_world_kernel(const struct af_world *w, uint32_t process, uint32_t kernel)
@@ -255,10 +252,8 @@ const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process
 	return i ? &w->queues[i] : NULL;
 }
 
-uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
+uint32_t af_world_any_function(const struct af_world *w, uint32_t process, uint32_t id)
 {
-	if (w->api_seen[id & 255] == world_key(process, id))
-		return w->api_function[id & 255];
 	return world_find(&w->by_function, process, id);
 }
 

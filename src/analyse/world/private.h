@@ -47,15 +47,6 @@ static inline void world_small_set(struct af_small_ids *ids, uint32_t stream, ui
 	s->of[id] = index;
 }
 
-/* 0 when it is not among them. */
-static inline uint32_t world_small_find(const struct af_small_ids *ids, uint32_t stream,
-                                        uint32_t id)
-{
-	const struct af_small_ids_stream *s = stream < ids->cap ? &ids->streams[stream] : NULL;
-
-	return s && id < s->cap ? s->of[id] : 0;
-}
-
 static inline void world_small_free(struct af_small_ids *ids)
 {
 	for (uint32_t i = 0; i < ids->cap; i++)

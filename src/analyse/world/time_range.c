@@ -11,6 +11,7 @@ void af_time_range_set(struct af_time_range *in, uint64_t start_ns, const struct
 
 	in->query = query;
 	in->start_ns = start_ns;
+	in->part = from_ns || to_ns || query->tid || query->device;
 	if (!from_ns && !to_ns)
 		return;
 	/* An interval that begins before the trace belongs to the trace's first piece of time. */

@@ -32,6 +32,7 @@ struct af_time_range {
 	const struct af_query *query; /* lives as long */
 	uint64_t start_ns;            /* of the trace */
 	uint64_t from_ns, to_ns;      /* of the trace's clock; to_ns 0: no bounds */
+	bool part;                    /* something is left out */
 };
 
 /* The part @query of a trace that began at @start_ns. */

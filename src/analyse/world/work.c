@@ -6,7 +6,7 @@ static bool work_read_short(const struct af_event *ev, struct af_work *work, uin
 {
 	struct af_ev_work f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	uint64_t submit = f.queued_ns + f.submit_after_ns;
 	*descriptor = f.descriptor;
@@ -25,7 +25,7 @@ static bool work_read_long(const struct af_event *ev, struct af_work *work, uint
 {
 	struct af_ev_work_long f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -44,7 +44,7 @@ static bool work_read_gpu(const struct af_event *ev, struct af_work *work, uint3
 {
 	struct af_ev_gpu_work f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -62,7 +62,7 @@ static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work,
 {
 	struct af_ev_gpu_work_long f;
 
-	if (!af_event_decode(ev, &f, sizeof f, NULL))
+	if (!af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*descriptor = f.descriptor;
 	*work = (struct af_work){
@@ -75,83 +75,101 @@ static bool work_read_gpu_long(const struct af_event *ev, struct af_work *work,
 	return true;
 }
 
-bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af_work *work)
+static bool work_read(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
-	uint32_t descriptor = 0;
-	bool is = ev->kind == AF_KIND_WORK            ? work_read_short(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_WORK_LONG     ? work_read_long(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_GPU_WORK      ? work_read_gpu(ev, work, &descriptor)
-	          : ev->kind == AF_KIND_GPU_WORK_LONG ? work_read_gpu_long(ev, work, &descriptor)
-	                                              : false;
-
-	if (is) {
-		work->process = ev->process;
-		work->descriptor = af_world_descriptor(w, ev, descriptor);
+	switch (ev->kind) {
+	case AF_KIND_GPU_WORK:
+		return work_read_gpu(ev, work, descriptor);
+	case AF_KIND_GPU_WORK_LONG:
+		return work_read_gpu_long(ev, work, descriptor);
+	case AF_KIND_WORK:
+		return work_read_short(ev, work, descriptor);
+	case AF_KIND_WORK_LONG:
+		return work_read_long(ev, work, descriptor);
+	default:
+		return false;
 	}
-	return is;
 }
 
-static bool call_read_short(const struct af_event *ev, struct af_ev_call_long *f)
+bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af_work *work)
 {
-	struct af_ev_call s;
+	uint32_t descriptor;
 
-	if (!af_event_decode(ev, &s, sizeof s, NULL))
+	if (!work_read(ev, work, &descriptor))
 		return false;
-	*f = (struct af_ev_call_long){
-	    .callpath = s.callpath,
-	    .correlation = s.correlation,
-	    .function = s.function,
-	    .duration_ns = af_u24_value(s.duration_ns),
-	};
+	work->process = ev->process;
+	work->descriptor = af_world_descriptor(w, ev, descriptor);
 	return true;
 }
 
-static bool call_read_api(const struct af_event *ev, struct af_ev_call_long *f)
+/* The call that @ev and these fields of it are. */
+static inline void call_make(const struct af_world *w, const struct af_event *ev, uint32_t callpath,
+                             uint32_t function, uint64_t duration_ns, struct af_call *call)
 {
-	const bool is_named = ev->kind == AF_KIND_API_CALL;
+	call->process = ev->process;
+	call->tid = ev->tid;
+	call->stream = ev->stream;
+	call->path = callpath ? af_world_path(w, ev, callpath) : 0;
+	call->function = af_world_function(w, ev->process, function);
+	call->start_ns = ev->time_ns - (duration_ns < ev->time_ns ? duration_ns : 0);
+	call->end_ns = ev->time_ns;
+	call->out_of_range = false;
+}
+
+static bool call_read_short(const struct af_world *w, const struct af_event *ev,
+                            struct af_call *call)
+{
+	struct af_ev_call f;
+
+	if (!af_event_fixed(ev, &f, sizeof f))
+		return false;
+	call_make(w, ev, f.callpath, f.function, af_u24_value(f.duration_ns), call);
+	call->correlation = f.correlation;
+	call->status = 0;
+	return true;
+}
+
+static bool call_read_long(const struct af_world *w, const struct af_event *ev,
+                           struct af_call *call)
+{
+	struct af_ev_call_long f;
+
+	if (!af_event_fixed(ev, &f, sizeof f))
+		return false;
+	call_make(w, ev, f.callpath, f.function, f.duration_ns, call);
+	call->correlation = f.correlation;
+	call->status = f.status;
+	return true;
+}
+
+static bool call_read_api(const struct af_world *w, const struct af_event *ev, struct af_call *call)
+{
 	uint32_t function = ev->kind;
 	struct af_api_head head;
+	size_t size = sizeof head + (ev->kind == AF_KIND_API_CALL ? sizeof function : 0);
 
+	if (ev->payload_size < size)
+		return false;
 	memcpy(&head, ev->payload, sizeof head);
-	if (is_named)
+	if (ev->kind == AF_KIND_API_CALL)
 		memcpy(&function, ev->payload + sizeof head, sizeof function);
-	*f = (struct af_ev_call_long){
-	    .callpath = head.callpath,
-	    .correlation = head.correlation,
-	    .function = function,
-	    .duration_ns = af_u48_value(head.duration_ns),
-	    .status = head.flags & AF_API_CALL_FAILED ? -1 : 0,
-	};
+	call_make(w, ev, head.callpath, function, af_u48_value(head.duration_ns), call);
+	call->correlation = head.correlation;
+	call->status = head.flags & AF_API_CALL_FAILED ? -1 : 0;
 	return true;
 }
 
 bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
-	struct af_ev_call_long f;
-
 	if (w->call && w->call_payload == ev->payload) {
 		*call = *w->call;
 		return true;
 	}
-	bool is = ev->kind == AF_KIND_CALL        ? call_read_short(ev, &f)
-	          : ev->kind == AF_KIND_CALL_LONG ? af_event_decode(ev, &f, sizeof f, NULL)
-	          : ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL ? call_read_api(ev, &f)
-	                                                                    : false;
-
-	if (!is)
-		return false;
-	*call = (struct af_call){
-	    .process = ev->process,
-	    .tid = ev->tid,
-	    .stream = ev->stream,
-	    .path = f.callpath ? af_world_path(w, ev, f.callpath) : 0,
-	    .function = af_world_function(w, ev->process, f.function),
-	    .correlation = f.correlation,
-	    .status = f.status,
-	    .start_ns = ev->time_ns - (f.duration_ns < ev->time_ns ? f.duration_ns : 0),
-	    .end_ns = ev->time_ns,
-	};
-	return true;
+	if (ev->kind == AF_KIND_CALL)
+		return call_read_short(w, ev, call);
+	if (ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL)
+		return call_read_api(w, ev, call);
+	return ev->kind == AF_KIND_CALL_LONG && call_read_long(w, ev, call);
 }
 
 const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
@@ -173,7 +191,7 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 {
 	struct af_ev_call_seen f;
 
-	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_decode(ev, &f, sizeof f, NULL))
+	if (ev->kind != AF_KIND_CALL_SEEN || !af_event_fixed(ev, &f, sizeof f))
 		return false;
 	*call = (struct af_call){
 	    .process = ev->process,
@@ -188,16 +206,11 @@ bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, stru
 	return true;
 }
 
-uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
+uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work)
 {
-	if (!work->descriptor)
-		return 0;
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	/* Several threads may find it; they find the same. */
-	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
-	if (device)
-		return device;
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
+
 	if (queue)
 		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELAXED);
 	return queue ? queue->device : 0;

@@ -9,8 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/world/world.h"
+
 struct af_event;
-struct af_world;
 
 struct af_work {
 	uint32_t process;    /* ordinal */
@@ -25,29 +26,26 @@ struct af_work {
 	uint32_t node_id; /* of its graph, as in the event; 0: it was launched by itself */
 
 	/* Set by launches.c; 0 after af_work_read(). */
-	bool launched;     /* the trace has its call */
 	uint32_t tid;      /* the calling thread */
 	uint32_t path;     /* call path of the world, 0 not known */
 	uint32_t function; /* called function of the world, 0 not known (OpenCL) */
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->annotations: the caller's annotation context, 0 none */
-	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
-	bool
-	    out_of_range; /* it began before the time range, and does not count as a launch in it */
-
 	/*
-	 * For passes, from analyse.c: start_ns on the trace's clock; 0: it is not known, or the
-	 * trace's clocks were not read
-	 */
-	uint64_t placed_ns;
-
-	/* Set by match.c. */
-	/*
-	 * Function of the world: a call seen from outside that is this one's by time, and has its
-	 * path; 0: nothing here is a guess
+	 * Set by match.c: function of the world: a call seen from outside that is this one's by
+	 * time, and has its path; 0: nothing here is a guess
 	 */
 	uint32_t matched;
-	bool matched_again; /* earlier work matched the same call */
+	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
+	/*
+	 * For passes, from deliver_work(): start_ns on the trace's clock; 0: it is not known, or the
+	 * clocks were not read
+	 */
+	uint64_t placed_ns;
+	bool launched; /* the trace has its call */
+	/* It began before the time range, and does not count as a launch in it. */
+	bool out_of_range;
+	bool matched_again; /* set by match.c: earlier work matched the same call */
 };
 
 /* A call of a device API, recorded when its thread returned from it. */
@@ -95,8 +93,22 @@ bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *unc
 /* start_ns of @work on the trace's clock, as af_work_place() would have it; 0: not known. */
 uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work);
 
-/* The device of @work as its process numbers them, 0 when not known. */
-uint32_t af_work_device(const struct af_world *w, const struct af_work *work);
+/* Slow path of what follows: by the queue. */
+uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work);
+
+/*
+ * The device of @work as its process numbers them, 0 when not known. Several threads may find it;
+ * they find the same.
+ */
+static inline uint32_t af_work_device(const struct af_world *w, const struct af_work *work)
+{
+	if (!work->descriptor)
+		return 0;
+	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
+	uint32_t device = __atomic_load_n(&d->device, __ATOMIC_RELAXED);
+
+	return device ? device : af_work_find_device(w, work);
+}
 
 /* end less start, 0 when the stamps are missing or turned round. */
 static inline uint64_t af_work_busy_ns(const struct af_work *w)

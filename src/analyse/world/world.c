@@ -224,26 +224,23 @@ bool af_world_learns(const struct af_world *w, const struct af_event *ev)
 	return ev->kind >= AF_KIND_API && world_learns_api(w, ev);
 }
 
+bool af_world_learns_kind(uint16_t kind)
+{
+	return kind < AF_KIND_MAX ? learn[kind] != NULL : kind >= AF_KIND_API;
+}
+
 void af_world_event(struct af_world *w, const struct af_event *ev)
 {
-	if (!w->nr_events++)
-		w->opened_ns = ev->time_ns;
-	if (ev->process) {
-		if (!w->first_ns)
-			w->first_ns = ev->time_ns;
-		w->last_ns = ev->time_ns;
-	}
+	af_world_count(w, ev);
 	if (ev->kind < AF_KIND_MAX && learn[ev->kind])
 		learn[ev->kind](w, ev);
 	else if (ev->kind >= AF_KIND_API)
 		world_learn_api(w, ev);
 }
 
-uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath)
+uint32_t af_world_large_path(const struct af_world *w, uint32_t stream, uint32_t callpath)
 {
-	uint32_t small = world_small_find(&w->small_paths, ev->stream, callpath);
-
-	return small ? small : world_find(&w->by_path, ev->stream, callpath);
+	return world_find(&w->by_path, stream, callpath);
 }
 
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack)

@@ -174,6 +174,14 @@ struct af_small_ids {
 	uint32_t cap;
 };
 
+/* The index of @id of @stream; 0 when it is not among them. */
+static inline uint32_t af_small_find(const struct af_small_ids *ids, uint32_t stream, uint32_t id)
+{
+	const struct af_small_ids_stream *s = stream < ids->cap ? &ids->streams[stream] : NULL;
+
+	return s && id < s->cap ? s->of[id] : 0;
+}
+
 struct af_world {
 	struct af_arena arena;
 	struct af_strtab strings;
@@ -272,6 +280,21 @@ void af_world_event(struct af_world *w, const struct af_event *ev);
  */
 bool af_world_learns(const struct af_world *w, const struct af_event *ev);
 
+/* Those counters alone, for an event of a kind that the world never learns from. */
+static inline void af_world_count(struct af_world *w, const struct af_event *ev)
+{
+	if (!w->nr_events++)
+		w->opened_ns = ev->time_ns;
+	if (!ev->process)
+		return;
+	if (!w->first_ns)
+		w->first_ns = ev->time_ns;
+	w->last_ns = ev->time_ns;
+}
+
+/* Does the world learn from some events of this kind? */
+bool af_world_learns_kind(uint16_t kind);
+
 /*
  * Read from the trace in @dir which device code ran on the host, before the first sample: that
  * stands with the names, at the end. 0, or the error of af_trace_open_near().
@@ -279,14 +302,35 @@ bool af_world_learns(const struct af_world *w, const struct af_event *ev);
 int af_world_read_host_code(struct af_world *w, const char *dir, const struct af_near *near,
                             struct af_err *err);
 
+/* Slow paths of what follows. */
+uint32_t af_world_large_path(const struct af_world *w, uint32_t stream, uint32_t callpath);
+uint32_t af_world_large_descriptor(const struct af_world *w, uint32_t stream, uint32_t descriptor);
+uint32_t af_world_any_function(const struct af_world *w, uint32_t process, uint32_t id);
+
 /* World indexes of the ids of an event's stream; 0 when they were never defined. */
-uint32_t af_world_path(const struct af_world *w, const struct af_event *ev, uint32_t callpath);
 uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, uint32_t kstack);
-uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
-                             uint32_t descriptor);
+static inline uint32_t af_world_path(const struct af_world *w, const struct af_event *ev,
+                                     uint32_t callpath)
+{
+	uint32_t small = af_small_find(&w->small_paths, ev->stream, callpath);
+
+	return small ? small : af_world_large_path(w, ev->stream, callpath);
+}
+static inline uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
+                                           uint32_t descriptor)
+{
+	uint32_t small = af_small_find(&w->small_descriptors, ev->stream, descriptor);
+
+	return small ? small : af_world_large_descriptor(w, ev->stream, descriptor);
+}
 
 /* The function of a device API with number @id in the process; 0 when it was never defined. */
-uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id);
+static inline uint32_t af_world_function(const struct af_world *w, uint32_t process, uint32_t id)
+{
+	return w->api_seen[id & 255] == ((uint64_t)process << 32 | id)
+	           ? w->api_function[id & 255]
+	           : af_world_any_function(w, process, id);
+}
 
 /*
  * The definition of the process's node @id that was valid at @time_ns, an index of w->nodes; the

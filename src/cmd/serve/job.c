@@ -42,6 +42,7 @@ static struct af_query query_of(const struct served *s, const char *sources, str
 
 	query.trace = s->dir;
 	query.sources = sources;
+	query.threads = 1; /* more take more memory, and the next report is made beside this one */
 	if (!range.to_ns)
 		return query;
 	query.answers &= ~AF_ANSWER_STEADY;

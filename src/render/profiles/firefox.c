@@ -166,13 +166,13 @@ static void marker_data(struct firefox *f, struct firefox_thread *t, const struc
                         const struct af_slice *s)
 {
 	struct af_slice_arg args[AF_SLICE_ARGS];
-	int nr = af_slice_args(all, s, args);
+	int nr = af_slice_args(all, s, AF_SLICE_WHOLE, args);
 	struct af_buf *b = &f->text;
 
 	b->len = 0;
 	af_buf_fmt(b, "{\"type\":\"%s\"", af_slice_category(s->kind));
 	for (int i = 0; i < nr; i++) {
-		af_buf_fmt(b, ",\"%s\":", args[i].name);
+		af_buf_fmt(b, ",\"%s\":", af_slice_arg_text(args[i].name));
 		if (args[i].is_text)
 			af_buf_json(b, args[i].text, strlen(args[i].text));
 		else

@@ -9,6 +9,7 @@
  * slices add up to trees there are samples of stacks too.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/tree/tree.h"
 #include "analyse/world/world.h"
@@ -18,12 +19,13 @@
 #include "render/profiles/out.h"
 #include "render/render.h"
 #include "render/timeline/perfetto_gpu.h"
+#include "render/timeline/perfetto_names.h"
 #include "render/timeline/perfetto_samples.h"
 #include "render/timeline/slices.h"
 
 enum { TRACE_PACKET = 1 };
 
-enum { PART_BITS = 40 };
+enum { PART_BITS = 40, PERFETTO_END = 32, PERFETTO_EVENT = 64 /* bytes without arguments */ };
 
 enum {
 	PACKET_CHROME_EVENTS = 5,
@@ -68,7 +70,6 @@ enum {
 	UNIT_BYTES = 3,
 
 	EVENT_CATEGORY = 3, /* category_iids */
-	EVENT_ARG = 4,      /* debug_annotations */
 	EVENT_TYPE = 9,
 	EVENT_NAME = 10, /* name_iid */
 	EVENT_TRACK = 11,
@@ -80,16 +81,6 @@ enum {
 	TYPE_INSTANT = 3,
 	TYPE_COUNTER = 4,
 
-	ARG_NAME = 1, /* name_iid */
-	ARG_INT = 4,
-	ARG_TEXT = 6,
-
-	INTERNED_CATEGORY = 1,
-	INTERNED_NAME = 2,
-	INTERNED_ARG_NAME = 3,
-	INTERNED_IID = 1,
-	INTERNED_IS = 2,
-
 	BUNDLE_METADATA = 2, /* of ChromeEventBundle */
 	METADATA_NAME = 1,
 	METADATA_TEXT = 2,
@@ -100,24 +91,13 @@ struct perfetto {
 	uint32_t sequence; /* each part of a file has one of its own */
 	uint64_t ids;      /* the high bits of its tracks and arrows */
 	struct af_out out;
-	struct af_map names;        /* → iid */
-	uint32_t categories;        /* bits */
-	struct af_strtab arg_names; /* iid is the id here */
-	uint32_t nr_arg_names;      /* that are defined */
+	uint8_t end[PERFETTO_END]; /* of each packet of an event: its sequence and its flags */
+	size_t nr_end;
 	struct af_buf interned, event;
+	struct perfetto_names names;
 	struct perfetto_samples samples;
 	struct perfetto_gpu gpu;
 };
-
-static void perfetto_intern(struct perfetto *p, uint32_t field, uint32_t iid, const char *text,
-                            size_t len)
-{
-	size_t at = af_pb_open(&p->interned, field);
-
-	af_pb_varint(&p->interned, INTERNED_IID, iid);
-	af_pb_utf8(&p->interned, INTERNED_IS, text, len);
-	af_pb_close(&p->interned, at);
-}
 
 static void clock_put(struct af_buf *b, uint32_t clock, uint64_t ns)
 {
@@ -170,6 +150,8 @@ static int perfetto_begin(struct af_render *r, struct af_err *err)
 	af_out_open(&p->out, r->fd, r->gzip);
 	p->sequence = r->part ? r->part : 1;
 	p->ids = r->part > 1 ? (uint64_t)(r->part - 1) << PART_BITS : 0;
+	uint8_t *end = af_pb_put_varint(p->end, PACKET_SEQUENCE, p->sequence);
+	p->nr_end = (size_t)(af_pb_put_varint(end, PACKET_FLAGS, FLAG_NEEDS) - p->end);
 	/* Times of further parts are on the clock of the first. */
 	if (r->part <= 1)
 		perfetto_clocks(p, all->start_ns, 0, 0);
@@ -238,18 +220,22 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 }
 
 /* A packet of p->event, which is its @field, after what it refers to for the first time. */
-static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
+static inline int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 {
-	struct af_buf *b = &p->out.text;
-	size_t packet = af_pb_open(b, TRACE_PACKET);
+	const struct af_buf *in = &p->interned;
+	size_t size = af_pb_size_varint(PACKET_TIMESTAMP, time_ns) + p->nr_end +
+	              (in->len ? af_pb_size_bytes(PACKET_INTERNED, in->len) : 0) +
+	              af_pb_size_bytes(field, p->event.len);
+	uint8_t *to = (uint8_t *)af_buf_room(&p->out.text, AF_PB_MOST + size);
 
-	af_pb_varint(b, PACKET_TIMESTAMP, time_ns);
-	af_pb_varint(b, PACKET_SEQUENCE, p->sequence);
-	af_pb_varint(b, PACKET_FLAGS, FLAG_NEEDS);
-	if (p->interned.len)
-		af_pb_bytes(b, PACKET_INTERNED, p->interned.data, p->interned.len);
-	af_pb_bytes(b, field, p->event.data, p->event.len);
-	af_pb_close(b, packet);
+	to = af_pb_put_head(to, TRACE_PACKET, size);
+	to = af_pb_put_varint(to, PACKET_TIMESTAMP, time_ns);
+	memcpy(to, p->end, p->nr_end);
+	to += p->nr_end;
+	if (in->len)
+		to = af_pb_put_bytes(to, PACKET_INTERNED, in->data, in->len);
+	to = af_pb_put_bytes(to, field, p->event.data, p->event.len);
+	af_buf_took(&p->out.text, (char *)to);
 	p->interned.len = p->event.len = 0;
 	return af_out_spill(&p->out);
 }
@@ -257,57 +243,6 @@ static int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 static int perfetto_event(struct perfetto *p, uint64_t time_ns)
 {
 	return perfetto_packet(p, time_ns, PACKET_TRACK_EVENT);
-}
-
-static uint32_t perfetto_category(struct perfetto *p, enum af_slice_kind kind)
-{
-	const char *name = af_slice_category(kind);
-
-	if (!(p->categories & 1u << kind))
-		perfetto_intern(p, INTERNED_CATEGORY, kind + 1, name, strlen(name));
-	p->categories |= 1u << kind;
-	return kind + 1;
-}
-
-static uint32_t perfetto_name(struct perfetto *p, const struct af_slices *all, uint32_t name)
-{
-	const char *text = af_strtab_get(all->names, name);
-	bool fresh;
-	uint64_t *iid = af_map_at(&p->names, name, &fresh);
-
-	if (fresh) {
-		*iid = p->names.nr;
-		perfetto_intern(p, INTERNED_NAME, (uint32_t)*iid, text, strlen(text));
-	}
-	return (uint32_t)*iid;
-}
-
-static uint32_t perfetto_arg_name(struct perfetto *p, const char *name)
-{
-	uint32_t iid = af_strtab_id_z(&p->arg_names, name);
-
-	if (iid > p->nr_arg_names) {
-		perfetto_intern(p, INTERNED_ARG_NAME, iid, name, strlen(name));
-		p->nr_arg_names = iid;
-	}
-	return iid;
-}
-
-static void perfetto_args(struct perfetto *p, const struct af_slices *all, const struct af_slice *s)
-{
-	struct af_slice_arg args[AF_SLICE_ARGS];
-	int nr = af_slice_args(all, s, args);
-
-	for (int i = 0; i < nr; i++) {
-		uint32_t name = perfetto_arg_name(p, args[i].name);
-		size_t at = af_pb_open(&p->event, EVENT_ARG);
-		af_pb_varint(&p->event, ARG_NAME, name);
-		if (args[i].is_text)
-			af_pb_utf8(&p->event, ARG_TEXT, args[i].text, strlen(args[i].text));
-		else
-			af_pb_varint(&p->event, ARG_INT, (uint64_t)args[i].number);
-		af_pb_close(&p->event, at);
-	}
 }
 
 /* Again what is a slice already, for the parts of viewers that show samples and GPUs. */
@@ -318,8 +253,9 @@ static int perfetto_again(struct perfetto *p, const struct af_slices *all, const
 		return perfetto_packet(p, s->end_ns, PERFETTO_STACK_SAMPLE);
 	}
 	if (s->kind == AF_SLICE_WORK && s->descriptor) {
-		perfetto_gpu_stage(&p->gpu, all, s, perfetto_name(p, all, s->name), &p->interned,
-		                   &p->event);
+		perfetto_gpu_stage(&p->gpu, all, s,
+		                   perfetto_name(&p->names, all, s->name, &p->interned),
+		                   &p->interned, &p->event);
 		return perfetto_packet(p, s->start_ns, PERFETTO_GPU_STAGE);
 	}
 	return 0;
@@ -334,27 +270,30 @@ static uint64_t flow_of_part(const struct perfetto *p)
 static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 {
 	struct perfetto *p = r->state;
-	struct af_buf *b = &p->event;
 	bool instant = s->start_ns == s->end_ns;
+	uint32_t category = perfetto_category(&p->names, s->kind, &p->interned);
+	uint32_t name = perfetto_name(&p->names, r->slices, s->name, &p->interned);
+	uint8_t *to = (uint8_t *)af_buf_room(&p->event, PERFETTO_EVENT);
 
-	af_pb_varint(b, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
-	af_pb_varint(b, EVENT_TRACK, p->ids | s->track);
-	af_pb_varint(b, EVENT_CATEGORY, perfetto_category(p, s->kind));
-	af_pb_varint(b, EVENT_NAME, perfetto_name(p, r->slices, s->name));
+	to = af_pb_put_varint(to, EVENT_TYPE, instant ? TYPE_INSTANT : TYPE_BEGIN);
+	to = af_pb_put_varint(to, EVENT_TRACK, p->ids | s->track);
+	to = af_pb_put_varint(to, EVENT_CATEGORY, category);
+	to = af_pb_put_varint(to, EVENT_NAME, name);
 	/* None is marked as the last: of two works of one call the second would have no arrow. */
 	if (s->way != AF_FLOW_NONE)
-		af_pb_fixed64(b, EVENT_FLOW, s->flow + flow_of_part(p));
-	perfetto_args(p, r->slices, s);
+		to = af_pb_put_fixed64(to, EVENT_FLOW, s->flow + flow_of_part(p));
+	af_buf_took(&p->event, (char *)to);
+	perfetto_args(&p->names, r->slices, s, &p->interned, &p->event);
 	uint32_t stack =
 	    s->stack ? perfetto_callstack(&p->samples, r->slices->stacks, s->stack, &p->interned)
 		     : 0;
 	if (stack)
-		af_pb_varint(b, EVENT_STACK, stack);
+		af_pb_varint(&p->event, EVENT_STACK, stack);
 	int rc = perfetto_event(p, s->start_ns);
 	if (rc || instant)
 		return rc;
-	af_pb_varint(b, EVENT_TYPE, TYPE_END);
-	af_pb_varint(b, EVENT_TRACK, p->ids | s->track);
+	af_pb_varint(&p->event, EVENT_TYPE, TYPE_END);
+	af_pb_varint(&p->event, EVENT_TRACK, p->ids | s->track);
 	return perfetto_event(p, s->end_ns);
 }
 
@@ -417,10 +356,9 @@ static int perfetto_end(struct af_render *r, struct af_err *err)
 	int rc = af_out_close(&p->out);
 	perfetto_samples_free(&p->samples);
 	perfetto_gpu_free(&p->gpu);
-	af_strtab_free(&p->arg_names);
+	perfetto_names_free(&p->names);
 	af_buf_free(&p->interned);
 	af_buf_free(&p->event);
-	af_map_free(&p->names);
 	free(p);
 	r->state = NULL;
 	return rc ? af_fail(err, rc, "cannot write the timeline") : 0;

@@ -53,8 +53,8 @@ void perfetto_samples_free(struct perfetto_samples *p)
 	af_strtab_free(&p->functions);
 	af_strtab_free(&p->files);
 	af_strtab_free(&p->mappings);
-	af_map_free(&p->frames);
-	af_map_free(&p->callstacks);
+	free(p->frames);
+	free(p->callstacks);
 	af_map_free(&p->tracks);
 	free(p->path);
 }
@@ -158,12 +158,11 @@ static uint32_t frame_iid(struct perfetto_samples *p, const struct af_tree *t, u
 {
 	const struct af_location *location = af_tree_location(t, name);
 	size_t len;
-	bool fresh;
-	uint64_t *known = af_map_at(&p->frames, name, &fresh);
 
-	if (!fresh)
-		return (uint32_t)*known;
-	uint32_t iid = (uint32_t)(*known = p->frames.nr);
+	AF_REACH(p->frames, name, p->cap_frames);
+	if (p->frames[name])
+		return p->frames[name];
+	uint32_t iid = p->frames[name] = ++p->nr_frames;
 	const char *text = af_profile_function(t, name, &len);
 	uint32_t function = text_iid(p, &p->functions, INTERNED_FUNCTION, text, len, interned);
 	uint32_t source = location->file
@@ -191,14 +190,11 @@ uint32_t perfetto_callstack(struct perfetto_samples *p, const struct af_tree *t,
                             struct af_buf *interned)
 {
 	uint32_t nr = 0;
-	bool fresh;
 
-	if (!t->nodes[node].parent)
-		return 0;
-	uint64_t *known = af_map_at(&p->callstacks, node, &fresh);
-	if (!fresh)
-		return (uint32_t)*known;
-	uint32_t iid = (uint32_t)(*known = p->callstacks.nr);
+	AF_REACH(p->callstacks, node, p->cap_callstacks);
+	if (p->callstacks[node] || !t->nodes[node].parent)
+		return p->callstacks[node];
+	uint32_t iid = p->callstacks[node] = ++p->nr_callstacks;
 	for (; t->nodes[node].parent; node = t->nodes[node].parent) {
 		AF_GROW(p->path, nr, p->cap_path);
 		p->path[nr++] = frame_iid(p, t, t->nodes[node].name, interned);

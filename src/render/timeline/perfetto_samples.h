@@ -18,8 +18,9 @@ enum { PERFETTO_STACK_SAMPLE = 135 };
 
 struct perfetto_samples {
 	struct af_strtab functions, files, mappings; /* ids are those of the trace */
-	struct af_map frames, callstacks;            /* → iid */
-	struct af_map tracks;                        /* → pid and tid */
+	uint32_t *frames, *callstacks;               /* iids by name and by node, 0: none yet */
+	uint32_t cap_frames, cap_callstacks, nr_frames, nr_callstacks;
+	struct af_map tracks; /* → pid and tid */
 	uint32_t *path;
 	uint32_t cap_path;
 };

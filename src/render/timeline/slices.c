@@ -1,9 +1,12 @@
 /* The formats of slices of this build, and what they share. */
 #include "render/timeline/slices.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/tree/tree.h"
+#include "analyse/world/world.h"
+#include "base/arena.h"
 #include "render/render.h"
 
 extern const struct af_format af_format_chrome;
@@ -60,6 +63,33 @@ static int to_point(void *arg, const struct af_point *p)
 struct af_slices_sink af_slices_sink(struct af_slices_to *to)
 {
 	return (struct af_slices_sink){to, to_track, to_slice, to_point, NULL};
+}
+
+enum { WORKS_LATEST = 4096 }; /* a power of two */
+
+void af_slices_works_free(struct af_slices_works *works)
+{
+	for (uint32_t i = 0; works->latest && i < WORKS_LATEST; i++)
+		af_buf_free(&works->latest[i].text);
+	free(works->latest);
+	works->latest = NULL;
+}
+
+struct af_buf *af_slices_work_text(struct af_slices_works *works, const struct af_slices *all,
+                                   uint32_t descriptor, bool *fresh)
+{
+	const void *config = all->world->descriptors[descriptor].config;
+
+	if (!works->latest)
+		works->latest = af_xcalloc(WORKS_LATEST, sizeof *works->latest);
+	struct af_slices_work *w = &works->latest[descriptor & (WORKS_LATEST - 1)];
+	*fresh = w->descriptor != descriptor || w->config != config;
+	if (*fresh) {
+		w->descriptor = descriptor;
+		w->config = config;
+		w->text.len = 0;
+	}
+	return &w->text;
 }
 
 void af_slices_stack_text(struct af_buf *b, const struct af_tree *stacks, uint32_t node,

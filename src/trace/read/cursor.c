@@ -9,8 +9,11 @@
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
 
-/* Pages of a mapped file are given back in pieces of this size. A multiple of all page sizes. */
-enum { DROP_BYTES = 8 << 20 };
+/*
+ * Pages of a mapped file are given back in pieces of this size, a multiple of all page sizes. The
+ * last ones may still be used: events are read ahead.
+ */
+enum { DROP_BYTES = 8 << 20, KEEP_BYTES = 1 << 20 };
 
 /*
  * Kinds that count at their moment and for the moments next to it. All others define something, or
@@ -252,9 +255,9 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
  */
 static void drop_pages(struct af_cursor *c)
 {
-	if (!c->mapped || c->next < c->dropped || c->next - c->dropped < DROP_BYTES)
+	if (!c->mapped || c->next < c->dropped + DROP_BYTES + KEEP_BYTES)
 		return;
-	size_t whole = (c->next - c->dropped) / DROP_BYTES * DROP_BYTES;
+	size_t whole = (c->next - KEEP_BYTES - c->dropped) / DROP_BYTES * DROP_BYTES;
 	madvise((void *)(c->data + c->dropped), whole, MADV_DONTNEED);
 	c->dropped += whole;
 }

@@ -104,35 +104,86 @@ void af_merge_start(struct af_trace *t)
 	merge_take_first(t);
 }
 
-bool af_trace_next(struct af_trace *t, struct af_event *ev)
+/*
+ * The stream in front goes on to its next event. Most often it stays in front, or is the only one
+ * left.
+ */
+static inline void merge_advance(struct af_trace *t)
 {
 	struct af_cursor *c = t->now;
 
+	if (!af_cursor_next(c)) {
+		merge_take_first(t);
+		return;
+	}
+	af_merge_key key = merge_key(c->time_ns, (uint32_t)(c - t->cursors));
+	if (key > t->heap[0]) {
+		t->now = &t->cursors[(uint32_t)t->heap[0]];
+		heap_sink(t, key);
+	}
+}
+
+bool af_trace_next(struct af_trace *t, struct af_event *ev)
+{
+	const struct af_cursor *c = t->now;
+
 	if (!c)
 		return false;
-	uint32_t stream = (uint32_t)(c - t->cursors);
 	*ev = (struct af_event){
 	    .kind = c->kind,
 	    .time_ns = c->time_ns,
 	    .process = c->packet.process,
 	    .pid = c->packet.pid,
 	    .tid = c->tid,
-	    .stream = stream,
+	    .stream = (uint32_t)(c - t->cursors),
 	    .payload = c->payload,
 	    .payload_size = c->payload_size,
 	};
-
-	if (!af_cursor_next(c)) {
-		merge_take_first(t);
-		return true;
-	}
-	/* Most often the same stream goes on, or is the only one left. */
-	af_merge_key key = merge_key(c->time_ns, stream);
-	if (key > t->heap[0]) {
-		t->now = &t->cursors[(uint32_t)t->heap[0]];
-		heap_sink(t, key);
-	}
+	merge_advance(t);
 	return true;
+}
+
+/* Does the event that @c stands at, whose header is @h, continue @run? */
+static inline bool run_goes_on(const struct af_run *run, const struct af_cursor *c,
+                               const struct af_event_header *h)
+{
+	return run->at + run->bytes == (const uint8_t *)h && run->tid == c->tid &&
+	       h->time_ns == c->time_ns;
+}
+
+static struct af_run run_begin(const struct af_trace *t, const struct af_cursor *c,
+                               const struct af_event_header *h)
+{
+	return (struct af_run){
+	    .at = (const uint8_t *)h,
+	    .process = c->packet.process,
+	    .pid = c->packet.pid,
+	    .tid = c->tid,
+	    .stream = (uint32_t)(c - t->cursors),
+	    .time_ns = h->time_ns == c->time_ns ? 0 : c->time_ns,
+	};
+}
+
+uint32_t af_trace_next_runs(struct af_trace *t, struct af_run *runs, uint32_t most,
+                            uint32_t most_events)
+{
+	struct af_run *run = NULL;
+	uint32_t nr = 0;
+
+	for (uint32_t n = 0; n < most_events && t->now; n++) {
+		const struct af_cursor *c = t->now;
+		const struct af_event_header *h = (const void *)c->payload;
+		h--;
+		if (!run || !run_goes_on(run, c, h)) {
+			if (nr == most)
+				return nr;
+			run = &runs[nr++];
+			*run = run_begin(t, c, h);
+		}
+		run->bytes += (uint32_t)sizeof *h + c->payload_size;
+		merge_advance(t);
+	}
+	return nr;
 }
 
 int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *streams, uint32_t nr,
