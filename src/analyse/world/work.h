@@ -38,8 +38,8 @@ struct af_work {
 	uint32_t matched;
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
 	/*
-	 * For passes, from deliver_work(): start_ns on the trace's clock; 0: it is not known, or the
-	 * clocks were not read
+	 * For passes, from deliver_work(): start_ns on the trace's clock; 0: it is not known, or
+	 * the clocks were not read
 	 */
 	uint64_t placed_ns;
 	bool launched; /* the trace has its call */
