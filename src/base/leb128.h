@@ -41,6 +41,17 @@ static inline size_t af_leb128_size(uint64_t value)
 	return ((size_t)(63 - __builtin_clzll(value | 1)) * 9 + 73) / 64;
 }
 
+/* The byte at @i of @value, which has @size of them; and what a byte at @i adds to its number. */
+static inline uint8_t af_leb128_byte(uint64_t value, size_t size, size_t i)
+{
+	return (uint8_t)((value >> 7 * i & 0x7f) | (i + 1 < size ? 0x80 : 0));
+}
+
+static inline uint64_t af_leb128_part(uint8_t byte, size_t i)
+{
+	return (uint64_t)(byte & 0x7f) << 7 * i;
+}
+
 /* Write @value unsigned; returns how many bytes it has. */
 static inline size_t af_leb128_put(uint8_t to[AF_LEB128_MAX], uint64_t value)
 {

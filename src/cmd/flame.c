@@ -10,6 +10,7 @@
 #include "cmd/flame_chart.h"
 #include "cmd/flame_show.h"
 #include "cmd/output/picture.h"
+#include "cmd/output/picture_ahead.h"
 #include "cmd/output/png.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
@@ -125,14 +126,6 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_r
 	return rc;
 }
 
-static int view_index(const char *name)
-{
-	for (int v = 0; v < AF_VIEWS; v++)
-		if (!strcmp(name, af_view_names[v]))
-			return v;
-	return AF_VIEW_ALL;
-}
-
 /* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
 static int flame_has(const struct flame_options *o, const char *dir, const struct af_results *r,
                      int v, struct af_err *err)
@@ -237,23 +230,24 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	struct af_tree chart = {0};
 	/* report.html holds all views unless one is asked for; a picture shows one. */
 	bool one = o->view || strcmp(request->format->name, "html");
-	int v = one ? view_index(o->view ? o->view : "all") : -1;
+	int v = one ? af_view_index(o->view ? o->view : "all") : -1;
 	struct af_query query = flame_query(o, request->format, v);
 	/* A page is the same from wherever its trace was opened. */
 	scope_free char *full = realpath(dir, NULL);
 	query.trace = full ? strrchr(full, '/') + 1 : NULL;
+	struct af_picture_ahead ahead = {0};
 	struct af_results r;
 	bool tables = request->format->tables != NULL; /* a page shows all weights */
 	int rc = one && !tables ? af_load_view("flame", dir, &query, v, &picture.weight, &r, err)
-	                        : af_load(dir, &query, &r, err);
+	                        : af_load_page(dir, &query, &drawn, &ahead, &r, err);
 
 	bool counted = !rc && r.has[AF_VIEW_CPU] & AF_HAS_COUNTED;
 	if (!rc && tables && !picture.weight && (one ? v < AF_VIEW_WAKERS : counted))
 		picture.weight = af_weight_name(af_weight_default(r.has[one ? v : AF_VIEW_CPU]));
 	drawn.picture = &picture;
 	drawn.results = &r;
-	/* The ranks of a set have no common time yet. */
-	drawn.dir = r.members ? NULL : dir;
+	drawn.spent = request->format->tables ? &r : NULL;
+	drawn.ahead = ahead.format ? &ahead : NULL;
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
@@ -277,6 +271,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 		flame_sampled(o, dir, &r, v);
 	if (!rc && !tables)
 		flame_warning(&r, v, picture.weight);
+	af_picture_ahead_end(&ahead);
 	af_tree_close(&shown.tree);
 	af_results_close(&r);
 	af_tree_close(&chart);
@@ -334,6 +329,7 @@ static int flame_draw(struct flame_options *o, int nr_words, char **words, struc
 		rc = af_by_check(o->by, is_set, dir, err);
 	if (!rc && !o->folded && !is_set && af_together_idle(dir))
 		return 0;
+	request.dir = is_set ? NULL : dir; /* The ranks of a set have no common time yet. */
 	if (!rc)
 		rc = flame_files(o, request.format, err);
 	if (!rc)

@@ -386,7 +386,7 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	if (rc)
 		return rc;
 	if (r.kind->print == report_clocks || r.kind->print == report_ranks)
-		return af_reduce_one() ? r.kind->print(&r, err) : 0;
+		return r.kind->print(&r, err);
 	rc = r.kind->print == report_annotate
 	         ? af_ranks_or_first(&r.dir, r.options->rank, "report", err)
 	         : af_ranks_or_set(&r.dir, r.options->rank, &r.is_set, err);
@@ -399,6 +399,9 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 		return rc;
 	if (r.kind->print == report_annotate)
 		return report_annotate(&r, err);
+	if (r.members_by && !r.table &&
+	    (r.kind->print == report_findings || r.kind->print == report_coverage))
+		return report_parts(&r, err);
 	rc = report_load(&r, err);
 	if (rc && r.table)
 		rc = report_no_trace(&r, rc, err);

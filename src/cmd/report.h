@@ -77,6 +77,9 @@ void report_print(struct af_buf *b);
 		    offsetof(struct report_options, heat), "-", .any = true                        \
 	}
 
+/* report_table.c: findings or coverage of each host, rank or group of a set. */
+int report_parts(struct report *r, struct af_err *err);
+
 /* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);
 int report_tree(struct report *r, struct af_err *err);

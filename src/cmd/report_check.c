@@ -4,6 +4,7 @@
 
 #include "analyse/tree/by_track.h"
 #include "base/err.h"
+#include "cmd/ranks/parts.h"
 #include "cmd/report.h"
 #include "cmd/shared/set.h"
 
@@ -41,13 +42,12 @@ int report_check_by(struct report *r, struct report_options *o, struct af_err *e
 	if (!o->by)
 		return 0;
 	bool tracks = is_track(o->by);
-	if (r->is_set && !(tracks && (is_kind(r, "top") || is_kind(r, "coverage")))) {
-		if (is_kind(r, "findings") || is_kind(r, "coverage"))
-			return af_fail_plain(err, -EINVAL,
-			                     "%s is of all ranks together: it takes no --by %s",
-			                     r->kind->name, o->by);
+	bool own = is_kind(r, "top") ? tracks : is_kind(r, "coverage") && !strcmp(o->by, "thread");
+	if (r->is_set && !own) {
 		r->members_by = o->by;
 		o->by = NULL;
+		if (is_kind(r, "findings") || is_kind(r, "coverage"))
+			return af_parts_check(r->kind->name, r->members_by, err);
 		return af_by_parse(r->members_by, &by, &group, err);
 	}
 	if (!tracks)

@@ -10,6 +10,7 @@
 #include "base/err.h"
 #include "cmd/options/nearest.h"
 #include "cmd/ranks/odd.h"
+#include "cmd/ranks/parts.h"
 #include "cmd/report.h"
 #include "reduce/reduce.h"
 
@@ -33,39 +34,14 @@ bool report_names_table(const char *word, const char *dir)
 /* Tables that a trace has only if there is something in them. */
 static bool is_known(const char *word)
 {
-	static const char *const names[] = {"set",
-	                                    "ranks",
-	                                    "run",
-	                                    "phases",
-	                                    "verdict",
-	                                    "findings",
-	                                    "processes",
-	                                    "threads",
-	                                    "cpu_top",
-	                                    "count_top",
-	                                    "blocked",
-	                                    "thread_waits",
-	                                    "devices",
-	                                    "gpus",
-	                                    "idle",
-	                                    "kernels",
-	                                    "samples",
-	                                    "stalls",
-	                                    "copies",
-	                                    "calls",
-	                                    "calls_seen",
-	                                    "calls_twice",
-	                                    "mpi",
-	                                    "mpi_requests",
-	                                    "memory",
-	                                    "lost",
-	                                    "cost",
-	                                    "overhead",
-	                                    "packages",
-	                                    "reasons",
-	                                    "coverage",
-	                                    "steady_verdict",
-	                                    "steady_findings"};
+	static const char *const names[] = {
+	    "set",          "ranks",     "odd_ranks",  "rank_groups",    "run",
+	    "phases",       "verdict",   "findings",   "processes",      "threads",
+	    "cpu_top",      "count_top", "blocked",    "thread_waits",   "devices",
+	    "gpus",         "idle",      "kernels",    "samples",        "stalls",
+	    "copies",       "calls",     "calls_seen", "calls_twice",    "mpi",
+	    "mpi_requests", "memory",    "lost",       "cost",           "overhead",
+	    "packages",     "reasons",   "coverage",   "steady_verdict", "steady_findings"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(word, names[i]))
@@ -176,4 +152,18 @@ int report_ranks(struct report *r, struct af_err *err)
 		return af_fail_plain(err, -EINVAL,
 		                     "report ranks compares all ranks of a set, without --rank");
 	return af_odd_print(&odd, err);
+}
+
+int report_parts(struct report *r, struct af_err *err)
+{
+	const struct report_options *o = r->options;
+	const struct af_parts_options parts = {
+	    .dir = r->dir,
+	    .report = r->kind->name,
+	    .by = r->members_by,
+	    .json = o->json,
+	    .limit = o->limit,
+	    .query = {.answers = r->kind->answers, .from_ns = o->from_ns, .to_ns = o->to_ns}};
+
+	return af_parts_print(&parts, err);
 }

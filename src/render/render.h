@@ -75,6 +75,7 @@ struct af_render {
 	const struct af_phases *phases;     /* of the whole run, for a format of slices; or NULL */
 	const struct af_strtab *own_python; /* af_results.own_python, or NULL */
 	bool gzip;                          /* compress a file of slices */
+	uint32_t threads;                   /* that a format may use, with this one; 0: no other */
 	/*
 	 * The number of this trace, from 1 on, where a file has several, one after the other; then
 	 * @label is its name. 0: it is alone. Only for formats that can_join.
@@ -87,6 +88,11 @@ struct af_format {
 	const char *name;      /* "svg" */
 	const char *extension; /* ".svg"; a format of slices may have several: ".pftrace|.pb" */
 	const char *summary;
+	/*
+	 * Track, slice and point may be called before tables and tree, and by another thread
+	 * beside them; then end() frees only the state where r->fd is -1.
+	 */
+	bool ahead;
 	bool can_join; /* a file of several traces is their files, one behind the other */
 	int (*begin)(struct af_render *r, struct af_err *err);
 	int (*tree)(struct af_render *r, const struct af_tree *t, struct af_err *err);

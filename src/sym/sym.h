@@ -41,6 +41,7 @@ struct af_sym_answer {
 };
 
 struct af_sym_module;
+struct af_sym_shared;
 
 /*
  * Open the file behind a mapping. @path is that of MAPPING ("[vdso]" is this machine's own). @root
@@ -92,19 +93,26 @@ int af_py_line(uint32_t version, const uint8_t *table, size_t len, int32_t first
                uint32_t lasti);
 
 /*
+ * Opened files and tables that af_symbolize() uses again from one trace to the next. One trace at a
+ * time; af_sym_shared_close(NULL) is fine. Out of memory ends the program.
+ */
+struct af_sym_shared *af_sym_shared_open(void);
+void af_sym_shared_close(struct af_sym_shared *shared);
+
+/*
  * Resolve every address of the trace in the directory @dirfd, which messages call @dir, and add the
  * stream `symbols` to it, in parallel over modules, each unique address once. An existing `symbols`
  * is replaced as a whole or, on failure, not at all. @progress (may be NULL) is called now and
  * then, from this thread. NOTEs in the trace, with keys "symbols.…", tell the user which names are
  * missing for reasons that the user can remove. Servers are asked only when $DEBUGINFOD_URLS names
- * some.
+ * some. @shared may be NULL.
  */
 struct af_sym_progress {
 	uint64_t addresses, resolved, modules, modules_done;
 	uint32_t fetching;      /* files requested from servers at this moment */
 	uint64_t fetched_bytes; /* received from servers so far */
 };
-int af_symbolize(int dirfd, const char *dir,
+int af_symbolize(int dirfd, const char *dir, struct af_sym_shared *shared,
                  void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
                  struct af_err *err);
 

@@ -60,11 +60,14 @@ def environment(build, rank, ranks, kind):
     return env
 
 
-def run_job(build, out, ranks, odd, kind, steps, options=()):
-    """Record @ranks ranks into the folder @out. Rank @odd has more of @kind; None: no rank has."""
+def run_job(build, out, ranks, odd, kind, steps, options=(), off_cpu=True):
+    """
+    Record @ranks ranks into the folder @out. Rank @odd has more of @kind; None: no rank has. Waits for the disk
+    are recorded if @off_cpu, and else only polled.
+    """
     aflame = os.path.join(build, "src/cmd/aflame")
     program = os.path.join(build, "tests/live/programs/ranks_step")
-    options = [*options, *(["--off-cpu"] if kind == "disk" else [])]
+    options = [*options, *(["--off-cpu"] if kind == "disk" and off_cpu else [])]
     disk = None
     with tempfile.TemporaryDirectory(prefix="aflame-odd-") as folder:
         shared, data = os.path.join(folder, "shared"), os.path.join(folder, "data")

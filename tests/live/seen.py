@@ -16,8 +16,8 @@ LEAST_S = 0.05
 
 
 class Seen:
-    def __init__(self, sampler, used_s, sampled_s):
-        self.sampler, self.used_s, self.sampled_s = sampler, used_s, sampled_s
+    def __init__(self, sampler, used_s, sampled_s, all_s):
+        self.sampler, self.used_s, self.sampled_s, self.all_s = sampler, used_s, sampled_s, all_s
 
     def share(self):
         return self.sampled_s / self.used_s
@@ -26,7 +26,9 @@ class Seen:
         return self.sampled_s >= BAR * self.used_s - SLACK_S
 
     def twice(self):
-        return self.sampled_s > MOST * self.used_s + SLACK_S
+        # Not held against the user part alone: the kernel divides by ticks, and on a CPU that others use
+        # as well (2000 threads of 0.5 ms) it gave the system too much. 127 % of that part were sampled.
+        return self.sampled_s > MOST * self.all_s + SLACK_S
 
 
 def add(path, sampler, witnessed=None):
@@ -36,8 +38,8 @@ def add(path, sampler, witnessed=None):
         return
     sampled = Sampled(aflame("flame", "--view", "cpu", path).stdout)
     in_kernel = sampler == "bpf"
-    used = numbers["user_us"] + numbers["system_us"] * in_kernel
-    RUNS.append(Seen(sampler, used / 1e6, sampled.program_s - sampled.kernel_s * (not in_kernel)))
+    used, all_us = numbers["user_us"] + numbers["system_us"] * in_kernel, numbers["user_us"] + numbers["system_us"]
+    RUNS.append(Seen(sampler, used / 1e6, sampled.program_s - sampled.kernel_s * (not in_kernel), all_us / 1e6))
 
 
 def judge(limit):

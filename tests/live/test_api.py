@@ -211,6 +211,8 @@ def _():
     equal(process.wait(60), STATUS, "status")
     calls = [c for c in calls_of(trace) if c.name == "clGetPlatformIDs" and c.args["num_entries"] == 7]
     equal(len(calls), 10 + 20, "calls")
+    notes = [note["value"] for note in trace.fields("note") if note["key"] == "calls.switched"]
+    equal(notes, ["opencl: off clGetPlatform*", "opencl: on clGetPlatformIDs"], "notes")
 
 
 @case("a program without calls has none, and tally says so")

@@ -5,11 +5,12 @@ import json
 import os
 import re
 import subprocess
+from xml.etree import ElementTree
 
 import ranks_job
 from machine import AFLAME, BUILD, any_sampler, program
 from recording import must, new_path, refused
-from tap import case, equal, expect, run_cases
+from tap import Skip, case, equal, expect, run_cases
 
 RANKS, ODD, STEPS = 8, 5, 20
 
@@ -32,6 +33,10 @@ def _():
     expect("extra_work" in odd["full_path"].split(" > "), "its path: %s" % odd["full_path"])
     expect(odd["has_ns"] - odd["typical_ns"] >= odd["delay_ns"] > 0, "more, and later: %s" % odd)
     equal(odd["explains_ns"], odd["delay_ns"] * (RANKS - 1), "others wait")
+    findings = json.loads(must("report", "findings", "--json", out))["tables"][0]["rows"]
+    found = [row for row in findings if row["kind"] == "odd-rank"][0]
+    equal((found["time_ns"], found["function"]), (odd["explains_ns"], odd["function"]), "the finding's figures")
+    expect("rank %d," % ODD in found["finding"] and found["check"].startswith("aflame report ranks"), "finding: %s" % found)
     rows = tables["ranks"]
     equal([row["rank"] for row in rows], list(range(RANKS)), "ranks")
     equal([row["odd"] for row in rows].index("odd 1"), ODD, "the odd one among the ranks")
@@ -50,6 +55,19 @@ def _():
     must("report", "ranks", "--heat=" + svg, out)
     with open(svg, encoding="utf-8") as f:
         equal(len(re.findall("<g><title>", f.read())), RANKS, "rows of the picture")
+
+
+@case("a rank with a slow disk is named without --off-cpu, too")
+def _():
+    out = new_path("set")
+    try:
+        options = ["--sample", any_sampler()]
+        status = ranks_job.run_job(BUILD, out, RANKS, ODD, "disk", STEPS, options, off_cpu=False)
+    except ranks_job.NoLimit as reason:
+        raise Skip(str(reason)) from reason
+    equal(status, [0] * RANKS, "statuses")
+    first = ranks_job.report(BUILD, out)["odd_ranks"][0]
+    equal((first["number"], first["kind"], first["path"]), (ODD, "more disk or lock", "[uninterruptible wait]"), "first")
 
 
 @case("of equal ranks none is odd; a trace that cannot be read is named, and the others compared")
@@ -84,6 +102,17 @@ def _():
         expect(function in tables["odd_ranks"][0]["full_path"], tables["odd_ranks"][0])
         missing = {row["rank"] for row in tables["ranks"] if row["group"] is None and row["why"]}
         equal(missing, set(broken), "ranks that are not compared")
+    steady = json.loads(must("report", "steady_findings", "--json", out))["tables"][0]["rows"]
+    found = [row["finding"] for row in steady if row["kind"] == "odd-rank"]
+    expect(found and "rank 41," in found[0], "findings of the steady part: %s" % steady)
+    whole = json.loads(must("report", "coverage", "--json", out))["tables"]
+    hosts = json.loads(must("report", "coverage", "--by", "host", "--json", out))["tables"]
+    used = [sum(row["used_user_ns"] or 0 for t in tables if t["name"] == "coverage" for row in t["rows"]) for tables in (whole, hosts)]
+    equal(used[1], used[0], "CPU time of all hosts")
+    equal({row["by"] for row in hosts[0]["rows"]}, {"node%04d" % host for host in range(4)}, "hosts")
+    text = must("report", "findings", "--by", "rank", "-n", "1", out)
+    equal(len(re.findall("(?m)^Findings of rank ", text)), 63, "ranks with findings, but for the one that cannot be read")
+    refused(2, "whole traces", "report", "findings", "--by", "device", out)
 
 
 @case("what one rank does alone stops scaling first; the work of all is counted to the nanosecond")
@@ -101,6 +130,13 @@ def _():
     first = tables["scale_paths"]["rows"][0]
     expect("extra_work" in first["full_path"], first)
     equal((first["kind"], first["stops_at"]), ("CPU", 2), "where it stops")
+    svg = new_path("curve") + ".svg"
+    must("compare-scale", "-o", svg, *sets)
+    picture = ElementTree.parse(svg)
+    names = [title.text for title in picture.iter("{http://www.w3.org/2000/svg}title")]
+    equal([sum(name.startswith(what) for name in names) for what in ("wall time", "efficiency")], [3, 3], "points")
+    expect(any("extra_work" in name for name in names), "the path that stops first has a line: %s" % names)
+    refused(2, "goes to .svg", "compare-scale", "-o", "x.png", *sets)
     for row, path in zip(tables["scale"]["rows"], sets):
         sums = 0
         for rank in range(row["ranks"]):

@@ -60,7 +60,10 @@ def recorded(mpi):
 
 def together(mpi):
     folder = recorded(mpi)
-    for words in (["tally"], ["tally", "--json", "--group", "rank"], ["report", "--json"], ["flame"]):
+    for words in (
+        ["tally"], ["tally", "--json", "--group", "rank"], ["report", "--json"], ["flame"],
+        ["report", "ranks", "--json"], ["compare-scale", "--json", os.path.join(folder, "rank-0003"), folder],
+    ):
         alone, _ = output([AFLAME, *words, folder], env={"AFLAME_JOBS": "1"})
         equal(output([AFLAME, *words, folder], env={"AFLAME_JOBS": "5"})[0], alone, "five threads: %s" % words)
         # A launcher may write to a terminal of its own making, which ends lines with a return.

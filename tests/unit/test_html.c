@@ -17,6 +17,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/sha256.h"
+#include "render/html/columns.h"
 #include "render/html/pack.h"
 #include "render/render.h"
 
@@ -148,6 +149,37 @@ static void tree_unpacks_to_its_columns(void **state)
 	af_buf_free(&blob);
 	html_pack_free(&p);
 	af_tree_close(&t);
+}
+
+/* The first is as usual; the second has a weight, a number and an arrow, the third an arrow. */
+static void slices_unpack_to_their_columns(void **state)
+{
+	static const struct html_slice slices[] = {
+	    {.start_ns = 1, .length_ns = 300, .weight_ns = 300, .count = 1, .what = 1},
+	    {.start_ns = 301, .length_ns = 5, .weight_ns = 200, .count = 2, .flow = 9, .what = 0},
+	    {.start_ns = 310, .length_ns = 0, .weight_ns = 0, .count = 1, .flow = 8, .what = 1},
+	};
+	static const struct html_what whats[] = {{7, 2}, {130, 0}};
+	/* 300 is 0xac 2, 200 is 0xc8 1, 130 is 0x82 1: first bytes of all, then second ones */
+	static const unsigned char expected[] = {4, 0, 0, 0, 1,    0xac, 9,    2,    /* starts */
+	                                         4, 0, 0, 0, 0xac, 5,    0,    2,    /* lengths */
+	                                         5, 0, 0, 0, 0x82, 7,    0x82, 1, 1, /* names */
+	                                         3, 0, 0, 0, 0,    2,    0,          /* nodes */
+	                                         5, 0, 0, 0, 0xac, 0xc8, 0,    2, 1, /* weights */
+	                                         3, 0, 0, 0, 1,    2,    1,          /* numbers */
+	                                         3, 0, 0, 0, 0,    17,   2};
+	struct html_columns c = {0};
+	struct af_buf blob = {0};
+	unsigned char plain[256];
+
+	for (size_t i = 0; i < sizeof slices / sizeof *slices; i++)
+		html_columns_add(&c, &slices[i], 0);
+	html_columns_end(&c);
+	assert_int_equal(html_columns_write(&c, whats, true, &blob), 0);
+	assert_int_equal(unpack(&blob, plain, sizeof plain), sizeof expected);
+	assert_memory_equal(plain, expected, sizeof expected);
+	af_buf_free(&blob);
+	html_columns_free(&c);
 }
 
 /* The blob has differences from what 3, 5, 7, 300 samples let expect. */
@@ -435,6 +467,7 @@ int main(void)
 	    cmocka_unit_test(base64_is_that_of_the_rfc),
 	    cmocka_unit_test(text_stands_for_any_bytes),
 	    cmocka_unit_test(tree_unpacks_to_its_columns),
+	    cmocka_unit_test(slices_unpack_to_their_columns),
 	    cmocka_unit_test(a_weight_is_reported_by_another),
 	    cmocka_unit_test(names_unpack_in_order_with_their_kinds),
 	    cmocka_unit_test(names_are_in_their_files),

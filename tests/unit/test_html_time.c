@@ -9,7 +9,6 @@
 #include <cmocka.h>
 
 #include "analyse/tree/tree.h"
-#include "base/cursor.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
@@ -25,47 +24,26 @@ static uint64_t next_random(void)
 	return random_state ^= random_state << 17;
 }
 
-/* The content of the columns, read as the page reads them. */
 static uint32_t read_columns(const struct html_columns *c, struct html_slice *out)
 {
-	struct af_cursor at[COLUMN_END];
-	uint64_t start_ns = 0, flow = 0;
+	struct html_columns_reader reader = {0};
+	uint32_t nr = 0;
 
-	for (int i = 0; i < COLUMN_END; i++)
-		at[i] = af_buf_cursor(&c->columns[i]);
-	for (uint64_t i = 0; i < c->nr; i++) {
-		struct html_slice *s = &out[i];
-		s->start_ns = start_ns += af_cursor_uleb(&at[COLUMN_START]);
-		s->length_ns = af_cursor_uleb(&at[COLUMN_LENGTH]);
-		s->name = (uint32_t)af_cursor_uleb(&at[COLUMN_NAME]);
-		s->node = (uint32_t)af_cursor_uleb(&at[COLUMN_NODE]);
-		s->weight_ns =
-		    at[COLUMN_WEIGHT].at ? af_cursor_uleb(&at[COLUMN_WEIGHT]) : s->length_ns;
-		s->count = at[COLUMN_COUNT].at ? af_cursor_uleb(&at[COLUMN_COUNT]) : 1;
-		uint64_t way = at[COLUMN_FLOW].at ? af_cursor_uleb(&at[COLUMN_FLOW]) : 0;
-		s->flow = 0;
-		if (!way--)
-			continue;
-		flow = way & 1 ? flow - (way + 1) / 2 : flow + way / 2;
-		s->flow = flow + 1;
-	}
-	for (int i = 0; i < COLUMN_END; i++)
-		assert_true(at[i].at == at[i].end && !at[i].bad);
-	return (uint32_t)c->nr;
+	while (nr < MOST && html_columns_next(c, &reader, &out[nr]))
+		nr++;
+	assert_int_equal(nr, c->nr);
+	return nr;
 }
 
 static struct html_slice random_slice(uint64_t start_ns, uint64_t length_ns)
 {
-	uint32_t what = 1 + (uint32_t)(next_random() % 7);
-
 	return (struct html_slice){
 	    .start_ns = start_ns,
 	    .length_ns = length_ns,
 	    .weight_ns = next_random() % 3 ? length_ns : length_ns + next_random() % 100,
 	    .count = next_random() % 5 ? 1 : next_random() % 4,
 	    .flow = next_random() % 2 ? 1 + (next_random() >> 12) : 0,
-	    .name = what,
-	    .node = what * 10,
+	    .what = (uint32_t)(next_random() % 7),
 	};
 }
 
@@ -87,34 +65,34 @@ static void columns_hold_what_was_added(void **state)
 	html_columns_free(&c);
 }
 
-static void columns_that_say_nothing_are_empty(void **state)
+static void columns_that_say_nothing_are_left_out(void **state)
 {
 	struct html_columns c = {0};
-	struct html_slice s = {.length_ns = 5, .weight_ns = 5, .count = 1, .name = 1, .node = 2};
+	struct html_slice s = {.length_ns = 5, .weight_ns = 5, .count = 1, .what = 1};
 
 	html_columns_add(&c, &s, 0);
-	assert_int_equal(c.columns[COLUMN_WEIGHT].len, 0);
-	assert_int_equal(c.columns[COLUMN_COUNT].len, 0);
-	assert_int_equal(c.columns[COLUMN_FLOW].len, 0);
+	assert_int_equal(c.columns[COLUMN_WEIGHT].planes[0].len, 0);
+	assert_int_equal(c.columns[COLUMN_COUNT].planes[0].len, 0);
+	assert_int_equal(c.columns[COLUMN_FLOW].planes[0].len, 0);
 	s.start_ns = 10;
 	s.count = 0;
 	s.weight_ns = 7;
 	html_columns_add(&c, &s, 0);
-	assert_int_equal(c.columns[COLUMN_WEIGHT].len, 2);
-	assert_memory_equal(c.columns[COLUMN_WEIGHT].data, "\5\7", 2);
-	assert_memory_equal(c.columns[COLUMN_COUNT].data, "\1\0", 2);
+	assert_memory_equal(c.columns[COLUMN_WEIGHT].planes[0].data, "\5\7", 2);
+	assert_memory_equal(c.columns[COLUMN_COUNT].planes[0].data, "\1\0", 2);
+	assert_int_equal(c.columns[COLUMN_FLOW].planes[0].len, 0);
 	html_columns_free(&c);
 }
 
 struct sums {
-	uint64_t length_ns[100], weight_ns[100], count[100]; /* by node */
+	uint64_t length_ns[100], weight_ns[100], count[100]; /* by what */
 };
 
 static void sums_add(struct sums *sums, const struct html_slice *s)
 {
-	sums->length_ns[s->node] += s->length_ns;
-	sums->weight_ns[s->node] += s->weight_ns;
-	sums->count[s->node] += s->count;
+	sums->length_ns[s->what] += s->length_ns;
+	sums->weight_ns[s->what] += s->weight_ns;
+	sums->count[s->what] += s->count;
 }
 
 static void joined_slices_add_up_and_do_not_overlap(void **state)
@@ -156,12 +134,12 @@ static void what_is_joined_stays_in_what_lies_around_it(void **state)
 	struct html_columns c = {0};
 
 	for (uint64_t i = 0; i < 100; i++) {
-		struct html_slice outer = {i * 100000, 50000 + i % 3, 0, 1, 0, 1, 1};
+		struct html_slice outer = {i * 100000, 50000 + i % 3, 0, 1, 0, 1};
 		html_columns_add(&c, &outer, 0);
 		for (uint64_t k = 0; k < 20; k++) {
-			struct html_slice s = {i * 100000 + k * 2500, 2000, 0, 1, 0, 2, 2};
+			struct html_slice s = {i * 100000 + k * 2500, 2000, 0, 1, 0, 2};
 			html_columns_add(&c, &s, 0);
-			s = (struct html_slice){i * 100000 + k * 2500 + 500, 500, 0, 1, 0, 3, 3};
+			s = (struct html_slice){i * 100000 + k * 2500 + 500, 500, 0, 1, 0, 3};
 			html_columns_add(&c, &s, 0);
 		}
 	}
@@ -171,11 +149,11 @@ static void what_is_joined_stays_in_what_lies_around_it(void **state)
 	uint32_t nr = read_columns(&c, got);
 	uint64_t inner_ns = 0, around_ns = 0;
 	for (uint32_t i = 0; i < nr; i++) {
-		if (got[i].name == 1) {
+		if (got[i].what == 1) {
 			around_ns = got[i].start_ns + got[i].length_ns;
 			continue;
 		}
-		assert_int_equal(got[i].name, 2);
+		assert_int_equal(got[i].what, 2);
 		assert_true(got[i].start_ns + got[i].length_ns <= around_ns);
 		inner_ns += got[i].length_ns;
 	}
@@ -224,7 +202,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(columns_hold_what_was_added),
-	    cmocka_unit_test(columns_that_say_nothing_are_empty),
+	    cmocka_unit_test(columns_that_say_nothing_are_left_out),
 	    cmocka_unit_test(joined_slices_add_up_and_do_not_overlap),
 	    cmocka_unit_test(what_is_joined_stays_in_what_lies_around_it),
 	    cmocka_unit_test(stacks_find_their_node_or_the_last_that_there_is),

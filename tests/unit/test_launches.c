@@ -21,7 +21,7 @@ struct rig {
 	uint32_t *call_of; /* by start of the work: duration of its call, if wanted */
 };
 
-static void rig_take(void *arg, const struct af_work *work)
+static void rig_take(void *arg, struct af_work *work)
 {
 	struct rig *r = arg;
 

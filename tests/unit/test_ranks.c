@@ -1,6 +1,7 @@
 /* Ranks that behave alike, odd ones and their causes, of made-up ranks. */
 #include "analyse/ranks/ranks.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "same_tables.h"
 
 #define MS UINT64_C(1000000)
 
@@ -337,13 +342,89 @@ static void test_heat_aligns(void **state)
 	af_ranks_close(all);
 }
 
+/* Ranks @from to @to of 60; rank 41 has a path of its own, which it takes longer in. */
+static struct af_ranks *some_ranks(uint64_t from, uint64_t to)
+{
+	struct af_ranks *all = af_ranks_open();
+	char path[64];
+
+	for (uint64_t i = from; i < to; i++) {
+		uint64_t chance = i;
+		struct made m;
+		made_open(&m);
+		usual(&m, &chance);
+		snprintf(path, sizeof path, "app;main;small_%u", (unsigned)(59 - i) / 7);
+		cpu_add(&m, path, 2);
+		if (i == 41)
+			cpu_add(&m, "app;main;step;extra", 60);
+		if (i % 2)
+			wait_add(&m, "app;main;read;[disk]", MS);
+		mpi_add(&m, "MPI_Allreduce", (i == 41 ? 1 : 300) * MS);
+		m.activity->start_ns = 1000 + i;
+		m.activity->each_ns = MS;
+		m.activity->nr = 3;
+		m.activity->ns[AF_RANK_CPU][2] = MS / 2;
+		made_end(&m, all, i);
+	}
+	return all;
+}
+
+static void tables_of(struct af_ranks *all, struct af_tables *f)
+{
+	struct af_ranks_heat heat;
+	struct af_set set = {.path = "set"};
+
+	assert_int_equal(af_ranks_end(all)->nr, 60);
+	af_ranks_tables(all, &set, f);
+	af_ranks_heat(all, NULL, &heat);
+	af_ranks_heat_table(all, &heat, f);
+	af_ranks_heat_close(&heat);
+}
+
+/* The outcome does not depend on who reads which ranks; bytes that end early add nothing. */
+static void test_processes(void **state)
+{
+	struct af_ranks *one = some_ranks(0, 60), *first = some_ranks(0, 13);
+	struct af_ranks *second = some_ranks(13, 50), *last = some_ranks(50, 60);
+	struct af_tables a = {0}, b = {0};
+	struct af_buf bytes = {0};
+	struct af_err err;
+
+	(void)state;
+	af_ranks_write(last, &bytes);
+	assert_int_equal(af_ranks_read(second, bytes.data, bytes.len, &err), 0);
+	bytes.len = 0;
+	af_ranks_write(second, &bytes);
+	for (size_t len = 0; len < bytes.len; len += len < 4000 ? 1 : 97) {
+		char *part = malloc(len + 1);
+		assert_non_null(part);
+		memcpy(part, bytes.data, len);
+		assert_int_equal(af_ranks_read(first, part, len, &err), -EBADMSG);
+		free(part);
+	}
+	assert_int_equal(af_ranks_read(first, bytes.data, bytes.len, &err), 0);
+	tables_of(one, &a);
+	tables_of(first, &b);
+	assert_same_tables(&a, &b);
+	const struct af_odd_rank_row *odd =
+	    AF_ROW_AT(struct af_odd_rank_row, af_tables_find(&b, "odd_ranks"), 0);
+	assert_string_equal(odd->rank.text, "rank 41");
+	af_buf_free(&bytes);
+	af_tables_free(&a);
+	af_tables_free(&b);
+	af_ranks_close(one);
+	af_ranks_close(first);
+	af_ranks_close(second);
+	af_ranks_close(last);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_noise_is_not_odd),  cmocka_unit_test(test_each_kind),
 	    cmocka_unit_test(test_mpi_is_the_mirror), cmocka_unit_test(test_halves),
 	    cmocka_unit_test(test_few_ranks),         cmocka_unit_test(test_thousands),
-	    cmocka_unit_test(test_heat_aligns),
+	    cmocka_unit_test(test_heat_aligns),       cmocka_unit_test(test_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

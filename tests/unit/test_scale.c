@@ -1,6 +1,7 @@
 /* Scaling studies of made-up sets: exponents, losses, and what stops first. */
 #include "analyse/scale/scale.h"
 
+#include <errno.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -8,6 +9,10 @@
 #include <string.h>
 
 #include <cmocka.h>
+
+#include "base/buf.h"
+#include "base/err.h"
+#include "same_tables.h"
 
 #define MS UINT64_C(1000000)
 
@@ -33,17 +38,20 @@ static void device_add(struct af_tree *t, const char *path, uint64_t ns)
 	af_tree_add(t, node, AF_WEIGHT_COUNT, 1);
 }
 
+static void call_add(struct af_tally *calls, const char *function, uint64_t ns)
+{
+	AF_GROW(calls->rows, calls->nr, calls->cap);
+	calls->rows[calls->nr++] = (struct af_tally_row){
+	    .function = function, .api = "MPI", .level = AF_TALLY_MPI, .stats = {.time_ns = ns}};
+}
+
 /*
  * On n ranks: `good` is shared out, `flat` is done by each rank in full, `serial` by rank 0 alone,
  * and each pair of ranks costs 1 ms of `pairs`.
  */
-static void set_add(struct af_scale *s, uint32_t ranks)
+static void members_add(struct af_scale *s, uint32_t ranks, uint32_t from, uint32_t to)
 {
-	char name[32];
-
-	snprintf(name, sizeof name, "run%u", ranks);
-	af_scale_begin(s, name);
-	for (uint32_t i = 0; i < ranks; i++) {
+	for (uint32_t i = from; i < to; i++) {
 		struct af_results r = {0};
 		struct af_scale_rank rank = {.wall_ns = 1000 * MS};
 		struct af_tree *t = &r.trees[AF_VIEW_GPU];
@@ -52,11 +60,22 @@ static void set_add(struct af_scale *s, uint32_t ranks)
 		device_add(t, "app;main;flat", 100 * MS);
 		if (!i)
 			device_add(t, "app;main;serial", 200 * MS);
+		call_add(&rank.calls, i % 2 ? "MPI_Send" : "MPI_Recv", ranks * MS);
 		device_add(t, "app;main;pairs", ranks * MS);
 		af_tree_finish(t);
 		af_scale_add(s, &r, &rank);
 		af_tree_close(t);
+		af_tally_free(&rank.calls);
 	}
+}
+
+static void set_add(struct af_scale *s, uint32_t ranks)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "run%u", ranks);
+	af_scale_begin(s, name);
+	members_add(s, ranks, 0, ranks);
 }
 
 /* The row of @table called @what, which has to be there. */
@@ -158,12 +177,63 @@ static void test_nothing_to_fit(void **state)
 	af_scale_close(s);
 }
 
+/* Add half of a set in a process of its own, and the rest by its bytes. */
+static void set_add_halves(struct af_scale *s, uint32_t ranks)
+{
+	struct af_scale *other = af_scale_open(false);
+	struct af_buf bytes = {0};
+	struct af_err err;
+	char name[32];
+
+	snprintf(name, sizeof name, "run%u", ranks);
+	af_scale_begin(other, name);
+	members_add(other, ranks, ranks / 2, ranks);
+	af_scale_write(other, &bytes);
+	af_scale_begin(s, name);
+	/* af_scale_empty() forgets these. */
+	members_add(s, ranks, 0, ranks);
+	af_scale_empty(s);
+	members_add(s, ranks, 0, ranks / 2);
+	for (size_t len = 0; len < bytes.len; len++) {
+		char *part = malloc(len + 1);
+		assert_non_null(part);
+		memcpy(part, bytes.data, len);
+		assert_int_equal(af_scale_read(s, part, len, &err), -EBADMSG);
+		free(part);
+	}
+	assert_int_equal(af_scale_read(s, bytes.data, bytes.len, &err), 0);
+	af_buf_free(&bytes);
+	af_scale_close(other);
+}
+
+/* The tables do not depend on who reads which ranks. */
+static void test_processes(void **state)
+{
+	struct af_scale *one = af_scale_open(false), *more = af_scale_open(false);
+	struct af_tables a = {0}, b = {0};
+
+	(void)state;
+	for (uint32_t ranks = 1; ranks <= 8; ranks *= 2) {
+		set_add(one, ranks);
+		set_add_halves(more, ranks);
+	}
+	af_scale_tables(one, 0, &a);
+	af_scale_tables(more, 0, &b);
+	assert_same_tables(&a, &b);
+	assert_non_null(row_of(&b, "scale_calls", "MPI_Recv"));
+	af_tables_free(&a);
+	af_tables_free(&b);
+	af_scale_close(one);
+	af_scale_close(more);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_strong),
 	    cmocka_unit_test(test_weak),
 	    cmocka_unit_test(test_nothing_to_fit),
+	    cmocka_unit_test(test_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -97,12 +97,36 @@ static int bench_close(void **state)
 	return rc;
 }
 
+/* Every test uses the files that the tests before it have opened. */
+static struct af_sym_shared *shared;
+
+/* The names are the same, to the byte, when they come from files of earlier traces. */
+static void symbolizer_again(int fd, const char *dir)
+{
+	struct af_file first, again;
+	struct af_err err = {0};
+
+	if (af_file_map_at(&first, fd, "symbols"))
+		return;
+	for (int i = 0; i < 2; i++) {
+		if (af_symbolize(fd, dir, shared, NULL, NULL, &err))
+			fail_msg("%s", err.msg);
+		assert_int_equal(af_file_map_at(&again, fd, "symbols"), 0);
+		assert_int_equal(first.size, again.size);
+		assert_memory_equal(first.data, again.data, first.size);
+		af_file_unmap(&again);
+	}
+	af_file_unmap(&first);
+}
+
 static int symbolizer(const char *dir, void (*progress)(void *arg, const struct af_sym_progress *p),
                       void *arg, struct af_err *err)
 {
 	int fd = open(dir, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	int rc = af_symbolize(fd, dir, progress, arg, err);
+	int rc = af_symbolize(fd, dir, NULL, progress, arg, err);
 
+	if (!rc)
+		symbolizer_again(fd, dir);
 	close(fd);
 	return rc;
 }
@@ -308,6 +332,35 @@ static void a_file_that_was_replaced_gives_no_names(void **state)
 		assert_string_equal(t.module, b->exe);
 		assert_int_equal(t.nr_frames, 0);
 	}
+}
+
+static void bench_link(const struct bench *b, const char *path)
+{
+	unlink(path);
+	assert_int_equal(symlink(b->exe, path), 0);
+}
+
+/* Without a build-id its path is all that is known of a file, so the names are those of now. */
+static void a_file_that_changes_between_traces_is_opened_again(void **state)
+{
+	struct bench *b = *state;
+	uint64_t pc = (uintptr_t)bench_first_function;
+	struct af_err err = {0};
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/program", b->dir);
+	bench_mapping(b, 0, 0, path, false);
+	bench_stack(b, 0, &pc, 1);
+	bench_link(b, path);
+	bench_symbolize(b);
+	assert_string_equal(bench_read(b, pc, 0).functions[0], "bench_first_function");
+	unlink(path);
+	assert_int_equal(symlink("/bin/true", path), 0);
+	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
+	assert_true(strcmp(bench_read(b, pc, 0).functions[0], "bench_first_function"));
+	bench_link(b, path);
+	assert_int_equal(symbolizer(b->dir, NULL, NULL, &err), 0);
+	assert_string_equal(bench_read(b, pc, 0).functions[0], "bench_first_function");
 }
 
 static void symbolizing_again_replaces_the_names(void **state)
@@ -524,6 +577,7 @@ int main(void)
 	    bench_test(what_only_the_recorder_saw_mapped_gives_names),
 	    bench_test(what_the_recorder_saw_twice_is_not_believed),
 	    bench_test(a_file_that_was_replaced_gives_no_names),
+	    bench_test(a_file_that_changes_between_traces_is_opened_again),
 	    bench_test(symbolizing_again_replaces_the_names),
 	    bench_test(a_trace_without_stacks_needs_no_names),
 	    bench_test(kernel_addresses_are_those_of_process_0),
@@ -533,5 +587,8 @@ int main(void)
 	};
 	setenv("XDG_CACHE_HOME", "/dev/null", 1); /* none */
 	unsetenv("DEBUGINFOD_URLS");
-	return cmocka_run_group_tests(tests, NULL, NULL);
+	shared = af_sym_shared_open();
+	int rc = cmocka_run_group_tests(tests, NULL, NULL);
+	af_sym_shared_close(shared);
+	return rc;
 }

@@ -8,6 +8,8 @@
 #include "base/scope.h"
 #include "sym/device/stalls.h"
 
+enum { SAMPLED_MANY = 4096 }; /* finds of a function that are joined now and then */
+
 void af_sampled_free(struct af_sampled *s)
 {
 	for (uint32_t i = 0; i < s->nr_functions; i++)
@@ -69,19 +71,6 @@ uint32_t af_sampled_reason(struct af_sampled *s, const char *name)
 	return (uint32_t)*slot;
 }
 
-void af_sampled_add(struct af_sampled *s, uint32_t function, const struct af_sampled_at *at,
-                    double exact)
-{
-	struct af_sampled_function *f = &s->functions[function];
-
-	af_sampled_reason(s, NULL); /* none is there, too */
-	f->samples += at->samples;
-	f->exact += at->samples * exact;
-	f->time_ns += at->time_ns;
-	AF_GROW(f->at, f->nr, f->cap);
-	f->at[f->nr++] = *at;
-}
-
 static int at_order(const void *a, const void *b)
 {
 	const struct af_sampled_at *x = a, *y = b;
@@ -91,8 +80,8 @@ static int at_order(const void *a, const void *b)
 	return x->reason < y->reason ? -1 : x->reason > y->reason;
 }
 
-/* Finds at one place for one reason are one. */
-static void function_finish(struct af_sampled_function *f)
+/* Finds at one place for one reason are one, which is the sum in the order in which they came. */
+static void function_join(struct af_sampled_function *f)
 {
 	uint32_t nr = 0;
 
@@ -108,6 +97,25 @@ static void function_finish(struct af_sampled_function *f)
 		f->at[nr - 1].time_ns += f->at[i].time_ns;
 	}
 	f->nr = nr;
+}
+
+void af_sampled_add(struct af_sampled *s, uint32_t function, const struct af_sampled_at *at,
+                    double exact)
+{
+	struct af_sampled_function *f = &s->functions[function];
+
+	af_sampled_reason(s, NULL); /* none is there, too */
+	f->samples += at->samples;
+	f->exact += at->samples * exact;
+	f->time_ns += at->time_ns;
+	/* Many launches have the same finds: joined in time, they take little memory. */
+	if (f->nr == f->cap) {
+		if (f->nr >= SAMPLED_MANY)
+			function_join(f);
+		if (f->nr >= f->cap / 2)
+			AF_ROOM(f->at, f->cap + 1ull, f->cap);
+	}
+	f->at[f->nr++] = *at;
 }
 
 static int function_order(const void *a, const void *b)
@@ -127,7 +135,7 @@ static int function_order(const void *a, const void *b)
 void af_sampled_finish(struct af_sampled *s)
 {
 	for (uint32_t i = 0; i < s->nr_functions; i++)
-		function_finish(&s->functions[i]);
+		function_join(&s->functions[i]);
 	if (s->nr_functions)
 		qsort(s->functions, s->nr_functions, sizeof *s->functions, function_order);
 }

@@ -355,11 +355,23 @@ static bool call_read(const struct af_event *ev, struct call *c)
 	return true;
 }
 
+/* From then on --ctl has switched calls of MPI off, or on that had not been recorded. */
+static bool is_switched(const struct af_event *ev)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	return ev->kind == AF_KIND_NOTE && af_event_decode(ev, NULL, 0, tails) &&
+	       !strcmp((const char *)tails[0].data, "calls.switched") &&
+	       !strncmp((const char *)tails[1].data, "mpi:", 4);
+}
+
 /* False: what follows is not certain. */
 static bool event_take(struct reading *r, const struct af_event *ev)
 {
 	struct call c;
 
+	if (is_switched(ev))
+		return false;
 	if (!call_read(ev, &c))
 		return true;
 	if (c.is->role == CLOCK_ROLE_INIT) {
@@ -392,7 +404,7 @@ bool clock_messages_read(struct clock_messages *m, const char *path)
 	struct af_trace *t;
 	struct af_event ev;
 
-	if (af_trace_open(&t, path, UINT64_C(1) << AF_KIND_API_BIT, NULL))
+	if (af_trace_open(&t, path, UINT64_C(1) << AF_KIND_API_BIT | 1ull << AF_KIND_NOTE, NULL))
 		return false;
 	r.receives = clock_receives_new(m);
 	comm_add(&r, WORLD, 0);

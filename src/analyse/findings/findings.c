@@ -68,6 +68,8 @@ static const char *finding_check(struct findings *s, const char *check)
 		check = af_tables_text(s->f, "%s --from %lluns", check, from);
 	if (to)
 		check = af_tables_text(s->f, "%s --to %lluns", check, to);
+	if (s->r->query.words)
+		check = af_tables_text(s->f, "%s %s", check, s->r->query.words);
 	return !strcmp(s->r->dir, AF_TRACE_DEFAULT)
 	           ? check
 	           : af_tables_text(s->f, "%s %s", check, findings_quoted(s, s->r->dir));
@@ -169,6 +171,7 @@ void af_findings(struct af_results *r)
 
 	s.sampled_here = is_sampled_here(&s);
 	findings_coverage(&s);
+	findings_ranks(&s);
 	uint32_t from = s.nr;
 	findings_idle(&s);
 	findings_devices(&s);

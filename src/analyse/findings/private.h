@@ -214,6 +214,7 @@ const char *findings_callers_help(const struct af_tree *t, uint32_t process);
 const char *findings_stacks_help(const struct af_tree *t, uint32_t process);
 
 /* The questions. */
+void findings_ranks(struct findings *s);
 void findings_coverage(struct findings *s);
 void findings_launches(struct findings *s); /* part of the coverage */
 void findings_idle(struct findings *s);

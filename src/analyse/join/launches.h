@@ -33,7 +33,8 @@ enum {
 
 struct af_coverage_launches;
 
-typedef void af_launches_take(void *arg, const struct af_work *work);
+/* Work that is joined; the receiver may write into it until it returns. */
+typedef void af_launches_take(void *arg, struct af_work *work);
 typedef struct af_work *af_launches_room(void *arg);
 
 /* The receiver of works, and the calls and works that wait. */

@@ -231,7 +231,7 @@ static void held_insert(struct af_match *m, const struct match_held *h)
 	m->held[i] = *h;
 }
 
-void af_match_work(struct af_match *m, const struct af_world *w, const struct af_work *work)
+void af_match_work(struct af_match *m, const struct af_world *w, struct af_work *work)
 {
 	struct match_held h = {.work = *work};
 	struct af_work placed = *work;

@@ -47,7 +47,7 @@ void af_match_seen(struct af_match *m, const struct af_world *w, const struct af
  * Work in any order, copied. Work that has its stack, or no time, goes to m->take at once; the rest
  * is held until af_match_until() or af_match_end().
  */
-void af_match_work(struct af_match *m, const struct af_world *w, const struct af_work *work);
+void af_match_work(struct af_match *m, const struct af_world *w, struct af_work *work);
 
 /* The trace has been read to @now_ns: hand over the work that has been held long enough. */
 void af_match_until(struct af_match *m, const struct af_world *w, uint64_t now_ns);

@@ -119,7 +119,7 @@ static void analysis_sample(void *arg, const struct af_sample *s)
 	deliver_sample(&a->deliver, &sample);
 }
 
-static void analysis_match(void *arg, const struct af_work *work)
+static void analysis_match(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 
@@ -135,7 +135,7 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 		af_match_seen(&a->match, &a->world, &call);
 }
 
-static void analysis_work(void *arg, const struct af_work *work)
+static void analysis_work(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 	const struct af_time_range *range = &a->world.time_range;
@@ -152,8 +152,9 @@ static void analysis_work(void *arg, const struct af_work *work)
 			return;
 		work = &cut;
 	}
-	deliver_work(&a->deliver, work,
-	             range->to_ns ? work->placed_ns : af_work_placed_ns(&a->world, work));
+	if (!range->to_ns)
+		work->placed_ns = af_work_placed_ns(&a->world, work);
+	deliver_work(&a->deliver, work);
 }
 
 static struct af_work *analysis_work_room(void *arg)
@@ -421,6 +422,7 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	}
 	out->attribution = NULL;
 	out->code_names = NULL;
+	af_attribution_free(&a->attribution); /* the largest thing, and nobody reads it any more */
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
 	af_trees_tell_apart(out->trees, AF_VIEWS);

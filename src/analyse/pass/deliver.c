@@ -315,16 +315,14 @@ void deliver_sample(struct deliver *d, const struct af_sample *s)
 	b->samples[b->nr_samples++] = *s;
 }
 
-void deliver_work(struct deliver *d, const struct af_work *work, uint64_t placed_ns)
+void deliver_work(struct deliver *d, const struct af_work *work)
 {
 	if (!d->works)
 		return;
 	if (d->direct) {
-		struct af_work placed = *work;
-		placed.placed_ns = placed_ns;
 		for (uint32_t i = 0; i < d->nr_passes; i++)
 			if (d->passes[i].works)
-				d->passes[i].ops->work(d->passes[i].state, d->world, &placed);
+				d->passes[i].ops->work(d->passes[i].state, d->world, work);
 		return;
 	}
 	struct deliver_batch *b = batch_at(d);
@@ -332,7 +330,6 @@ void deliver_work(struct deliver *d, const struct af_work *work, uint64_t placed
 	struct af_work *room = &b->works[b->nr_works++];
 	if (room != work)
 		*room = *work;
-	room->placed_ns = placed_ns;
 }
 
 struct af_work *deliver_work_room(struct deliver *d)

@@ -118,13 +118,10 @@ static inline void deliver_next(struct deliver *d, bool learns)
 		deliver_settle(d);
 }
 
-/*
- * Hand over. The payload of @ev lives as long as its trace; w->call may be the call of @ev.
- * @placed_ns becomes the work's.
- */
+/* Hand over. The payload of @ev lives as long as its trace; w->call may be the call of @ev. */
 void deliver_event(struct deliver *d, const struct af_event *ev);
 void deliver_sample(struct deliver *d, const struct af_sample *s);
-void deliver_work(struct deliver *d, const struct af_work *work, uint64_t placed_ns);
+void deliver_work(struct deliver *d, const struct af_work *work);
 
 /* Where the next work may be made, to be handed over without a copy; NULL: nowhere. */
 struct af_work *deliver_work_room(struct deliver *d);

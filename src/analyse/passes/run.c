@@ -122,6 +122,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	af_pair_row(f, t, "processes", "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "calls switched", "calls.switched");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");

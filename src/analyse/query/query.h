@@ -90,6 +90,7 @@ struct af_query {
 	bool locations;      /* trees keep the source location of their frames: tree.h */
 	bool by_time;        /* match work without a stack with calls seen from outside: match.h */
 	const char *trace;   /* its name in commands that results suggest; NULL: as it is opened */
+	const char *words;   /* more words of those commands, "--by host"; or NULL */
 	uint32_t threads;    /* that read and analyse; 0: af_threads_allowed() */
 	/* How members of a set are kept apart (enum af_merge_by), and the key of groups. */
 	uint32_t members_by;

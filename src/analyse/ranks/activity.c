@@ -1,5 +1,6 @@
 #include "analyse/ranks/activity.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyse/pass/pass.h"
@@ -148,6 +149,20 @@ static void activity_event(void *self, const struct af_world *w, const struct af
 	}
 }
 
+static void take_disk_waits(struct af_activity *a, const struct af_world *w)
+{
+	for (uint32_t i = 0; i < w->nr_processes; i++) {
+		const char *note = af_process_note(&w->processes[i], "disk.waits");
+		unsigned long long ns, polls;
+
+		if (!note || sscanf(note, "%llu %llu", &ns, &polls) != 2 || !polls ||
+		    ns > UINT64_MAX / 4 - a->polled_disk_ns)
+			continue;
+		a->polled_disk_ns += ns;
+		a->disk_polls += polls;
+	}
+}
+
 static void activity_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct activity *s = self;
@@ -155,6 +170,7 @@ static void activity_finish(void *self, const struct af_world *w, struct af_resu
 	uint64_t ns = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
 
 	s->a.wall_ns = ns > off_ns ? ns - off_ns : 0;
+	take_disk_waits(&s->a, w);
 	if (out->query.own)
 		*(struct af_activity *)out->query.own = s->a;
 }

@@ -45,6 +45,8 @@ struct af_activity {
 	struct af_activity_call calls[AF_ACTIVITY_CALLS];
 	uint32_t nr_calls;
 	uint64_t wall_ns;
+	/* Waits for disks as the recorder has polled them, and the polls that found one. */
+	uint64_t polled_disk_ns, disk_polls;
 };
 
 struct af_pass_ops;

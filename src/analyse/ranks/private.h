@@ -2,6 +2,7 @@
  * Shared by the files of this room:
  *
  *	activity.c  a pass: what a rank did over time
+ *	bytes.c     profiles as bytes, for another process
  *	profile.c   a rank's times by kind and call path, in bounded memory
  *	sums.c      times of paths with everything below them, of one rank or of many
  *	groups.c    ranks that behave alike
@@ -44,6 +45,9 @@ struct af_ranks {
 	bool has_waits;
 	struct af_ranks_result result;
 };
+
+/* A new rank, the last one, and its profile, which is empty. @who is copied. */
+struct ranks_profile *ranks_new(struct af_ranks *all, const struct af_member *who);
 
 /* Fill @p from the results of a rank; the names of its paths go into all->paths. */
 void ranks_profile_make(struct af_ranks *all, struct ranks_profile *p, struct af_rank *rank,

@@ -8,7 +8,10 @@
 #include "analyse/ranks/private.h"
 #include "analyse/world/waits.h"
 
-enum { PATHS = 192 }; /* of a kind that are kept, with those that only lead to others */
+enum {
+	PATHS = 192, /* of a kind that are kept, with those that only lead to others */
+	POLLS = 4,   /* fewer that found a wait for a disk are chance */
+};
 
 /* A tree of the results while it becomes a profile. */
 struct reading {
@@ -30,7 +33,7 @@ static bool frame_is(const struct af_tree *t, uint32_t name, const char *text)
 	return len == strlen(text) && !memcmp(is, text, len);
 }
 
-bool af_ranks_leads(const struct af_tree *t, uint32_t name)
+static bool is_before_main(const struct af_tree *t, uint32_t name)
 {
 	static const char *const starts[] = {"_start",
 	                                     "__libc_start_main",
@@ -46,20 +49,34 @@ bool af_ranks_leads(const struct af_tree *t, uint32_t name)
 	return false;
 }
 
-/* The path of @node, made when it is new: its parents' exist. */
+uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct af_tree *t,
+                          uint32_t node)
+{
+	uint32_t name = t->nodes[node].name;
+
+	if (!node || name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
+	    (!parent && is_before_main(t, name)))
+		return parent;
+	return af_tree_child(paths, parent, af_tree_name_like(paths, t, name, 0));
+}
+
+uint32_t *af_ranks_paths_join(struct af_tree *paths, const struct af_tree *from)
+{
+	uint32_t *path = af_xcalloc(from->nr, sizeof *path);
+
+	for (uint32_t i = 1; i < from->nr; i++)
+		path[i] = af_tree_child(paths, path[from->nodes[i].parent],
+		                        af_tree_name_like(paths, from, from->nodes[i].name, 0));
+	return path;
+}
+
+/* The path of @node, whose parents' exist. */
 static uint32_t path_of(struct reading *r, uint32_t node)
 {
-	const struct af_tree *t = r->tree;
-	uint32_t name = t->nodes[node].name;
-	uint32_t parent = node ? r->path[t->nodes[node].parent] : 0;
+	uint32_t parent = node ? r->path[r->tree->nodes[node].parent] : 0;
 
-	if (r->path[node] != UINT32_MAX)
-		return r->path[node];
-	bool skip = !node || name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
-	            (!parent && af_ranks_leads(t, name));
-	r->path[node] = skip ? parent
-	                     : af_tree_child(&r->all->paths, parent,
-	                                     af_tree_name_like(&r->all->paths, t, name, 0));
+	if (r->path[node] == UINT32_MAX)
+		r->path[node] = af_ranks_path_of(&r->all->paths, parent, r->tree, node);
 	return r->path[node];
 }
 
@@ -222,6 +239,24 @@ static void calls_read(struct reading *r, const struct af_activity *a)
 	}
 }
 
+/*
+ * Without --off-cpu the recorder's polls tell how long a rank waited for disks, but not where. By
+ * chance their number varies as that of samples does; ranks_deviation() halves it for a wait.
+ */
+static void polled_read(struct reading *r, const struct af_activity *a)
+{
+	const char *name = af_wait_frame(AF_STATE_DISK);
+	struct af_tree *paths = &r->all->paths;
+	double ns = (double)a->polled_disk_ns;
+
+	if (a->disk_polls < POLLS)
+		return;
+	uint32_t id = af_tree_name(paths, name, strlen(name), AF_FRAME_MARK, 0);
+	part_add(r->profile,
+	         &(struct ranks_part){af_tree_child(paths, 0, id), AF_RANK_DISK, a->polled_disk_ns,
+	                              4 * ns * ns / (double)a->disk_polls});
+}
+
 static void bins_keep(struct af_ranks *all, struct ranks_profile *p, const struct af_activity *a)
 {
 	p->start_ns = a->start_ns;
@@ -246,13 +281,16 @@ void ranks_profile_make(struct af_ranks *all, struct ranks_profile *p, struct af
 
 	tree_read(&reading, &r->trees[AF_VIEW_CPU], false);
 	tree_read(&reading, &r->trees[AF_VIEW_GPU], true);
+	bool has_waits = r->has[AF_VIEW_CPU] & 1u << AF_WEIGHT_OFF_CPU;
 	if (a) {
 		calls_read(&reading, a);
+		if (!has_waits)
+			polled_read(&reading, a);
 		bins_keep(all, p, a);
 		rank->wall_ns = a->wall_ns;
 	}
 	for (uint32_t i = 0; i < p->nr; i++)
 		rank->kinds_ns[p->parts[i].kind] =
 		    plus(rank->kinds_ns[p->parts[i].kind], p->parts[i].ns);
-	all->has_waits |= (r->has[AF_VIEW_CPU] & 1u << AF_WEIGHT_OFF_CPU) != 0;
+	all->has_waits |= has_waits;
 }

@@ -74,16 +74,20 @@ static const struct af_member *member_copy(struct af_ranks *all, const struct af
 	return m;
 }
 
-void af_ranks_add(struct af_ranks *all, const struct af_member *who, const struct af_results *r)
+struct ranks_profile *ranks_new(struct af_ranks *all, const struct af_member *who)
 {
 	AF_GROW(all->profiles, all->nr, all->cap);
 	AF_GROW(all->ranks, all->nr, all->cap_ranks);
-	struct ranks_profile *p = &all->profiles[all->nr];
-	struct af_rank *rank = &all->ranks[all->nr];
-	*p = (struct ranks_profile){0};
-	*rank = (struct af_rank){.who = member_copy(all, who)};
-	all->nr++;
-	ranks_profile_make(all, p, rank, r);
+	all->ranks[all->nr] = (struct af_rank){.who = member_copy(all, who)};
+	all->profiles[all->nr] = (struct ranks_profile){0};
+	return &all->profiles[all->nr++];
+}
+
+void af_ranks_add(struct af_ranks *all, const struct af_member *who, const struct af_results *r)
+{
+	struct ranks_profile *p = ranks_new(all, who);
+
+	ranks_profile_make(all, p, &all->ranks[all->nr - 1], r);
 }
 
 static int by_size(const void *a, const void *b)

@@ -19,6 +19,8 @@
 #include "analyse/ranks/activity.h"
 #include "analyse/set/set.h"
 
+struct af_buf;
+struct af_err;
 struct af_ranks;
 
 /* The answers and weights that a rank's query needs, besides `own`, its struct af_activity. */
@@ -76,6 +78,14 @@ void af_ranks_close(struct af_ranks *all); /* NULL is fine */
  */
 void af_ranks_add(struct af_ranks *all, const struct af_member *who, const struct af_results *r);
 
+/*
+ * The ranks so far as bytes, for another process of the same version of aflame; and such bytes
+ * added to ranks that come before: the outcome is that of adding them all here. A reader trusts no
+ * byte: -EBADMSG, and nothing was added. Before _end.
+ */
+void af_ranks_write(const struct af_ranks *all, struct af_buf *to);
+int af_ranks_read(struct af_ranks *all, const void *data, size_t size, struct af_err *err);
+
 /* Compare all ranks; once. The result is @all's, and lives as long. */
 const struct af_ranks_result *af_ranks_end(struct af_ranks *all);
 
@@ -86,17 +96,23 @@ const struct af_ranks_result *af_ranks_end(struct af_ranks *all);
 const char *af_ranks_path(struct af_tables *f, const struct af_tree *paths, uint32_t path,
                           uint32_t most);
 
-/* Is it a frame before main()? Some stacks have those, and others begin at main(). */
-bool af_ranks_leads(const struct af_tree *t, uint32_t name);
+/*
+ * The path in @paths of @node of a rank's tree @t, whose parent has the path @parent; it is made
+ * when it is new. Processes, gaps and frames before main(), which only some stacks have, have no
+ * path of their own: @parent.
+ */
+uint32_t af_ranks_path_of(struct af_tree *paths, uint32_t parent, const struct af_tree *t,
+                          uint32_t node);
+
+/*
+ * By node of @from, which is a tree of paths: its path in @paths, made when it is new. The caller
+ * frees it.
+ */
+uint32_t *af_ranks_paths_join(struct af_tree *paths, const struct af_tree *from);
 
 /* The rows of "ranks", "rank_groups", "odd_ranks". */
 #define AF_RANK_COLUMNS(C)                                                                         \
-	C(rank, "Rank", AF_CELL_COUNT)                                                             \
-	C(host, "Host", AF_CELL_TEXT)                                                              \
-	C(pid, "Pid", AF_CELL_TEXT)                                                                \
-	C(exit_status, "Exit status", AF_CELL_TEXT)                                                \
-	C(cpu_time_ns, "CPU time", AF_CELL_NS)                                                     \
-	C(state, "State", AF_CELL_TEXT)                                                            \
+	AF_MEMBER_COLUMNS(C)                                                                       \
 	C(group, "Group", AF_CELL_COUNT)                                                           \
 	C(odd, "Odd", AF_CELL_TEXT, AF_SHOW_USED)                                                  \
 	C(cpu_ns, "Sampled", AF_CELL_NS, AF_SHOW_USED)                                             \
@@ -106,7 +122,6 @@ bool af_ranks_leads(const struct af_tree *t, uint32_t name);
 	C(wait_ns, "Waits", AF_CELL_NS, AF_SHOW_USED)                                              \
 	C(queued_ns, "For a CPU", AF_CELL_NS, AF_SHOW_NEVER)                                       \
 	C(wall_ns, "Wall", AF_CELL_NS, AF_SHOW_NEVER)                                              \
-	C(trace, "Trace", AF_CELL_TEXT)                                                            \
 	C(why, "Why", AF_CELL_TEXT, AF_SHOW_USED)
 struct af_rank_row {
 	AF_RANK_COLUMNS(AF_ROW_CELL)
@@ -141,6 +156,7 @@ struct af_rank_group_row {
 	C(function, "Function", AF_CELL_TEXT, AF_SHOW_NEVER)                                       \
 	C(full_path, "Path", AF_CELL_TEXT, AF_SHOW_NEVER)                                          \
 	C(number, "Number", AF_CELL_COUNT, AF_SHOW_NEVER)                                          \
+	C(group, "Group", AF_CELL_COUNT, AF_SHOW_NEVER)                                            \
 	C(host, "Host", AF_CELL_TEXT, AF_SHOW_NEVER)                                               \
 	C(trace, "Trace", AF_CELL_TEXT, AF_SHOW_NEVER)
 struct af_odd_rank_row {

@@ -109,7 +109,11 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 	for (uint32_t i = 0; i < r->nr_odd; i++) {
 		const struct af_rank *rank = &r->ranks[r->odd[i]];
 		struct af_odd_rank_row *c = af_table_row(f, t);
+		if (rank->has_cause && rank->kind == AF_RANK_DISK && !r->has_waits)
+			t->note = "waits for disks are known by polls of the recorder alone: "
+				  "`record --off-cpu` has their call paths";
 		c->rank.text = member_label(f, rank->who);
+		c->group.value = rank->group + 1;
 		c->number.value = rank->who->rank;
 		c->number.unknown = !rank->who->has_rank;
 		c->host.text = af_tables_text(f, "%s", rank->who->host);
@@ -226,20 +230,15 @@ static void ranks_table(const struct af_ranks *all, const struct af_set *set, st
 		const struct af_member *m = &set->members[i];
 		bool added = next < all->nr && !strcmp(all->ranks[next].who->path, m->path);
 		struct af_rank_row *c = af_table_row(f, t);
-		c->rank.value = m->rank;
-		c->rank.unknown = !m->has_rank;
-		c->host.text = af_tables_text(f, "%s", m->host ? m->host : "");
-		c->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
-		c->exit_status.text = af_member_status(f, m);
-		c->cpu_time_ns.value = m->cpu_ns;
-		c->cpu_time_ns.unknown = !m->has_cpu;
-		c->state.text = af_member_state(m);
-		c->trace.text = af_tables_text(f, "%s", m->name);
+		af_member_cells(f, m, (struct af_member_row *)c);
 		c->why.text = m->why ? af_tables_text(f, "%s", m->why) : "";
 		rank_times(c, added ? &all->ranks[next] : NULL);
 		c->odd.text = added ? odd_place(f, &all->result, next) : "";
 		next += added;
 	}
+	char lacks[512];
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		t->note = af_tables_text(f, "%s", lacks);
 }
 
 void af_ranks_tables(const struct af_ranks *all, const struct af_set *set, struct af_tables *f)

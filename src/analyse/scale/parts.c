@@ -263,7 +263,7 @@ void scale_calls(const struct af_scale *s, uint32_t least, struct scale_parts *t
 		for (uint32_t c = 0; c < s->sets[i].cap_calls; c++)
 			sums[i] += s->sets[i].calls_ns[c];
 	}
-	for (uint32_t c = 0; c < s->nr_calls; c++) {
+	for (uint32_t c = 0; c < s->calls.nr; c++) {
 		struct scale_part p = {.kind = SCALE_CALL, .call = c};
 		for (uint32_t i = 0; i < s->nr; i++)
 			p.ns[i] = c < s->sets[i].cap_calls ? s->sets[i].calls_ns[c] : 0;

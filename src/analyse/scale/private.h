@@ -2,6 +2,7 @@
  * Shared by the files of this room:
  *
  *	scale.c   the sets, and the times of their paths and calls
+ *	sets.c    sets joined: one of two processes, and all with one numbering
  *	parts.c   what becomes a row, and how its time grows
  *	tables.c  the tables
  */
@@ -13,21 +14,32 @@
 
 enum scale_kind { SCALE_CPU, SCALE_DEVICE, SCALE_WAIT, SCALE_KINDS, SCALE_CALL = SCALE_KINDS };
 
+/* A function of an API, and its time in the ranks of one set. */
+struct scale_call {
+	const char *function, *api;
+	uint64_t ns;
+};
+
+struct scale_calls {
+	struct af_keys by_name;
+	struct scale_call *all;
+	uint32_t nr, cap;
+};
+
+/* While members are added, paths and calls have numbers of the set's own (sets.c). */
 struct scale_set {
 	const char *name;
 	uint32_t nr_ranks;
 	uint64_t wall_ns; /* of the rank that took longest */
 	uint64_t mpi_ns;
 	uint64_t samples[SCALE_KINDS], sampled_ns[SCALE_KINDS];
+	struct af_tree paths;
 	uint64_t *ns[SCALE_KINDS];   /* by node of the paths, its own */
 	uint64_t *most[SCALE_KINDS]; /* the same with all below, of the rank with most */
 	uint32_t cap[SCALE_KINDS], cap_most[SCALE_KINDS];
-	uint64_t *calls_ns; /* by call */
+	struct scale_calls calls;
+	uint64_t *calls_ns; /* by call of all sets */
 	uint32_t cap_calls;
-};
-
-struct scale_call {
-	const char *function, *api;
 };
 
 struct af_scale {
@@ -36,9 +48,7 @@ struct af_scale {
 	struct af_tree paths; /* of all sets */
 	struct scale_set sets[AF_SCALE_SETS];
 	uint32_t nr;
-	struct af_keys by_call;
-	struct scale_call *calls;
-	uint32_t nr_calls, cap_calls;
+	struct scale_calls calls; /* of all sets */
 };
 
 /* Times of one thing in all sets, and how they grow. */
@@ -60,6 +70,20 @@ struct scale_parts {
 	struct scale_part *all;
 	uint32_t nr, cap;
 };
+
+/* A set without members, of the arena's @name. Closing frees what it has. */
+void scale_set_open(struct scale_set *set, const char *name);
+void scale_set_close(struct scale_set *set);
+
+/* Add @ns to the calls of a function, whose names are copied into @arena: the function's number. */
+uint32_t scale_call_add(struct scale_calls *to, struct af_arena *arena, const char *api,
+                        const char *function, uint64_t ns);
+
+/* @sum and @ns together, or the most there is. */
+void scale_sum(uint64_t *sum, uint64_t ns);
+
+/* Give the paths and calls of all sets one numbering: s->paths, s->calls. */
+void scale_sets_combine(struct af_scale *s);
 
 /* Sets with fewer ranks first; of equal ones in the order of the command. */
 void scale_sort(struct af_scale *s);

@@ -41,13 +41,10 @@ void af_scale_close(struct af_scale *s)
 {
 	if (!s)
 		return;
-	for (uint32_t i = 0; i < s->nr; i++) {
-		for (uint32_t k = 0; k < SCALE_KINDS; k++)
-			free(s->sets[i].ns[k]), free(s->sets[i].most[k]);
-		free(s->sets[i].calls_ns);
-	}
-	free(s->calls);
-	af_keys_free(&s->by_call);
+	for (uint32_t i = 0; i < s->nr; i++)
+		scale_set_close(&s->sets[i]);
+	free(s->calls.all);
+	af_keys_free(&s->calls.by_name);
 	af_tree_close(&s->paths);
 	af_arena_free(&s->arena);
 	free(s);
@@ -56,8 +53,16 @@ void af_scale_close(struct af_scale *s)
 void af_scale_begin(struct af_scale *s, const char *name)
 {
 	if (s->nr < AF_SCALE_SETS)
-		s->sets[s->nr++] =
-		    (struct scale_set){.name = af_arena_strdup(&s->arena, name, strlen(name))};
+		scale_set_open(&s->sets[s->nr++], af_arena_strdup(&s->arena, name, strlen(name)));
+}
+
+void af_scale_empty(struct af_scale *s)
+{
+	struct scale_set *set = &s->sets[s->nr - 1];
+	const char *name = set->name;
+
+	scale_set_close(set);
+	scale_set_open(set, name);
 }
 
 uint32_t af_scale_ranks(const struct af_scale *s)
@@ -65,43 +70,30 @@ uint32_t af_scale_ranks(const struct af_scale *s)
 	return s->nr ? s->sets[s->nr - 1].nr_ranks : 0;
 }
 
-static void add_to(uint64_t *sum, uint64_t ns)
-{
-	if (__builtin_add_overflow(*sum, ns, sum))
-		*sum = UINT64_MAX;
-}
-
 /* By node of @t, its path; processes of one program are one. */
-static uint32_t *paths_of(struct af_scale *s, const struct af_tree *t)
+static uint32_t *paths_of(struct scale_set *set, const struct af_tree *t)
 {
 	uint32_t *path = af_xcalloc(t->nr, sizeof *path);
 
-	for (uint32_t i = 1; i < t->nr; i++) {
-		uint32_t name = t->nodes[i].name, parent = path[t->nodes[i].parent];
-		bool skip = name == AF_TREE_GAP || af_tree_frame(t, name) == AF_FRAME_PROCESS ||
-		            (!parent && af_ranks_leads(t, name));
-		path[i] = skip ? parent
-		               : af_tree_child(&s->paths, parent,
-		                               af_tree_name_like(&s->paths, t, name, 0));
-	}
+	for (uint32_t i = 1; i < t->nr; i++)
+		path[i] = af_ranks_path_of(&set->paths, path[t->nodes[i].parent], t, i);
 	return path;
 }
 
-static void tree_add(struct af_scale *s, const struct af_tree *t, const uint32_t *path,
+static void tree_add(struct scale_set *set, const struct af_tree *t, const uint32_t *path,
                      enum scale_kind kind)
 {
-	struct scale_set *set = &s->sets[s->nr - 1];
 	const uint64_t *ns = t->self[kind == SCALE_WAIT ? AF_WEIGHT_OFF_CPU : AF_WEIGHT_TIME];
 
-	AF_REACH(set->ns[kind], s->paths.nr, set->cap[kind]);
+	AF_REACH(set->ns[kind], set->paths.nr, set->cap[kind]);
 	for (uint32_t i = 0; i < t->nr; i++) {
-		add_to(&set->ns[kind][path[i]], ns[i]);
+		scale_sum(&set->ns[kind][path[i]], ns[i]);
 		bool measured =
 		    kind == SCALE_WAIT || (kind == SCALE_DEVICE && t->self[AF_WEIGHT_COUNT][i]);
 		if (measured || !t->self[AF_WEIGHT_SAMPLES][i])
 			continue;
-		add_to(&set->samples[kind], t->self[AF_WEIGHT_SAMPLES][i]);
-		add_to(&set->sampled_ns[kind], ns[i]);
+		scale_sum(&set->samples[kind], t->self[AF_WEIGHT_SAMPLES][i]);
+		scale_sum(&set->sampled_ns[kind], ns[i]);
 	}
 }
 
@@ -111,37 +103,22 @@ static void calls_add(struct af_scale *s, const struct af_tally *calls)
 
 	for (uint32_t i = 0; i < calls->nr; i++) {
 		const struct af_tally_row *row = &calls->rows[i];
-		char key[512];
-		bool fresh;
-		int len = snprintf(key, sizeof key, "%s %s", row->api, row->function);
-		if (len < 0 || (size_t)len >= sizeof key)
-			continue;
-		uint64_t *slot = af_keys_at(&s->by_call, key, (size_t)len, &fresh);
-		if (fresh) {
-			AF_GROW(s->calls, s->nr_calls, s->cap_calls);
-			s->calls[s->nr_calls] = (struct scale_call){
-			    af_arena_strdup(&s->arena, row->function, strlen(row->function)),
-			    af_arena_strdup(&s->arena, row->api, strlen(row->api))};
-			*slot = s->nr_calls++;
-		}
-		AF_REACH(set->calls_ns, *slot, set->cap_calls);
-		add_to(&set->calls_ns[*slot], row->stats.time_ns);
+		scale_call_add(&set->calls, &s->arena, row->api, row->function, row->stats.time_ns);
 		if (row->level == AF_TALLY_MPI)
-			add_to(&set->mpi_ns, row->stats.time_ns);
+			scale_sum(&set->mpi_ns, row->stats.time_ns);
 	}
 }
 
 /* Is this the rank with most, at any path? @t is finished. */
-static void most_take(struct af_scale *s, const struct af_tree *t, const uint32_t *path,
+static void most_take(struct scale_set *set, const struct af_tree *t, const uint32_t *path,
                       enum scale_kind kind)
 {
-	struct scale_set *set = &s->sets[s->nr - 1];
-	uint64_t *sums = af_xcalloc(s->paths.nr, sizeof *sums);
+	uint64_t *sums = af_xcalloc(set->paths.nr, sizeof *sums);
 
-	AF_REACH(set->most[kind], s->paths.nr, set->cap_most[kind]);
+	AF_REACH(set->most[kind], set->paths.nr, set->cap_most[kind]);
 	for (uint32_t i = 0; i < t->nr; i++)
-		add_to(&sums[path[i]], t->total[AF_WEIGHT_TIME][i]);
-	for (uint32_t p = 0; p < s->paths.nr; p++)
+		scale_sum(&sums[path[i]], t->total[AF_WEIGHT_TIME][i]);
+	for (uint32_t p = 0; p < set->paths.nr; p++)
 		if (sums[p] > set->most[kind][p])
 			set->most[kind][p] = sums[p];
 	free(sums);
@@ -155,16 +132,16 @@ void af_scale_add(struct af_scale *s, const struct af_results *r, const struct a
 	set->nr_ranks++;
 	set->wall_ns = rank->wall_ns > set->wall_ns ? rank->wall_ns : set->wall_ns;
 	if (cpu->nr) {
-		uint32_t *path = paths_of(s, cpu);
-		tree_add(s, cpu, path, SCALE_CPU);
-		tree_add(s, cpu, path, SCALE_WAIT);
-		most_take(s, cpu, path, SCALE_CPU);
+		uint32_t *path = paths_of(set, cpu);
+		tree_add(set, cpu, path, SCALE_CPU);
+		tree_add(set, cpu, path, SCALE_WAIT);
+		most_take(set, cpu, path, SCALE_CPU);
 		free(path);
 	}
 	if (gpu->nr) {
-		uint32_t *path = paths_of(s, gpu);
-		tree_add(s, gpu, path, SCALE_DEVICE);
-		most_take(s, gpu, path, SCALE_DEVICE);
+		uint32_t *path = paths_of(set, gpu);
+		tree_add(set, gpu, path, SCALE_DEVICE);
+		most_take(set, gpu, path, SCALE_DEVICE);
 		free(path);
 	}
 	calls_add(s, &rank->calls);
@@ -175,7 +152,7 @@ uint64_t scale_total(const struct af_scale *s, uint32_t i, enum scale_kind kind)
 	uint64_t sum = 0;
 
 	for (uint32_t p = 0; p < s->paths.nr && p < s->sets[i].cap[kind]; p++)
-		add_to(&sum, s->sets[i].ns[kind][p]);
+		scale_sum(&sum, s->sets[i].ns[kind][p]);
 	return sum;
 }
 

@@ -22,6 +22,8 @@
 #include "analyse/table/table.h"
 #include "analyse/tally/tally.h"
 
+struct af_buf;
+struct af_err;
 struct af_scale;
 
 enum { AF_SCALE_SETS = 16, AF_SCALE_EFFICIENT = 8000 }; /* hundredths of a percent */
@@ -44,6 +46,15 @@ struct af_scale_rank {
  * time off the CPU, and the calls of its APIs. Texts are copied.
  */
 void af_scale_add(struct af_scale *s, const struct af_results *r, const struct af_scale_rank *rank);
+
+/*
+ * The set at hand as bytes, for another process of the same version of aflame; such bytes added to
+ * the set at hand, whose members come before: -EBADMSG, and nothing was added; and the set at hand
+ * without members.
+ */
+void af_scale_write(const struct af_scale *s, struct af_buf *to);
+int af_scale_read(struct af_scale *s, const void *data, size_t size, struct af_err *err);
+void af_scale_empty(struct af_scale *s);
 
 /* The passes that this takes, NULL-terminated, and the answers of their query. */
 extern const struct af_pass_ops *const af_scale_passes[];
@@ -89,7 +100,7 @@ struct af_scale_part_row {
 /*
  * Add the tables: "scale", then "scale_paths", "scale_functions" and "scale_calls" with the rows
  * that stop first at their beginning. Rows of less than @least hundredths of a percent of all
- * time in every set are left out.
+ * time in every set are left out. Once, when all sets are there.
  */
 void af_scale_tables(struct af_scale *s, uint32_t least, struct af_tables *f);
 

@@ -18,7 +18,7 @@ static const char *kind_text(const struct af_scale *s, const struct scale_part *
 	case SCALE_WAIT:
 		return "waiting";
 	default:
-		return s->calls[p->call].api;
+		return s->calls.all[p->call].api;
 	}
 }
 
@@ -26,7 +26,7 @@ static const char *name_text(const struct af_scale *s, const struct scale_part *
                              struct af_tables *f)
 {
 	if (p->kind == SCALE_CALL)
-		return af_tables_text(f, "%s", s->calls[p->call].function);
+		return af_tables_text(f, "%s", s->calls.all[p->call].function);
 	if (!p->is_function)
 		return af_ranks_path(f, &s->paths, p->path, SHOWN);
 	size_t len;
@@ -155,6 +155,7 @@ void af_scale_tables(struct af_scale *s, uint32_t least, struct af_tables *f)
 
 	if (!s->nr || !s->sets[0].nr_ranks)
 		return;
+	scale_sets_combine(s);
 	scale_sort(s);
 	af_tree_finish(&s->paths);
 	af_trees_tell_apart(&s->paths, 1);

@@ -1,10 +1,18 @@
-/* The table `set`: for how many members the results stand, and which are missing and why. */
+/*
+ * The table `set`: for how many members the results stand, which are missing and why, and what the
+ * list of members has: hosts, versions, second traces of a rank.
+ */
 #include "analyse/set/private.h"
 #include "base/buf.h"
 
 uint64_t af_merge_members(const struct af_merge *m)
 {
 	return m->nr_members;
+}
+
+bool af_merge_lacks(const struct af_merge *m)
+{
+	return m->missing.nr || m->parts.nr;
 }
 
 static void named_line(const struct set_named *of, const char *how, struct af_buf *to)
@@ -79,4 +87,39 @@ void set_about_table(const struct af_merge *m, struct af_tables *f)
 	row_worst(m, f, t);
 	t->note = "sums are over all ranks; Least, Median and Most are of one rank, and a rank "
 		  "without the row counts as 0; Imbalance is the most by the mean";
+}
+
+/* How many different texts members have, but for "". */
+static uint32_t texts_of(const struct af_set *set, bool hosts)
+{
+	struct af_keys texts = {0};
+
+	for (uint32_t i = 0; i < set->nr; i++) {
+		const struct af_member *m = &set->members[i];
+		const char *text = hosts ? m->host : m->version;
+		if (*text)
+			af_keys_at(&texts, AF_KEY_TEXT(text), NULL);
+	}
+	uint32_t nr = (uint32_t)texts.nr;
+	af_keys_free(&texts);
+	return nr;
+}
+
+void af_set_about(const struct af_set *set, struct af_tables *f)
+{
+	struct af_table *t = (struct af_table *)af_tables_find(f, "set");
+	uint32_t twins = af_set_twins(set), versions = texts_of(set, false);
+	char lacks[512];
+
+	if (!t)
+		return;
+	af_pair_row(f, t, "hosts", "hosts", af_tables_text(f, "%u", texts_of(set, true)));
+	if (af_set_lacks(set, lacks, sizeof lacks))
+		af_pair_row(f, t, "lacks", "ranks of the job", af_tables_text(f, "%s", lacks));
+	if (twins)
+		af_pair_row(f, t, "duplicates", "traces of a rank that has another",
+		            af_tables_text(f, "%u: their labels name the trace", twins));
+	if (versions > 1)
+		af_pair_row(f, t, "versions", "versions of aflame",
+		            af_tables_text(f, "%u", versions));
 }

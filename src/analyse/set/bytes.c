@@ -22,7 +22,7 @@ static const char *read_text(struct af_cursor *from, struct af_arena *arena)
 	return text && *text ? af_arena_strdup(arena, text, strlen(text)) : "";
 }
 
-static void write_member(const struct af_member *m, struct af_buf *to)
+void af_member_write(const struct af_member *m, struct af_buf *to)
 {
 	const char *const texts[TEXTS] = {m->path,    m->name,    m->label, m->host,     m->job_key,
 	                                  m->version, m->boot_id, m->why,   m->selection};
@@ -61,7 +61,7 @@ static void read_groups(struct af_cursor *from, struct af_arena *arena, struct a
 	m->nr_groups = (uint32_t)nr;
 }
 
-static void read_member(struct af_cursor *from, struct af_arena *arena, struct af_member *m)
+void af_member_read(struct af_cursor *from, struct af_arena *arena, struct af_member *m)
 {
 	const char **const texts[TEXTS] = {&m->path,    &m->name,    &m->label,
 	                                   &m->host,    &m->job_key, &m->version,
@@ -91,7 +91,7 @@ void af_set_write(const struct af_set *s, struct af_buf *to)
 	af_buf_char(to, (char)s->single);
 	af_buf_leb128(to, s->nr);
 	for (uint32_t i = 0; i < s->nr; i++)
-		write_member(&s->members[i], to);
+		af_member_write(&s->members[i], to);
 }
 
 int af_set_read_bytes(struct af_set *s, const void *data, size_t size, struct af_err *err)
@@ -104,7 +104,7 @@ int af_set_read_bytes(struct af_set *s, const void *data, size_t size, struct af
 	uint64_t nr = af_cursor_uleb(&c);
 	for (uint64_t i = 0; i < nr && !c.bad; i++) {
 		struct af_member m = {0};
-		read_member(&c, &s->arena, &m);
+		af_member_read(&c, &s->arena, &m);
 		AF_GROW(s->members, s->nr, s->cap);
 		s->members[s->nr++] = m;
 	}

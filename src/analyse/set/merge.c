@@ -51,17 +51,16 @@ static const char *or_unknown(const char *text)
 	return *text ? text : "not known";
 }
 
-/* The value of --by that a member has, "" where members are not kept apart. */
-static const char *member_by(const struct af_merge *m, const struct af_member *who)
+const char *af_member_by(const struct af_member *who, enum af_merge_by by, const char *group)
 {
-	switch (m->how.by) {
+	switch (by) {
 	case AF_BY_HOST:
 		return or_unknown(who->host);
 	case AF_BY_RANK:
 	case AF_BY_PROCESS:
 		return who->label;
 	case AF_BY_GROUP:
-		return or_unknown(member_group_value(who, m->how.group));
+		return or_unknown(member_group_value(who, group));
 	case AF_BY_NOTHING:
 	case AF_BY_DEVICE: /* the member's own results have its devices */
 		break;
@@ -140,7 +139,7 @@ static void named_join(struct af_merge *m, struct set_named *to, const struct se
 
 void af_merge_add(struct af_merge *m, const struct af_member *who, const struct af_results *r)
 {
-	const char *by = member_by(m, who);
+	const char *by = af_member_by(who, m->how.by, m->how.group);
 
 	m->nr_members++;
 	merge_trees(m, by, r);

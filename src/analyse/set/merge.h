@@ -35,6 +35,9 @@ struct af_merge_how {
 	const char *group; /* the key of groups: "dp" */
 };
 
+/* The value of --by that a member has, "" where members are not kept apart. Lives as it does. */
+const char *af_member_by(const struct af_member *who, enum af_merge_by by, const char *group);
+
 /* A merge of nothing yet. The caller closes it. */
 struct af_merge *af_merge_open(const struct af_merge_how *how);
 void af_merge_close(struct af_merge *m); /* NULL is fine */
@@ -51,8 +54,14 @@ void af_merge_join(struct af_merge *m, struct af_merge *later);
 /* How many members have been added. */
 uint64_t af_merge_members(const struct af_merge *m);
 
+/* Is a member missing, or there in part? */
+bool af_merge_lacks(const struct af_merge *m);
+
 /* "62 of 64 ranks; rank 3: not finished", at the end of @to. Before af_merge_end(), or after it. */
 void af_merge_about(const struct af_merge *m, struct af_buf *to);
+
+/* Add to the table `set` of @f what the list of members has, whatever could be read of them. */
+void af_set_about(const struct af_set *set, struct af_tables *f);
 
 /*
  * The merge as bytes, for another process of the same version of aflame; and such bytes added to a

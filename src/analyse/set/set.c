@@ -1,7 +1,6 @@
 /* Lists the members of a set: the traces in a folder, in the order of their ranks. */
 #include "analyse/set/set.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdio.h>
@@ -13,10 +12,8 @@
 #include "analyse/table/table.h"
 #include "base/err.h"
 #include "base/scope.h"
-#include "base/system/fs.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/read/staged.h"
 
 static const char *set_text(struct af_set *s, const char *a, const char *between, const char *b)
 {
@@ -25,11 +22,6 @@ static const char *set_text(struct af_set *s, const char *a, const char *between
 
 	snprintf(text, size, "%s%s%s", a, between, b);
 	return text;
-}
-
-static bool is_trace(int fd)
-{
-	return af_trace_is_one(fd) || af_trace_has(fd, AF_STAGED_FILE);
 }
 
 /* Is it a backup, "rank-0000.old", or a snapshot, "rank-0000.1", of a trace beside it? */
@@ -60,16 +52,24 @@ static bool is_rank_name(const char *name, uint64_t *rank)
 	return af_rank_parse(digits, rank);
 }
 
+/* The members of a set while its folder is listed. */
+struct set_listing {
+	struct af_set *set;
+	int fd;
+	uint64_t now_ns;
+};
+
 /* Add the trace @name. Those of programs that have no rank are not part of a job. */
-static void set_add(struct af_set *s, int fd, const char *name, uint64_t *now_ns)
+static void set_add(void *arg, const char *name, int one)
 {
+	struct set_listing *l = arg;
+	struct af_set *s = l->set;
 	struct af_member m = {.why = ""};
 	uint64_t rank;
-	scope_close int one = af_trace_folder(fd, name);
 
-	if (one < 0 || (!is_trace(one) && !af_trace_has(one, "recorder")))
+	if (is_copy(l->fd, name) || (!af_trace_is_placed(one) && !af_trace_has(one, "recorder")))
 		return;
-	set_member_read(&s->arena, &m, one, now_ns);
+	set_member_read(&s->arena, &m, one, &l->now_ns);
 	if (!m.has_rank && is_rank_name(name, &rank)) {
 		m.rank = rank;
 		m.has_rank = true;
@@ -95,6 +95,15 @@ static bool is_twin(const struct af_set *s, uint32_t i, uint32_t of)
 {
 	return of < s->nr && s->members[i].has_rank && s->members[of].has_rank &&
 	       s->members[i].rank == s->members[of].rank;
+}
+
+uint32_t af_set_twins(const struct af_set *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 1; i < s->nr; i++)
+		nr += is_twin(s, i, i - 1);
+	return nr;
 }
 
 /* Two of one rank have the names of their directories in their labels. */
@@ -133,21 +142,14 @@ static int set_single(struct af_set *s, int fd, const char *path)
 
 int af_set_open(struct af_set *s, const char *path, struct af_err *err)
 {
-	uint64_t now_ns = 0;
-
 	*s = (struct af_set){0};
 	s->path = af_arena_strdup(&s->arena, path, strlen(path));
 	scope_close int fd = af_trace_dir_open(path);
 	if (fd < 0)
 		return af_fail(err, fd, "cannot open %s", path);
-	if (is_trace(fd))
+	if (af_trace_is_placed(fd))
 		return set_single(s, fd, s->path);
-	DIR *dir = af_dir_list(fd);
-	for (struct dirent *e; dir && (e = readdir(dir));)
-		if (e->d_name[0] != '.' && !is_copy(fd, e->d_name))
-			set_add(s, fd, e->d_name, &now_ns);
-	if (dir)
-		closedir(dir);
+	af_trace_each(fd, set_add, &(struct set_listing){.set = s, .fd = fd});
 	if (!s->nr && af_trace_has(fd, AF_JOB_FILE))
 		return af_fail_plain(err, -ENODATA, "no rank in %s has begun to be recorded", path);
 	if (!s->nr)
@@ -177,7 +179,7 @@ void af_set_refresh(struct af_set *s, uint32_t i)
 	m->has_rank = was.has_rank;
 }
 
-const char *af_member_state(const struct af_member *m)
+static const char *member_state(const struct af_member *m)
 {
 	static const char *const texts[] = {
 	    [AF_MEMBER_COMPLETE] = "complete",         [AF_MEMBER_RECOVERED] = "recovered",
@@ -190,7 +192,7 @@ const char *af_member_state(const struct af_member *m)
 	return texts[m->state];
 }
 
-const char *af_member_status(struct af_tables *f, const struct af_member *m)
+static const char *member_status(struct af_tables *f, const struct af_member *m)
 {
 	if (!m->has_status)
 		return "";
@@ -198,4 +200,17 @@ const char *af_member_status(struct af_tables *f, const struct af_member *m)
 		return af_tables_text(f, "signal %d (%s)", WTERMSIG(m->status),
 		                      strsignal(WTERMSIG(m->status)));
 	return af_tables_text(f, "%d", WEXITSTATUS(m->status));
+}
+
+void af_member_cells(struct af_tables *f, const struct af_member *m, struct af_member_row *row)
+{
+	row->rank.value = m->rank;
+	row->rank.unknown = !m->has_rank;
+	row->host.text = af_tables_text(f, "%s", m->host ? m->host : "");
+	row->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
+	row->exit_status.text = member_status(f, m);
+	row->cpu_time_ns.value = m->cpu_ns;
+	row->cpu_time_ns.unknown = !m->has_cpu;
+	row->state.text = member_state(m);
+	row->trace.text = af_tables_text(f, "%s", m->name);
 }

@@ -14,11 +14,12 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/table/table.h"
 #include "base/arena.h"
 
 struct af_buf;
+struct af_cursor;
 struct af_err;
-struct af_tables;
 
 enum af_member_state {
 	AF_MEMBER_COMPLETE,
@@ -70,17 +71,30 @@ struct af_set {
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
 
-/* The state in a word or two, for tables: "complete", "staged". */
-const char *af_member_state(const struct af_member *m);
+/* The columns by which every table of members begins. */
+#define AF_MEMBER_COLUMNS(C)                                                                       \
+	C(rank, "Rank", AF_CELL_COUNT)                                                             \
+	C(host, "Host", AF_CELL_TEXT)                                                              \
+	C(pid, "Pid", AF_CELL_TEXT)                                                                \
+	C(exit_status, "Exit status", AF_CELL_TEXT)                                                \
+	C(cpu_time_ns, "CPU time", AF_CELL_NS)                                                     \
+	C(state, "State", AF_CELL_TEXT)                                                            \
+	C(trace, "Trace", AF_CELL_TEXT)
+struct af_member_row {
+	AF_MEMBER_COLUMNS(AF_ROW_CELL)
+};
 
-/* How its program ended: "0", "signal 9 (Killed)", "" where that is not known. Lives as @f does. */
-const char *af_member_status(struct af_tables *f, const struct af_member *m);
+/* Fill @row, or the beginning of a longer one, with what is known of @m; texts live as @f does. */
+void af_member_cells(struct af_tables *f, const struct af_member *m, struct af_member_row *row);
 
 /*
  * How many of the job's ranks the set has, and why not the others: "2 of the job's 64 ranks were
  * recorded, as --ranks 0-1 asks". False: it has all, or nobody knows how many there are.
  */
 bool af_set_lacks(const struct af_set *s, char *text, size_t size);
+
+/* How many members are of a rank that an earlier member is of, too. */
+uint32_t af_set_twins(const struct af_set *s);
 
 /* Read the member @i again, as it may have been finished since. */
 void af_set_refresh(struct af_set *s, uint32_t i);
@@ -91,6 +105,10 @@ void af_set_refresh(struct af_set *s, uint32_t i);
  */
 void af_set_write(const struct af_set *s, struct af_buf *to);
 int af_set_read_bytes(struct af_set *s, const void *data, size_t size, struct af_err *err);
+
+/* The same of one member. What is read lives in @arena; from->bad is set where it is damaged. */
+void af_member_write(const struct af_member *m, struct af_buf *to);
+void af_member_read(struct af_cursor *from, struct af_arena *arena, struct af_member *m);
 
 /* Is @text a number and nothing else? Then it is *@rank. */
 bool af_rank_parse(const char *text, uint64_t *rank);

@@ -84,6 +84,8 @@ int af_timeline_open(struct af_timeline **out, const char *dir,
 	struct af_timeline *t = af_xcalloc(1, sizeof *t);
 
 	t->query = *query;
+	if (!query->threads)
+		t->query.threads = af_threads_allowed();
 	t->dir = dir;
 	t->progress = progress;
 	t->progress_arg = arg;
@@ -281,7 +283,7 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 
 	if (rc)
 		return rc;
-	bool beside = af_threads_allowed() > 1 && af_ahead_open(&ahead, sink);
+	bool beside = t->query.threads > 1 && af_ahead_open(&ahead, sink);
 	struct af_slices_sink to = beside ? af_ahead_sink(&ahead) : *sink;
 	t->rows.sink = &to;
 	t->from_ns = start_ns + t->query.from_ns;

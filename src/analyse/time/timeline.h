@@ -45,6 +45,7 @@ struct af_timeline_query {
 	uint64_t min_ns;       /* leave out shorter slices, but no instants */
 	uint64_t limit;        /* most slices and points; 0: any number */
 	uint64_t process, pid; /* only of these, UINT64_MAX: of any */
+	uint32_t threads;      /* that may work on it; 0: af_threads_allowed() */
 	/*
 	 * Samples and works add up to the trees of this query, whose time range cuts all slices
 	 * instead of the one above, and have nodes of those trees as stacks. Each sample is a

@@ -5,7 +5,6 @@
 #include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
 #include "analyse/time/timeline_private.h"
-#include "base/system/threads.h"
 
 #define BIT(KIND) (1ull << AF_KIND_##KIND)
 
@@ -64,9 +63,9 @@ static void deliver_sample_on(void *arg, const struct af_sample *s)
 	deliver_sample(arg, s);
 }
 
-static void deliver_work_on(void *arg, const struct af_work *work)
+static void deliver_work_on(void *arg, struct af_work *work)
 {
-	deliver_work(arg, work, 0);
+	deliver_work(arg, work);
 }
 
 static void timeline_read_event(struct af_timeline *t, struct deliver *d, const struct af_event *ev)
@@ -132,7 +131,7 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	};
 	struct deliver d;
 
-	deliver_open(&d, &t->world, af_threads_allowed());
+	deliver_open(&d, &t->world, t->query.threads);
 	deliver_add(&d, &slices, t, UINT32_MAX);
 	t->samples.take = deliver_sample_on;
 	t->launches.take = deliver_work_on;

@@ -12,9 +12,12 @@
 static void finish_totals(struct af_tree *t, uint32_t weight)
 {
 	const uint64_t *self = t->self[weight];
-	uint64_t *total = af_xrealloc(t->total[weight], t->nr * sizeof *total);
+	uint64_t *total;
 
-	t->total[weight] = total;
+	free(t->total[weight]);
+	t->total[weight] = total = af_xcalloc(t->nr, sizeof *total);
+	if (tree_is_zero(self, t->nr))
+		return;
 	memcpy(total, self, t->nr * sizeof *total);
 	for (uint32_t i = t->nr - 1; i > 0; i--) {
 		uint64_t *up = &total[t->nodes[i].parent];

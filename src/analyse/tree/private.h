@@ -81,6 +81,9 @@ uint32_t tree_key_number(struct af_tree *t, enum af_frame frame,
 uint32_t tree_location_number(struct af_tree *t, const struct af_location *location);
 void tree_locations_close(struct af_tree *t);
 
+/* Is all of a column zero? */
+bool tree_is_zero(const uint64_t *column, uint32_t nr);
+
 /* Drop the results of finish(), and the memory that only building needs. */
 void tree_unfinish(struct af_tree *t);
 void tree_drop_slots(struct af_tree *t);

@@ -187,13 +187,25 @@ uint64_t af_tree_divisor(const struct af_tree *t, uint32_t weight)
 
 /* nodes */
 
+bool tree_is_zero(const uint64_t *column, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++)
+		if (column[i])
+			return false;
+	return true;
+}
+
+/* Many columns stay zero: no page of them is written, so they take no memory. */
 static void nodes_grow(struct af_tree *t)
 {
-	for (uint32_t w = 0; w < t->nr_weights; w++) {
-		uint32_t cap = t->cap;
-		AF_GROW(t->self[w], t->nr, cap);
-	}
 	AF_GROW(t->nodes, t->nr, t->cap);
+	for (uint32_t w = 0; w < t->nr_weights; w++) {
+		uint64_t *old = t->self[w];
+		t->self[w] = af_xcalloc(t->cap, sizeof *t->self[w]);
+		if (!tree_is_zero(old, t->nr))
+			memcpy(t->self[w], old, t->nr * sizeof *old);
+		free(old);
+	}
 }
 
 uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name)
@@ -201,8 +213,6 @@ uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name)
 	if (t->nr == t->cap)
 		nodes_grow(t);
 	t->nodes[t->nr] = (struct af_tree_node){.parent = parent, .name = name};
-	for (uint32_t w = 0; w < t->nr_weights; w++)
-		t->self[w][t->nr] = 0;
 	return t->nr++;
 }
 

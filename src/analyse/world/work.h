@@ -32,17 +32,17 @@ struct af_work {
 	uint32_t node;     /* w->nodes: the definition that held at the call, 0 for none */
 	uint32_t doing;    /* of w->annotations: the caller's annotation context, 0 none */
 	/*
+	 * For passes, from analyse.c: start_ns on the trace's clock; 0: it is not known, or the
+	 * trace's clocks were not read
+	 */
+	uint64_t placed_ns;
+	/*
 	 * Set by match.c: function of the world: a call seen from outside that is this one's by
 	 * time, and has its path; 0: nothing here is a guess
 	 */
 	uint32_t matched;
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
-	/*
-	 * For passes, from deliver_work(): start_ns on the trace's clock; 0: it is not known, or
-	 * the clocks were not read
-	 */
-	uint64_t placed_ns;
-	bool launched; /* the trace has its call */
+	bool launched;                       /* the trace has its call */
 	/* It began before the time range, and does not count as a launch in it. */
 	bool out_of_range;
 	bool matched_again; /* set by match.c: earlier work matched the same call */

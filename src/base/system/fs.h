@@ -83,6 +83,12 @@ bool af_file_size_allowed(uint64_t size);
 int af_create_private(int dirfd, const char *name);
 
 /*
+ * After mkdir, rename or link to @name in @at failed with errno, which stays: does @name exist?
+ * SFTP has no number for that, so file systems by it (sshfs) report EPERM.
+ */
+bool af_name_is_taken(int at, const char *name);
+
+/*
  * Opens the directory that @path lies in (O_PATH) and copies the last part of @path to @name.
  * Returns a descriptor or -errno.
  */

@@ -28,6 +28,17 @@ int af_parent_open(const char *path, char name[NAME_MAX + 1])
 	return fd < 0 ? -errno : fd;
 }
 
+bool af_name_is_taken(int at, const char *name)
+{
+	int why = errno;
+	struct stat st;
+	bool taken = why == EEXIST || why == ENOTEMPTY ||
+	             (why == EPERM && !fstatat(at, name, &st, AT_SYMLINK_NOFOLLOW));
+
+	errno = why;
+	return taken;
+}
+
 /* @name in @at, made where it is missing. */
 static int dir_step(int at, const char *name)
 {
@@ -37,7 +48,7 @@ static int dir_step(int at, const char *name)
 	if (fd >= 0 || errno != ENOENT)
 		return fd < 0 ? -errno : fd;
 	bool made = !mkdirat(at, name, 0777);
-	if (!made && errno != EEXIST)
+	if (!made && !af_name_is_taken(at, name))
 		return -errno;
 	fd = openat(at, name, O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0 || !made || (!fstat(fd, &st) && st.st_uid == geteuid()))

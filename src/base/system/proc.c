@@ -59,7 +59,7 @@ void af_boot_id(char id[AF_BOOT_ID_SIZE])
 }
 
 /* The file has the offsets of the namespace that children are born in: mostly its own. */
-static int64_t time_namespace_ns(void)
+int64_t af_time_namespace_now_ns(void)
 {
 	struct stat own, children;
 	char text[256];
@@ -73,13 +73,20 @@ static int64_t time_namespace_ns(void)
 	return s * 1000000000 + ns;
 }
 
+uint64_t af_time_namespace(void)
+{
+	struct stat st;
+
+	return stat("/proc/self/ns/time", &st) ? 0 : st.st_ino;
+}
+
 int64_t af_time_namespace_ns(void)
 {
 	static int64_t found_ns;
 	static bool found;
 
 	if (!found)
-		found_ns = time_namespace_ns();
+		found_ns = af_time_namespace_now_ns();
 	found = true;
 	return found_ns;
 }
@@ -90,6 +97,14 @@ bool af_status_is_traced(const char *status)
 	const char *tracer = strstr(status, key);
 
 	return tracer && tracer[strlen(key)] != '0';
+}
+
+bool af_status_waits_for_disk(const char *status)
+{
+	static const char key[] = "\nState:\t";
+	const char *state = strstr(status, key);
+
+	return state && state[strlen(key)] == 'D';
 }
 
 bool af_proc_is_traced(int pid)

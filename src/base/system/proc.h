@@ -44,11 +44,23 @@ void af_boot_id(char id[AF_BOOT_ID_SIZE]);
  */
 int64_t af_time_namespace_ns(void);
 
+/* A number that is the same for all processes of a time namespace; 0: not known. */
+uint64_t af_time_namespace(void);
+
+/* af_time_namespace_ns() as it is now, for a process that may be another since then: after fork. */
+int64_t af_time_namespace_now_ns(void);
+
 /* Is a debugger, or another user of ptrace(2), attached to the process (TracerPid: proc(5))? */
 bool af_proc_is_traced(int pid);
 
 /* The same, from the text of /proc/PID/status in @status. */
 bool af_status_is_traced(const char *status);
+
+/*
+ * Also from that text: is the process's first thread in a wait that nothing interrupts, such as for
+ * a disk?
+ */
+bool af_status_waits_for_disk(const char *status);
 
 /* Does uname(2) say that this is Linux @major.@minor or later? */
 bool af_linux_is_at_least(unsigned major, unsigned minor);

@@ -14,4 +14,10 @@ enum { AF_THREADS_MOST = 64 };
  */
 uint32_t af_threads_allowed(void);
 
+/*
+ * Call @one for each number below @nr, in any order, by @threads threads at most, of which the
+ * caller's is one. Returns when all calls have returned.
+ */
+void af_threads_each(uint32_t threads, uint32_t nr, void (*one)(void *arg, uint32_t i), void *arg);
+
 #endif

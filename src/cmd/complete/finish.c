@@ -25,8 +25,10 @@
 #include "collect/disk/unnamed.h"
 #include "collect/stage/members.h"
 #include "render/text/tables.h"
+#include "sym/sym.h"
 #include "trace/read/files.h"
 #include "trace/read/staged.h"
+#include "trace/read/state.h"
 
 struct finish_options {
 	uint64_t jobs;
@@ -70,6 +72,7 @@ struct finishing {
 /* Whatever its recorder left, the trace is settled afterwards: FINISH_WAITS. */
 static enum finish_state finish_settle(int fd, const char *shown, struct af_err *err)
 {
+	struct af_trace_status status;
 	struct af_staged staged;
 
 	if (af_staged_read(fd, &staged)) {
@@ -84,13 +87,18 @@ static enum finish_state finish_settle(int fd, const char *shown, struct af_err 
 		rc = af_unnamed_mark(fd) ? af_fail(err, -errno, "cannot finish it") : 0;
 	if (rc != 2)
 		return rc ? FINISH_FAILED : FINISH_WAITS;
+	af_trace_status(fd, &(uint64_t){0}, &status);
+	if (status.state == AF_TRACE_LIVE) {
+		af_fail_plain(err, -EBUSY, "%s", status.why);
+		return FINISH_RECORDED;
+	}
 	af_fail_plain(err, -EPERM,
 	              "its recorder ended on another host, or the disk is read-only: "
 	              "run `aflame finish` on that host");
 	return FINISH_ELSEWHERE;
 }
 
-static void finish_one(const struct finishing *f, uint32_t i)
+static void finish_one(const struct finishing *f, uint32_t i, struct af_sym_shared *shared)
 {
 	struct finish_one *one = &f->ones[i];
 	struct af_err err = {0};
@@ -103,7 +111,7 @@ static void finish_one(const struct finishing *f, uint32_t i)
 	enum finish_state state = fd < 0 ? (af_fail(&err, fd, "cannot open it"), FINISH_FAILED)
 	                                 : finish_settle(fd, shown, &err);
 	if (state == FINISH_WAITS) {
-		int rc = af_names_complete(fd, shown, true, &err);
+		int rc = af_names_complete(fd, shown, true, shared, &err);
 		state = !rc             ? FINISH_NAMED
 		        : rc == -ENOENT ? FINISH_DONE_BEFORE
 		        : rc == -EBUSY  ? FINISH_BUSY
@@ -118,10 +126,12 @@ static void finish_one(const struct finishing *f, uint32_t i)
 /* Each process takes the next member, from a place of its own on each host, until there is none. */
 static void finish_work(const struct finishing *f, uint32_t begin)
 {
+	struct af_sym_shared *shared = af_sym_shared_open();
 	uint32_t i;
 
 	while ((i = (*f->next)++) < f->members.nr)
-		finish_one(f, (begin + i) % f->members.nr);
+		finish_one(f, (begin + i) % f->members.nr, shared);
+	af_sym_shared_close(shared);
 }
 
 static uint32_t nr_looked_at(const struct finishing *f)

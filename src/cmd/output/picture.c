@@ -1,14 +1,25 @@
 #include "cmd/output/picture.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "analyse/time/timeline.h"
 #include "base/err.h"
+#include "base/system/threads.h"
+#include "cmd/output/picture_ahead.h"
 #include "cmd/output/png.h"
 #include "cmd/output/progress.h"
 #include "render/timeline/slices.h"
 
 const char *const af_view_names[AF_VIEWS] = {"cpu", "gpu", "all", "wakers", "idle"};
+
+int af_view_index(const char *name)
+{
+	for (int v = 0; v < AF_VIEWS; v++)
+		if (!strcmp(name, af_view_names[v]))
+			return v;
+	return AF_VIEW_ALL;
+}
 
 /* For af_atomic_write(). */
 struct picture_write {
@@ -56,17 +67,16 @@ static int picture_trees(struct af_render *r, const struct af_picture_request *r
 	if (!request->results)
 		return 0;
 	/* All views; one that is empty would only be in the way. */
+	const struct af_tree *trees = request->results->trees;
+	bool both = trees[AF_VIEW_CPU].nr > 1 && trees[AF_VIEW_GPU].nr > 1;
 	for (int v = 0; v < AF_VIEWS; v++) {
-		const struct af_tree *t = &request->results->trees[v];
-		if (t->nr <= 1)
-			continue;
-		bool alone = v == AF_VIEW_ALL && (request->results->trees[AF_VIEW_CPU].nr <= 1 ||
-		                                  request->results->trees[AF_VIEW_GPU].nr <= 1);
-		if (alone)
+		if (trees[v].nr <= 1 || (v == AF_VIEW_ALL && !both))
 			continue;
 		int rc = picture_view(r, request, v, err);
 		if (rc)
 			return rc;
+		if (request->spent)
+			af_tree_close(&request->spent->trees[v]);
 	}
 	return picture_members(r, request, err);
 }
@@ -99,24 +109,50 @@ static int picture_time(struct af_render *r, const struct picture_write *to, str
 	return rc;
 }
 
+/* The slices were read meanwhile, if trees and tables had no error @rc. */
+static int picture_ahead(struct af_render *r, struct af_picture_ahead *ahead, int rc,
+                         struct af_err *err)
+{
+	int late = af_picture_ahead_wait(ahead, !rc, rc ? NULL : err);
+
+	r->label = NULL;
+	r->slices = ahead->render.slices;
+	if (!rc && late && err && !err->code)
+		return af_fail(err, late, "cannot write the timeline");
+	return rc ? rc : late;
+}
+
+static uint32_t picture_threads(const struct af_query *query)
+{
+	return query->threads ? query->threads : af_threads_allowed();
+}
+
 static int picture_render(int fd, void *arg, struct af_err *err)
 {
 	const struct picture_write *to = arg;
 	const struct af_picture_request *request = to->request;
 	const struct af_format *f = request->format;
-	struct af_render r = {.fd = fd, .picture = request->picture};
+	struct af_picture_ahead *ahead = request->ahead;
+	struct af_render r = {
+	    .fd = fd, .picture = request->picture, .threads = af_threads_allowed()};
 
 	if (request->results) {
 		r.phases = &request->results->phases;
 		r.own_python = &request->results->own_python;
+		r.threads = ahead ? r.threads : picture_threads(&request->results->query);
 	}
-	int rc = f->begin ? f->begin(&r, err) : 0;
+	r.state = ahead ? ahead->render.state : NULL;
+	int rc = !ahead && f->begin ? f->begin(&r, err) : 0;
 	if (!rc && f->tables && request->results)
 		rc = picture_tables(&r, request, err);
 	if (!rc)
 		rc = picture_trees(&r, request, err);
 	if (!rc && to->timeline)
 		rc = picture_time(&r, to, err);
+	if (ahead) {
+		rc = picture_ahead(&r, ahead, rc, err);
+		ahead->render.state = NULL;
+	}
 	if (f->end) {
 		int end = f->end(&r, rc ? NULL : err);
 		if (!rc)
@@ -141,7 +177,7 @@ int af_picture_write(const struct af_picture_request *request, struct af_err *er
 	};
 	int rc = 0;
 
-	if (request->format->slice && request->dir && query.trees)
+	if (request->format->slice && request->dir && query.trees && !request->ahead)
 		rc = af_timeline_open(&to.timeline, request->dir, &query, af_progress_tell,
 		                      &progress, err);
 	if (!rc)

@@ -5,19 +5,25 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/set/read.h"
 #include "base/arena.h"
+#include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
-#include "cmd/output/progress.h"
 #include "cmd/shared/set.h"
 
 enum { NAMED = 8 }; /* members that are missing; others are counted */
 
+/* A member that is left out: its place in the set, and why. */
+struct members_missing {
+	uint32_t member;
+	const char *why;
+};
+
 struct members_reading {
 	const struct af_members *of;
 	const char **why; /* by member: why it cannot be read, or NULL */
-	uint32_t nr_missing;
-	struct af_progress progress;
+	struct members_missing *missing;
+	uint32_t nr_missing, cap_missing;
 };
 
 const char *af_member_text(const struct af_member *m)
@@ -38,9 +44,9 @@ static void result_close(struct af_results *r, void (*own_free)(void *own))
 }
 
 /* On any thread. */
-static void *members_read(void *arg, const struct af_member *who, struct af_err *err)
+static void *member_read(void *sum, const struct af_member *who, struct af_err *err)
 {
-	const struct members_reading *s = arg;
+	const struct members_reading *s = sum;
 	const char *why = s->why[who - s->of->set->members];
 	struct af_results *r = af_xcalloc(1, sizeof *r);
 	struct af_query query = s->of->query;
@@ -59,36 +65,24 @@ static void *members_read(void *arg, const struct af_member *who, struct af_err 
 	return NULL;
 }
 
-/* Times of half a trace are held against nothing: the reason why it is not whole, or NULL. */
-static const char *not_whole(const struct af_member *who, const struct af_results *r)
+/* Keep the reason for the message and the table of ranks. */
+static void leave_out(struct members_reading *s, uint32_t member, const char *why)
 {
-	if (who->state == AF_MEMBER_DEAD || who->state == AF_MEMBER_UNFINISHED)
-		return *who->why ? who->why : "its recording did not end";
-	return r->damage[0] ? r->damage : NULL;
-}
+	const char *kept = af_arena_strdup(&s->of->set->arena, why, strlen(why));
 
-/* Name it, and keep the reason for the table of ranks. */
-static void leave_out(struct members_reading *s, const struct af_member *who, const char *why)
-{
-	struct af_set *set = s->of->set;
-	const char *kept = af_arena_strdup(&set->arena, why, strlen(why));
-
-	set->members[who - set->members].why = kept;
-	if (s->nr_missing++ < NAMED)
-		fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
-		        af_member_text(who), set->path, kept);
+	AF_GROW(s->missing, s->nr_missing, s->cap_missing);
+	s->missing[s->nr_missing++] = (struct members_missing){member, kept};
 }
 
 /* One at a time, in the order of members. */
-static int members_take(void *arg, const struct af_member *who, void *result,
-                        const struct af_err *why)
+static int member_take(void *sum, const struct af_member *who, void *result,
+                       const struct af_err *why)
 {
-	struct members_reading *s = arg;
-
-	const char *cut = result ? not_whole(who, result) : why->msg;
+	struct members_reading *s = sum;
+	const char *cut = result ? af_set_not_whole(who, result) : why->msg;
 
 	if (cut)
-		leave_out(s, who, cut);
+		leave_out(s, (uint32_t)(who - s->of->set->members), cut);
 	else
 		s->of->add(s->of->arg, who, result);
 	if (result)
@@ -96,35 +90,86 @@ static int members_take(void *arg, const struct af_member *who, void *result,
 	return 0;
 }
 
-static void members_progress(void *arg, uint64_t done, uint64_t nr)
+static void members_prepare(void *sum, struct af_set *set, uint32_t first, uint32_t nr)
 {
-	struct members_reading *s = arg;
+	struct members_reading *s = sum;
 
-	af_progress_tell(&s->progress, done, nr);
+	s->why = af_xcalloc(set->nr + 1, sizeof *s->why);
+	for (uint32_t i = first; i < first + nr; i++)
+		s->why[i] = af_set_prepare(set, i);
 }
 
-uint32_t af_members_read(const struct af_members *m)
+static void members_write(const void *sum, struct af_buf *to)
 {
-	struct members_reading s = {.of = m, .progress = af_progress_begin("reading the ranks")};
-	const struct af_set_reading how = {
-	    .set = m->set,
-	    .nr = m->set->nr,
-	    .threads = af_set_threads(0),
-	    .read = members_read,
-	    .take = members_take,
+	const struct members_reading *s = sum;
+
+	af_buf_leb128(to, s->nr_missing);
+	for (uint32_t i = 0; i < s->nr_missing; i++) {
+		af_buf_leb128(to, s->missing[i].member);
+		af_buf_add(to, s->missing[i].why, strlen(s->missing[i].why) + 1);
+	}
+	s->of->ops.write(s->of->arg, to);
+}
+
+static int members_join(void *sum, const void *data, size_t size, struct af_err *err)
+{
+	struct members_reading *s = sum;
+	struct af_cursor c = {data, (const uint8_t *)data + size, false};
+	uint64_t nr = af_cursor_uleb(&c);
+
+	for (uint64_t i = 0; i < nr && !c.bad; i++) {
+		uint64_t member = af_cursor_uleb(&c);
+		const char *why = af_cursor_string(&c);
+		c.bad |= member >= s->of->set->nr;
+		if (!c.bad)
+			leave_out(s, (uint32_t)member, why);
+	}
+	if (c.bad)
+		return af_fail_plain(err, -EBADMSG, "the results of another process are damaged");
+	return s->of->ops.join(s->of->arg, c.at, (size_t)(c.end - c.at), err);
+}
+
+static void members_empty(void *sum)
+{
+	struct members_reading *s = sum;
+
+	s->nr_missing = 0;
+	s->of->ops.empty(s->of->arg);
+}
+
+static void missing_report(const struct members_reading *s)
+{
+	struct af_set *set = s->of->set;
+
+	for (uint32_t i = 0; i < s->nr_missing; i++) {
+		struct af_member *m = &set->members[s->missing[i].member];
+		m->why = s->missing[i].why;
+		if (i < NAMED)
+			fprintf(stderr, "aflame %s: %s of %s is left out: %s\n", s->of->command,
+			        af_member_text(m), set->path, m->why);
+	}
+	if (s->nr_missing)
+		fprintf(stderr, "aflame %s: %u of %u ranks of %s are compared\n", s->of->command,
+		        set->nr - s->nr_missing, set->nr, set->path);
+}
+
+int af_members_read(const struct af_members *m, struct af_reduce *r, struct af_err *err)
+{
+	struct members_reading s = {.of = m};
+	const struct af_together how = {
+	    .what = "reading the ranks",
+	    .prepare = members_prepare,
+	    .read = member_read,
+	    .take = member_take,
 	    .drop = free, /* nothing is dropped: every result is taken */
-	    .progress = members_progress,
-	    .arg = &s,
+	    .ops = {.write = members_write, .join = members_join, .empty = members_empty},
+	    .sum = &s,
 	};
 
-	s.why = af_xcalloc(m->set->nr + 1, sizeof *s.why);
-	for (uint32_t i = 0; i < m->set->nr; i++)
-		s.why[i] = af_set_prepare(m->set, i);
-	af_set_read(&how);
-	af_progress_end(&s.progress);
+	int rc = af_together_part(r, &how, m->set, err);
+	if (!rc && !r->silent)
+		missing_report(&s);
 	free(s.why);
-	if (s.nr_missing)
-		fprintf(stderr, "aflame %s: %u of %u ranks of %s are compared\n", m->command,
-		        m->set->nr - s.nr_missing, m->set->nr, m->set->path);
-	return s.nr_missing;
+	free(s.missing);
+	return rc;
 }

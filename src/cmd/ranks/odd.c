@@ -27,8 +27,7 @@ struct ranks_report {
 	struct af_ranks *all;
 	const struct af_ranks_result *result;
 	struct af_tables tables;
-	char clocks[96];               /* how well the map is aligned, or "" */
-	uint32_t *member_of, nr_added; /* by rank that was added: its index in the set */
+	char clocks[96]; /* how well the map is aligned, or "" */
 };
 
 /* How many rows to print: --limit, or else @standard; 0 means all. */
@@ -54,20 +53,52 @@ static void rank_add(void *arg, const struct af_member *who, const struct af_res
 {
 	struct ranks_report *s = arg;
 
-	s->member_of[s->nr_added++] = (uint32_t)(who - s->set.members);
 	af_ranks_add(s->all, who, r);
 }
 
-static void ranks_read(struct ranks_report *s)
+static void ranks_write(const void *arg, struct af_buf *to)
 {
-	s->member_of = af_xcalloc(s->set.nr + 1, sizeof *s->member_of);
-	af_members_read(&(struct af_members){.command = "report",
-	                                     .set = &s->set,
-	                                     .passes = af_ranks_passes,
-	                                     .query = ranks_query(s->o),
-	                                     .own_size = sizeof(struct af_activity),
-	                                     .add = rank_add,
-	                                     .arg = s});
+	const struct ranks_report *s = arg;
+
+	af_ranks_write(s->all, to);
+}
+
+static int ranks_join(void *arg, const void *data, size_t size, struct af_err *err)
+{
+	struct ranks_report *s = arg;
+
+	return af_ranks_read(s->all, data, size, err);
+}
+
+static void ranks_empty(void *arg)
+{
+	struct ranks_report *s = arg;
+
+	af_ranks_close(s->all);
+	s->all = af_ranks_open();
+}
+
+/* *@silent: another process has the ranks of all, and answers. */
+static int ranks_read(struct ranks_report *s, bool *silent, struct af_err *err)
+{
+	struct af_reduce r;
+
+	af_together_open(&r);
+	int rc = af_together_list(&r, s->o->dir, &s->set, err);
+	if (!rc)
+		rc = af_members_read(
+		    &(struct af_members){.command = "report",
+		                         .set = &s->set,
+		                         .passes = af_ranks_passes,
+		                         .query = ranks_query(s->o),
+		                         .own_size = sizeof(struct af_activity),
+		                         .add = rank_add,
+		                         .ops = {ranks_write, ranks_join, ranks_empty},
+		                         .arg = s},
+		    &r, err);
+	*silent = r.silent;
+	af_reduce_close(&r);
+	return *silent ? 0 : rc;
 }
 
 /* Functions whose own time differs: their callers are in the path of the odd rank. */
@@ -176,17 +207,19 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 /* The map on the clock of the set's first member, by analyse/clocks. */
 static void heat_make(struct ranks_report *s, struct af_ranks_heat *heat)
 {
-	int64_t *shifts = af_xcalloc(s->nr_added + 1, sizeof *shifts);
+	int64_t *shifts = af_xcalloc(s->result->nr + 1, sizeof *shifts);
 	uint64_t worst_ns = 0, bound_ns;
 	struct af_set_clocks clocks = {0};
 	struct af_err err = {0};
 	bool known = !af_set_clocks_read(&clocks, &s->set, &err);
 
-	for (uint32_t i = 0; known && i < s->nr_added; i++) {
+	/* Ranks are members in their order, but for those that were left out. */
+	for (uint32_t m = 0, i = 0; known && m < s->set.nr && i < s->result->nr; m++) {
+		if (strcmp(s->set.members[m].path, s->result->ranks[i].who->path) != 0)
+			continue;
 		uint64_t at_ns = af_ranks_start_ns(s->all, i);
-		shifts[i] =
-		    (int64_t)(af_set_clocks_convert(&clocks, s->member_of[i], at_ns, &bound_ns) -
-		              at_ns);
+		shifts[i++] =
+		    (int64_t)(af_set_clocks_convert(&clocks, m, at_ns, &bound_ns) - at_ns);
 		worst_ns = bound_ns > worst_ns ? bound_ns : worst_ns;
 	}
 	af_ranks_heat(s->all, shifts, heat);
@@ -258,14 +291,13 @@ static int ranks_check(const struct af_odd_options *o, struct af_err *err)
 
 int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 {
-	struct ranks_report s = {.o = o};
+	struct ranks_report s = {.o = o, .all = af_ranks_open()};
+	bool silent = false;
 	int rc = ranks_check(o, err);
 
 	if (!rc)
-		rc = af_set_open(&s.set, o->dir, err);
-	if (!rc) {
-		s.all = af_ranks_open();
-		ranks_read(&s);
+		rc = ranks_read(&s, &silent, err);
+	if (!rc && !silent) {
 		s.result = af_ranks_end(s.all);
 		af_ranks_tables(s.all, &s.set, &s.tables);
 		if (!o->heat)
@@ -275,6 +307,5 @@ int af_odd_print(const struct af_odd_options *o, struct af_err *err)
 	af_ranks_close(s.all);
 	af_tables_free(&s.tables);
 	af_set_close(&s.set);
-	free(s.member_of);
 	return rc;
 }

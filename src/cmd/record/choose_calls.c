@@ -161,6 +161,37 @@ static bool is_traced(const struct af_recording *r, const struct af_api_table *a
 	return false;
 }
 
+/*
+ * Switch the functions of @api that match. A note in the trace has an earlier time than the first
+ * call that is missing. Returns the number of functions.
+ */
+static uint32_t switch_api(struct af_recording *r, const struct af_api_table *api,
+                           const char *pattern, bool on)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
+		const struct af_api_function *f = &api->functions[i];
+		if (!f->name || fnmatch(pattern, f->name, 0))
+			continue;
+		if (!nr++)
+			af_session_note(r, "calls.switched", "%s: %s %s", api->name,
+			                on ? "on" : "off", pattern);
+		af_control_put_how(r, (uint16_t)(api->kind + i),
+		                   on ? function_how(api, f, switched) : 0);
+	}
+	return nr;
+}
+
+static uint32_t nr_matching(const struct af_api_table *api, const char *pattern)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < api->nr_functions; i++)
+		nr += api->functions[i].name && !fnmatch(pattern, api->functions[i].name, 0);
+	return nr;
+}
+
 bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size)
 {
 	bool on = !strncmp(words, "on ", 3);
@@ -172,18 +203,10 @@ bool af_switch_calls(struct af_recording *r, const char *words, char *text, size
 		return false;
 	}
 	for (const struct af_api_table *const *api = af_apis; *api; api++) {
-		for (uint32_t i = 0; i < (*api)->nr_functions; i++) {
-			const struct af_api_function *f = &(*api)->functions[i];
-			if (!f->name || fnmatch(pattern, f->name, 0))
-				continue;
-			if (!is_traced(r, *api)) {
-				left++;
-				continue;
-			}
-			uint8_t how = on ? function_how(*api, f, switched) : 0;
-			af_control_put_how(r, (uint16_t)((*api)->kind + i), how);
-			nr++;
-		}
+		if (is_traced(r, *api))
+			nr += switch_api(r, *api, pattern, on);
+		else
+			left += nr_matching(*api, pattern);
 	}
 	if (nr)
 		snprintf(text, size, "%u functions are %s", nr, on ? "on" : "off");

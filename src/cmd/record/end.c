@@ -144,7 +144,7 @@ static int record_complete(const struct af_record_options *o, struct af_recordin
 	}
 	done->unnamed = names_wait(o, r);
 	if (!done->unnamed) {
-		rc = af_names_complete(r->place.dir_fd, r->place.dir, false, err);
+		rc = af_names_complete(r->place.dir_fd, r->place.dir, false, NULL, err);
 		return rc == -EBUSY ? 0 : rc; /* `aflame finish` was faster */
 	}
 	if (!o->quiet)

@@ -92,7 +92,7 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 /* In a process of its own, beside the recording. */
 static int snapshot_names(int dir_fd, const char *dir, struct af_err *err)
 {
-	return af_symbolize(dir_fd, dir, NULL, NULL, err);
+	return af_symbolize(dir_fd, dir, NULL, NULL, NULL, err);
 }
 
 static void snapshot_tell(const char *line)

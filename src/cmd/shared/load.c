@@ -7,8 +7,10 @@
 #include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
+#include "analyse/ranks/activity.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture.h"
+#include "cmd/output/picture_ahead.h"
 #include "cmd/output/progress.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/ranks.h"
@@ -150,8 +152,8 @@ static void steady_begin(struct steady_part *s, const char *dir, struct af_query
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
-static void steady_copy(struct af_results *r, const struct af_results *part,
-                        const struct af_phase_row *steady)
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady)
 {
 	static const struct {
 		const char *of, *name, *title;
@@ -167,7 +169,7 @@ static void steady_copy(struct af_results *r, const struct af_results *part,
 			continue;
 		struct af_table *copy =
 		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
-		if (tables[i].links)
+		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}
 }
@@ -191,7 +193,7 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 		if (rc && err)
 			*err = s->err;
 		if (!rc)
-			steady_copy(r, &s->r, steady);
+			af_load_steady_copy(r, &s->r, steady);
 	}
 	af_results_close(&s->r);
 	return rc;
@@ -214,13 +216,25 @@ static struct af_query load_query(const struct af_query *query)
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,     &af_pass_wakers,       &af_pass_devices,
-	    &af_pass_calls,     &af_pass_memory,       &af_pass_idle,
-	    &af_pass_run,       &af_pass_phases,       &af_pass_coverage,
-	    &af_pass_who,       &af_pass_blocked,      &af_pass_sampled,
-	    &af_pass_annotated, &af_pass_python_files, &af_pass_tally,
-	    &af_pass_mpi,       &af_pass_usage,        NULL};
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_wakers,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_memory,
+	                                                   &af_pass_idle,
+	                                                   &af_pass_run,
+	                                                   &af_pass_phases,
+	                                                   &af_pass_coverage,
+	                                                   &af_pass_who,
+	                                                   &af_pass_blocked,
+	                                                   &af_pass_sampled,
+	                                                   &af_pass_annotated,
+	                                                   &af_pass_python_files,
+	                                                   &af_pass_tally,
+	                                                   &af_pass_mpi,
+	                                                   &af_pass_usage,
+	                                                   &af_pass_activity,
+	                                                   NULL};
 	const struct af_query all = load_query(query);
 
 	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
@@ -259,7 +273,14 @@ static int load(const char *dir, const struct af_query *query, struct af_results
 	return steady_end(&steady, rc, r, progress, err);
 }
 
-int af_load(const char *dir, const struct af_query *query, struct af_results *r, struct af_err *err)
+/* Slices that are read beside the trees, or NULL. */
+struct load_ahead {
+	struct af_picture_ahead *ahead;
+	const struct af_picture_request *request;
+};
+
+static int load_prepared(const char *dir, const struct af_query *query,
+                         const struct load_ahead *page, struct af_results *r, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
 	struct af_set set;
@@ -272,12 +293,33 @@ int af_load(const char *dir, const struct af_query *query, struct af_results *r,
 		return rc;
 	}
 	rc = rc ? rc : af_trace_prepare(dir, err);
+	if (!rc && page)
+		af_picture_ahead_begin(page->ahead, page->request->format, page->request->picture,
+		                       dir, query);
 	if (!rc)
 		rc = load(dir, query, r, &progress, err);
 	af_progress_end(&progress);
 	if (!rc && r->damage[0])
 		fprintf(stderr, "aflame: %s is damaged: %s\n", dir, r->damage);
 	return rc;
+}
+
+int af_load(const char *dir, const struct af_query *query, struct af_results *r, struct af_err *err)
+{
+	return load_prepared(dir, query, NULL, r, err);
+}
+
+int af_load_page(const char *dir, struct af_query *query, const struct af_picture_request *request,
+                 struct af_picture_ahead *ahead, struct af_results *r, struct af_err *err)
+{
+	const struct load_ahead page = {ahead, request};
+	uint32_t threads = af_threads_allowed();
+
+	*ahead = (struct af_picture_ahead){0};
+	if (!request->format->ahead || !request->dir || threads < 2)
+		return af_load(dir, query, r, err);
+	query->threads = threads - 1;
+	return load_prepared(dir, query, &page, r, err);
 }
 
 int af_load_view(const char *who, const char *dir, struct af_query *query, int view,

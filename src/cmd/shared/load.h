@@ -8,6 +8,8 @@
 
 struct af_err;
 struct af_phase_row;
+struct af_picture_ahead;
+struct af_picture_request;
 struct af_progress;
 
 /* The weights of trees, for completions; the trace decides which of them a tree has. */
@@ -21,6 +23,14 @@ struct af_progress;
  */
 int af_load(const char *dir, const struct af_query *query, struct af_results *r,
             struct af_err *err);
+
+/*
+ * The same for a page. Where @request->format takes slices ahead, @request->dir is @dir and there
+ * are threads for both, the slices are read meanwhile: by @ahead, which the caller ends, also after
+ * a failure. @query gets fewer threads then; it and @request live as long as @ahead.
+ */
+int af_load_page(const char *dir, struct af_query *query, const struct af_picture_request *request,
+                 struct af_picture_ahead *ahead, struct af_results *r, struct af_err *err);
 
 /* The passes of af_load() alone; of @query, what it implies is added. @progress may be NULL. */
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
@@ -44,6 +54,13 @@ const char *af_load_hint(int view);
  * of the whole run are about its start, too.
  */
 const struct af_phase_row *af_load_steady(const struct af_results *r);
+
+/*
+ * Add those tables to @r, from the results of the steady part alone. The links of its findings lead
+ * to @steady; NULL leaves them as they are.
+ */
+void af_load_steady_copy(struct af_results *r, const struct af_results *part,
+                         const struct af_phase_row *steady);
 
 /*
  * The same for one view of @query, to show one weight of it: *@weight or, when that is NULL, the

@@ -39,11 +39,11 @@ static void names_progress(void *arg, const struct af_sym_progress *p)
 }
 
 static int names_symbolize(struct naming *n, int dirfd, const char *dir, bool quietly,
-                           struct af_err *err)
+                           struct af_sym_shared *shared, struct af_err *err)
 {
 	n->shows = !quietly && isatty(2);
 	n->shown_ns = af_now_ns() + 400000000;
-	int rc = af_symbolize(dirfd, dir, names_progress, n, err);
+	int rc = af_symbolize(dirfd, dir, shared, names_progress, n, err);
 	if (n->shown)
 		fprintf(stderr, "\r\033[K");
 	return rc ? af_while(err, rc, "while naming addresses") : 0;
@@ -53,14 +53,15 @@ int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *
 {
 	struct naming n = {.claim = {.fd = -1}};
 	uint64_t begin_ns = af_now_ns();
-	int rc = names_symbolize(&n, dirfd, dir, false, err);
+	int rc = names_symbolize(&n, dirfd, dir, false, NULL, err);
 
 	if (spent_ns)
 		*spent_ns = af_now_ns() - begin_ns;
 	return rc;
 }
 
-int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_err *err)
+int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_sym_shared *shared,
+                      struct af_err *err)
 {
 	struct naming n = {0};
 	int rc = af_unnamed_begin(dirfd, &n.claim);
@@ -69,7 +70,7 @@ int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_err *e
 		return rc == -ENOENT || rc == -EBUSY
 		           ? rc
 		           : af_fail(err, rc, "cannot write names to %s", dir);
-	rc = names_symbolize(&n, dirfd, dir, quietly, err);
+	rc = names_symbolize(&n, dirfd, dir, quietly, shared, err);
 	af_unnamed_end(dirfd, &n.claim, !rc);
 	return rc;
 }
@@ -87,7 +88,7 @@ static void names_try_again(int dirfd, const char *dir)
 
 	if (!af_origin_is_here(dirfd))
 		return;
-	int rc = af_names_complete(dirfd, dir, false, &err);
+	int rc = af_names_complete(dirfd, dir, false, NULL, &err);
 	if (rc && rc != -ENOENT && rc != -EBUSY && rc != -EPERM && rc != -EROFS)
 		names_lack(dir, &err);
 }
@@ -117,7 +118,7 @@ int af_trace_prepare(const char *dir, struct af_err *err)
 	fprintf(stderr, "aflame: the recorder of %s was killed: finishing the trace\n", dir);
 	rc = af_unnamed_mark(dirfd);
 	rc = rc ? af_fail(err, rc, "cannot finish the trace %s", dir)
-	        : af_names_complete(dirfd, dir, false, err);
+	        : af_names_complete(dirfd, dir, false, NULL, err);
 	if (rc == -ENOSPC || rc == -EDQUOT)
 		names_lack(dir, err); /* the next command tries again */
 	return rc == -ENOSPC || rc == -EDQUOT || rc == -EBUSY ? 0 : rc;

@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 struct af_err;
+struct af_sym_shared;
 
 /*
  * Resolve every address of the trace @dirfd, which messages call @dir, with progress on a terminal.
@@ -18,9 +19,10 @@ int af_names_add(int dirfd, const char *dir, uint64_t *spent_ns, struct af_err *
 /*
  * The same for a trace that is complete but for its names (collect/disk/unnamed.h). -ENOENT: it
  * lacks none. -EBUSY: another process writes them. Both without a message. @quietly: without
- * progress.
+ * progress. @shared (sym/sym.h) may be NULL.
  */
-int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_err *err);
+int af_names_complete(int dirfd, const char *dir, bool quietly, struct af_sym_shared *shared,
+                      struct af_err *err);
 
 /* Every command calls it before it opens a trace. It prints on standard error what it completed. */
 int af_trace_prepare(const char *dir, struct af_err *err);

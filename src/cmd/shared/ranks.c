@@ -17,37 +17,14 @@
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 
-#define RANK_COLUMNS(C)                                                                            \
-	C(rank, "Rank", AF_CELL_COUNT, .show = AF_SHOW_ALWAYS)                                     \
-	C(host, "Host", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                      \
-	C(pid, "Pid", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                        \
-	C(exit_status, "Exit status", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                        \
-	C(cpu_time_ns, "CPU time", AF_CELL_NS, .show = AF_SHOW_ALWAYS)                             \
-	C(state, "State", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)                                    \
-	C(trace, "Trace", AF_CELL_TEXT, .show = AF_SHOW_ALWAYS)
-struct rank_row {
-	RANK_COLUMNS(AF_ROW_CELL)
-};
-
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
-	static const struct af_column columns[] = {RANK_COLUMNS(AF_ROW_COLUMN)};
+	static const struct af_column columns[] = {AF_MEMBER_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t =
 	    AF_TABLE(f, "ranks", af_tables_text(f, "The ranks in %s", set->path), columns);
 
-	for (uint32_t i = 0; i < set->nr; i++) {
-		const struct af_member *m = &set->members[i];
-		struct rank_row *c = af_table_row(f, t);
-		c->rank.value = m->rank;
-		c->rank.unknown = !m->has_rank;
-		c->host.text = af_tables_text(f, "%s", m->host);
-		c->pid.text = m->pid ? af_tables_text(f, "%llu", (unsigned long long)m->pid) : "";
-		c->exit_status.text = af_member_status(f, m);
-		c->cpu_time_ns.value = m->cpu_ns;
-		c->cpu_time_ns.unknown = !m->has_cpu;
-		c->state.text = af_member_state(m);
-		c->trace.text = af_tables_text(f, "%s", m->name);
-	}
+	for (uint32_t i = 0; i < set->nr; i++)
+		af_member_cells(f, &set->members[i], af_table_row(f, t));
 	char lacks[512];
 	if (af_set_lacks(set, lacks, sizeof lacks))
 		t->note = af_tables_text(f, "%s", lacks);

@@ -6,10 +6,13 @@
 #include <string.h>
 
 #include "analyse/clocks/clocks.h"
+#include "analyse/findings/findings.h"
 #include "analyse/functions/top.h"
+#include "analyse/passes/rows.h"
+#include "analyse/ranks/ranks.h"
 #include "base/buf.h"
+#include "base/cursor.h"
 #include "base/err.h"
-#include "base/keys.h"
 #include "cmd/options/command.h"
 #include "cmd/shared/load.h"
 #include "cmd/shared/names.h"
@@ -84,10 +87,15 @@ const char *af_set_prepare(struct af_set *set, uint32_t i)
 	return NULL;
 }
 
+/* The results of a member: of all of it, and of its steady part alone. */
+struct set_member {
+	struct af_results whole, steady;
+	bool has_steady;
+};
+
 /* The members while they are read. */
 struct set_reading {
-	struct af_merge *m;
-	const struct af_merge_how *how;
+	struct af_set_sum whole, steady; /* of steady parts: zeroed where these are not wanted */
 	const struct af_query *query;
 	const struct af_set *set;
 	const char **why; /* by member: why it cannot be read, or NULL */
@@ -96,30 +104,74 @@ struct set_reading {
 	uint32_t nr_trees;
 };
 
+/* Only tables of steady parts are merged. */
+static const struct af_merge_how steady_how = {
+    .query = {.answers = AF_ANSWER_TABLES, .merges = true}};
+
+/* The profile of a rank needs more than findings; of what devices did, functions are enough. */
+static void ranks_query(struct af_query *query)
+{
+	if (!(query->answers & (1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL)))
+		query->depth = AF_DEPTH_KERNEL;
+	query->answers |= AF_RANKS_ANSWERS;
+	query->weights |= AF_RANKS_WEIGHTS;
+	query->own = af_xcalloc(1, sizeof(struct af_activity));
+}
+
+static void member_drop(void *result)
+{
+	struct set_member *m = result;
+
+	free(m->whole.query.own);
+	free(m->steady.query.own);
+	af_results_close(&m->whole);
+	af_results_close(&m->steady);
+	free(m);
+}
+
+/* A rank is steady between times of its own. What is added up by then has no times: read again. */
+static int steady_read(const struct set_reading *s, struct set_member *m,
+                       const struct af_member *who, struct af_err *err)
+{
+	const struct af_phase_row *steady = af_load_steady(&m->whole);
+	struct af_query query = AF_QUERY_TABLES;
+
+	if (!steady)
+		return 0;
+	query.from_ns = steady->from_ns.value;
+	query.to_ns = steady->to_ns.value;
+	query.merges = true;
+	query.threads = 1;
+	if (s->steady.ranks)
+		ranks_query(&query);
+	int rc = af_load_passes(who->path, &query, &m->steady, NULL, err);
+	m->steady.query.own = query.own;
+	m->has_steady = !rc;
+	return rc;
+}
+
 /* On any thread. The table of functions has no limit, so that its distribution is exact. */
 static void *member_read(void *arg, const struct af_member *who, struct af_err *err)
 {
 	const struct set_reading *s = arg;
 	const char *why = s->why[who - s->set->members];
-	struct af_results *r = af_xcalloc(1, sizeof *r);
+	struct set_member *m = af_xcalloc(1, sizeof *m);
 	struct af_query query = *s->query;
 
 	query.threads = 1; /* other threads read other members */
+	if (s->whole.ranks)
+		ranks_query(&query);
 	int rc = why ? af_fail_plain(err, -ENODATA, "%s", why)
-	             : af_load_passes(who->path, &query, r, NULL, err);
+	             : af_load_passes(who->path, &query, &m->whole, NULL, err);
+	m->whole.query.own = query.own;
+	if (!rc && s->steady.m)
+		rc = steady_read(s, m, who, err);
 	if (!rc) {
-		af_load_top(r, s->query->answers, 0);
-		return r;
+		af_load_top(&m->whole, s->query->answers, 0);
+		return m;
 	}
-	af_results_close(r);
-	free(r);
+	member_drop(m);
 	return NULL;
-}
-
-static void member_drop(void *result)
-{
-	af_results_close(result);
-	free(result);
 }
 
 /* The view that has all of a member; an empty one equals another. */
@@ -152,36 +204,42 @@ static int member_take(void *arg, const struct af_member *who, void *result,
 	struct set_reading *s = arg;
 
 	if (!result) {
-		af_merge_missing(s->m, who, why->msg);
+		af_merge_missing(s->whole.m, who, why->msg);
 		return 0;
 	}
-	af_merge_add(s->m, who, result);
+	struct set_member *m = result;
+	af_set_sum_add(&s->whole, who, &m->whole);
+	if (m->has_steady)
+		af_set_sum_add(&s->steady, who, &m->steady);
 	if (s->trees)
-		member_tree_take(s, who, result);
-	member_drop(result);
+		member_tree_take(s, who, &m->whole);
+	member_drop(m);
 	return 0;
 }
 
-static void merge_write(const void *reading, struct af_buf *to)
+static void set_write(const void *reading, struct af_buf *to)
 {
 	const struct set_reading *s = reading;
 
-	af_merge_write(s->m, to);
+	af_set_sum_write(&s->whole, to);
+	af_set_sum_write(&s->steady, to);
 }
 
-static int merge_join(void *reading, const void *data, size_t size, struct af_err *err)
+static int set_join(void *reading, const void *data, size_t size, struct af_err *err)
+{
+	struct set_reading *s = reading;
+	struct af_cursor c = {data, (const uint8_t *)data + size, false};
+
+	int rc = af_set_sum_read(&s->whole, &c, err);
+	return rc ? rc : af_set_sum_read(&s->steady, &c, err);
+}
+
+static void set_empty(void *reading)
 {
 	struct set_reading *s = reading;
 
-	return af_merge_read(s->m, data, size, err);
-}
-
-static void merge_empty(void *reading)
-{
-	struct set_reading *s = reading;
-
-	af_merge_close(s->m);
-	s->m = af_merge_open(s->how);
+	af_set_sum_empty(&s->whole);
+	af_set_sum_empty(&s->steady);
 }
 
 /* The process that reads a trace first finishes what a killed recorder left. */
@@ -212,7 +270,7 @@ static int members_read(struct set_reading *reading, struct af_set *set, struct 
 	    .read = member_read,
 	    .take = member_take,
 	    .drop = member_drop,
-	    .ops = {.write = merge_write, .join = merge_join, .empty = merge_empty},
+	    .ops = {.write = set_write, .join = set_join, .empty = set_empty},
 	    .sum = reading,
 	};
 	bool silent;
@@ -220,7 +278,7 @@ static int members_read(struct set_reading *reading, struct af_set *set, struct 
 	int rc = af_together_members(&together, set, &silent, err);
 	free(reading->why);
 	/* Other processes send the sums of their members, and no trees of single ones. */
-	if (rc || reading->nr_trees != af_merge_members(reading->m))
+	if (rc || reading->nr_trees != af_merge_members(reading->whole.m))
 		trees_close(reading);
 	if (silent)
 		af_command_end(0);
@@ -240,43 +298,6 @@ int af_set_report(const char *path, const struct af_merge *m, struct af_err *err
 		                   b.data);
 	af_buf_free(&b);
 	return rc;
-}
-
-/* Add to the table `set` what the list of members has: hosts, versions, traces of one rank. */
-static void set_members(const struct af_set *set, struct af_results *r)
-{
-	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "set");
-	uint32_t twins = 0, hosts = 0, versions = 0;
-
-	for (uint32_t i = 1; i < set->nr; i++) {
-		const struct af_member *m = &set->members[i], *before = m - 1;
-		twins += m->has_rank && before->has_rank && m->rank == before->rank;
-	}
-	struct af_keys names = {0}, others = {0};
-	for (uint32_t i = 0; i < set->nr; i++) {
-		const struct af_member *m = &set->members[i];
-		if (*m->host)
-			af_keys_at(&names, AF_KEY_TEXT(m->host), NULL);
-		if (*m->version)
-			af_keys_at(&others, AF_KEY_TEXT(m->version), NULL);
-	}
-	hosts = (uint32_t)names.nr;
-	versions = (uint32_t)others.nr;
-	af_keys_free(&names);
-	af_keys_free(&others);
-	if (!t)
-		return;
-	af_pair_row(&r->tables, t, "hosts", "hosts", af_tables_text(&r->tables, "%u", hosts));
-	char lacks[512];
-	if (af_set_lacks(set, lacks, sizeof lacks))
-		af_pair_row(&r->tables, t, "lacks", "ranks of the job",
-		            af_tables_text(&r->tables, "%s", lacks));
-	if (twins)
-		af_pair_row(&r->tables, t, "duplicates", "traces of a rank that has another",
-		            af_tables_text(&r->tables, "%u: their labels name the trace", twins));
-	if (versions > 1)
-		af_pair_row(&r->tables, t, "versions", "versions of aflame",
-		            af_tables_text(&r->tables, "%u", versions));
 }
 
 /* Times of several hosts are only as good as what is known of their clocks. */
@@ -320,10 +341,20 @@ static void top_cut(struct af_results *r)
 	t->nr_rows = t->nr_rows < AF_LOAD_TOP_ROWS ? t->nr_rows : AF_LOAD_TOP_ROWS;
 }
 
+static int part_missing(const struct af_merge *m, struct af_err *err)
+{
+	struct af_buf b = {0};
+
+	af_merge_about(m, &b);
+	int rc = af_fail_plain(err, -ENODATA, "%.400s", b.data);
+	af_buf_free(&b);
+	return rc;
+}
+
 static void set_results(const struct af_set *set, struct set_reading *s,
                         const struct af_query *query, struct af_results *r)
 {
-	af_merge_end(s->m, r);
+	af_merge_end(s->whole.m, r);
 	r->query.merges = false;
 	r->members = r->members ? r->members : set->nr;
 	r->dir = af_tables_text(&r->tables, "%s", query->trace ? query->trace : set->path);
@@ -333,36 +364,100 @@ static void set_results(const struct af_set *set, struct set_reading *s,
 		r->member_trees[i].label =
 		    af_tables_text(&r->tables, "%s", r->member_trees[i].label);
 	top_cut(r);
-	set_members(set, r);
-	af_ranks_table(set, &r->tables);
+	af_set_about(set, &r->tables);
+	if (s->whole.ranks && af_ranks_end(s->whole.ranks)->nr)
+		af_ranks_tables(s->whole.ranks, set, &r->tables);
+	else
+		af_ranks_table(set, &r->tables);
 	set_clocks(set, query, r);
 	/* Findings are about all members together. */
-	af_load_finish(r, s->how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
+	af_load_finish(r, s->whole.how->by == AF_BY_NOTHING ? s->query->answers : AF_ANSWER_TOP);
 }
 
-int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
-                struct af_err *err)
+/*
+ * Commands that read all ranks between the same times do not show the steady part of each, and
+ * neither do links into a page: so findings have none.
+ */
+static void steady_uncheck(struct af_table *t)
+{
+	for (uint32_t i = 0; i < t->nr_rows; i++) {
+		struct af_finding_row *row = (void *)(t->cells + (size_t)i * t->nr_columns);
+		row->check.text = row->hash.text = "";
+	}
+}
+
+/* Add the verdict and the findings of the steady parts of all ranks that have one. */
+static void steady_results(struct set_reading *s, struct af_results *r)
+{
+	unsigned long long nr = s->steady.m ? af_merge_members(s->steady.m) : 0;
+	struct af_results part;
+
+	if (!nr)
+		return;
+	af_merge_end(s->steady.m, &part);
+	part.query.merges = false;
+	part.dir = r->dir;
+	if (s->steady.ranks && af_ranks_end(s->steady.ranks)->nr)
+		af_ranks_tables(s->steady.ranks, s->set, &part.tables);
+	af_load_finish(&part, AF_ANSWER_TABLES);
+	af_load_steady_copy(r, &part, NULL);
+	struct af_table *t = (struct af_table *)af_tables_find(&r->tables, "steady_findings");
+	if (t) {
+		steady_uncheck(t);
+		t->note = af_tables_text(
+		    &r->tables,
+		    "of the steady part of each of %llu of %llu ranks, between times of its own "
+		    "(report phases --rank N)%s%s",
+		    nr, (unsigned long long)r->members, t->note ? "; " : "",
+		    t->note ? t->note : "");
+	}
+	af_results_close(&part);
+}
+
+static int set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
+                    bool is_part, struct af_err *err)
 {
 	struct af_merge_how how = {.query = *query,
 	                           .by = (enum af_merge_by)query->members_by,
 	                           .group = query->members_group};
 
-	/* Parts of a run, and code of kernels, are of one trace. */
+	/* Code of kernels is of one trace; steady parts are read beside the query. */
 	how.query.answers &= ~(uint32_t)(AF_ANSWER_STEADY | AF_ANSWER_ANNOTATE);
 	how.query.merges = true;
 	if (how.by == AF_BY_DEVICE && how.query.group == AF_GROUP_NONE)
 		how.query.group = AF_GROUP_DEVICE;
-	struct set_reading reading = {
-	    .m = af_merge_open(&how), .how = &how, .query = &how.query, .set = set};
+	struct set_reading reading = {.query = &how.query, .set = set};
+	bool all = how.by == AF_BY_NOTHING && how.query.answers & AF_ANSWER_TABLES &&
+	           !(how.query.answers & (AF_ANSWER_OWN | AF_ANSWER_TALLY));
+	af_set_sum_open(&reading.whole, &how, all && set->nr > 2);
+	if (all && query->answers & AF_ANSWER_STEADY && !query->from_ns && !query->to_ns)
+		af_set_sum_open(&reading.steady, &steady_how, set->nr > 2);
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
 	int rc = members_read(&reading, set, err);
-	if (!rc)
-		rc = set_reported(set, reading.m, query->answers, err);
+	if (!rc && is_part && !af_merge_members(reading.whole.m))
+		rc = part_missing(reading.whole.m, err);
+	else if (!rc && (!is_part || af_merge_lacks(reading.whole.m)))
+		rc = set_reported(set, reading.whole.m, query->answers, err);
 	if (!rc)
 		set_results(set, &reading, query, r);
+	if (!rc)
+		steady_results(&reading, r);
 	else
 		trees_close(&reading);
-	af_merge_close(reading.m);
+	af_set_sum_close(&reading.whole);
+	af_set_sum_close(&reading.steady);
 	return rc;
+}
+
+int af_set_load(struct af_set *set, const struct af_query *query, struct af_results *r,
+                struct af_err *err)
+{
+	return set_load(set, query, r, false, err);
+}
+
+int af_set_load_part(struct af_set *set, const struct af_query *query, struct af_results *r,
+                     struct af_err *err)
+{
+	return set_load(set, query, r, true, err);
 }

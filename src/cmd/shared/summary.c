@@ -13,14 +13,13 @@
 
 /* The order for people: what the run was, where time went, what was lost, what it cost. */
 static const char *const order[] = {
-    "set",         "ranks",      "clocks",         "run",
-    "phases",      "slow_steps", "steady_verdict", "steady_findings",
-    "verdict",     "findings",   "processes",      "threads",
-    "cpu_top",     "count_top",  "blocked",        "devices",
-    "gpus",        "idle",       "kernels",        "samples",
-    "stalls",      "copies",     "calls",          "calls_seen",
-    "calls_twice", "mpi",        "mpi_requests",   "memory",
-    "lost",        "cost",       "overhead"};
+    "set",        "odd_ranks",   "rank_groups", "ranks",          "clocks",
+    "run",        "phases",      "slow_steps",  "steady_verdict", "steady_findings",
+    "verdict",    "findings",    "processes",   "threads",        "cpu_top",
+    "count_top",  "blocked",     "devices",     "gpus",           "idle",
+    "kernels",    "samples",     "stalls",      "copies",         "calls",
+    "calls_seen", "calls_twice", "mpi",         "mpi_requests",   "memory",
+    "lost",       "cost",        "overhead"};
 
 /* A part of what there is to say: the rest is a word away. */
 static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_t limit,

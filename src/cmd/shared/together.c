@@ -78,12 +78,19 @@ static int together_hand_out(struct af_reduce *r, struct af_set *set, int rc, st
 	return rc ? rc : sent;
 }
 
-/* One lists for all: a folder of 100,000 entries is not listed by each. */
-static int together_list(struct af_reduce *r, const char *path, struct af_set *set,
-                         struct af_err *err)
+/* Without an MPI that it can use, another process reads all. */
+static bool has_no_part(const struct af_reduce *r)
 {
-	int rc = r->rank ? 0 : af_set_open(set, path, err);
+	return r->silent && r->size == 1;
+}
 
+/* A folder of 100,000 entries is not listed by each. */
+int af_together_list(struct af_reduce *r, const char *path, struct af_set *set, struct af_err *err)
+{
+	*set = (struct af_set){0};
+	if (has_no_part(r))
+		return 0;
+	int rc = r->rank ? 0 : af_set_open(set, path, err);
 	return r->size > 1 ? together_hand_out(r, set, rc, err) : rc;
 }
 
@@ -100,12 +107,14 @@ static int together_share(struct af_reduce *r, const struct af_set *set,
 	return rc;
 }
 
-static int together_part(struct af_reduce *r, const struct af_together *how, struct af_set *set,
-                         struct af_err *err)
+int af_together_part(struct af_reduce *r, const struct af_together *how, struct af_set *set,
+                     struct af_err *err)
 {
 	struct together t = {.how = how};
 	struct af_reduce_part part;
 
+	if (has_no_part(r))
+		return 0;
 	int rc = together_share(r, set, &part, err);
 	if (!rc) {
 		if (how->prepare)
@@ -130,10 +139,9 @@ static int together_part(struct af_reduce *r, const struct af_together *how, str
 	return rc;
 }
 
-static void together_open(struct af_reduce *r, bool *silent)
+void af_together_open(struct af_reduce *r)
 {
 	af_reduce_open(r);
-	*silent = r->silent;
 	if (*r->alone && !r->silent)
 		fprintf(stderr, "aflame: one process reads all: %s\n", r->alone);
 }
@@ -144,11 +152,11 @@ int af_together_members(const struct af_together *how, struct af_set *set, bool 
 	struct af_reduce r;
 	int rc = 0;
 
-	together_open(&r, silent);
+	af_together_open(&r);
+	*silent = r.silent;
 	if (r.size > 1)
 		rc = together_hand_out(&r, set, 0, err);
-	if (!rc && (!r.silent || r.size > 1))
-		rc = together_part(&r, how, set, err);
+	rc = rc ? rc : af_together_part(&r, how, set, err);
 	af_reduce_close(&r);
 	return r.silent ? 0 : rc;
 }
@@ -157,16 +165,12 @@ int af_together_read(const struct af_together *how, const char *path, struct af_
                      bool *silent, struct af_err *err)
 {
 	struct af_reduce r = {.size = 1};
-	int rc = 0;
 
-	*set = (struct af_set){0};
-	*silent = false;
 	if (!is_trace(path))
-		together_open(&r, silent);
-	if (!r.silent || r.size > 1) {
-		rc = together_list(&r, path, set, err);
-		rc = rc ? rc : together_part(&r, how, set, err);
-	}
+		af_together_open(&r);
+	*silent = r.silent;
+	int rc = af_together_list(&r, path, set, err);
+	rc = rc ? rc : af_together_part(&r, how, set, err);
 	af_reduce_close(&r);
 	/* Process 0 has the failure of all, and reports it. */
 	return r.silent ? 0 : rc;

@@ -43,6 +43,22 @@ int af_together_read(const struct af_together *how, const char *path, struct af_
 int af_together_members(const struct af_together *how, struct af_set *set, bool *silent,
                         struct af_err *err);
 
+/*
+ * The same in steps, for several sets: af_together_open → { af_together_list → af_together_part }*
+ * → af_reduce_close. A silent process (r->silent) makes the same calls as the others. So no process
+ * leaves a set out: a failure of the list is that of all, and one of the part is process 0's alone.
+ *
+ * _open prints in a line why launched processes do not read together.
+ */
+void af_together_open(struct af_reduce *r);
+
+/* List the set @path, which process 0 does for all; the caller closes it, also after a failure. */
+int af_together_list(struct af_reduce *r, const char *path, struct af_set *set, struct af_err *err);
+
+/* Read it: how->sum of process 0 is that of all members afterwards. */
+int af_together_part(struct af_reduce *r, const struct af_together *how, struct af_set *set,
+                     struct af_err *err);
+
 /* The option -j, for the tables of commands. */
 #define AF_JOBS_OPTION(type)                                                                       \
 	{                                                                                          \

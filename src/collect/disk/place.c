@@ -93,7 +93,7 @@ static int folder_move_away(struct af_place *p, int fd, const char *shown, struc
 		return af_fail_plain(err, -ENAMETOOLONG, "the name %s is too long", shown);
 	if (!renameat(p->job_in_fd, p->job_name, p->job_in_fd, old))
 		p->out_of_range = st.st_ino;
-	else if (errno != ENOENT && errno != EEXIST && errno != ENOTEMPTY)
+	else if (errno != ENOENT && !af_name_is_taken(p->job_in_fd, old))
 		return af_fail(err, -errno, "cannot keep the old %s as %s", shown, old);
 	return 0;
 }
@@ -130,7 +130,7 @@ static int folder_try(struct af_place *p, const struct af_job_rank *job, char *b
 		*built = 0;
 		return 1;
 	}
-	if (errno != ENOTEMPTY && errno != EEXIST)
+	if (!af_name_is_taken(p->job_in_fd, p->job_name))
 		return af_fail(err, -errno, "cannot make the folder %s", shown);
 	return now < 0 || !is_at(now, p->job_in_fd, p->job_name) ? 1 : af_room_taken(shown, 0, err);
 }

@@ -1,6 +1,7 @@
 #include "collect/probe/cpu.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -19,6 +20,7 @@
 enum {
 	PROBE_PERIOD_NS = 500000,
 	PROBE_SPIN_NS = 50000000,
+	PROBE_BLOCKED_NS = 2 * PROBE_PERIOD_NS,
 	PROBE_SPINS = 20, /* at most, where others leave no tick of the clock to the probe */
 };
 
@@ -43,7 +45,7 @@ static void probe_handler(int signo, siginfo_t *info, void *context)
 static void probe_spin(uint64_t most_ns, int signals)
 {
 	do {
-		for (volatile int i = 0; i < 20000; i++)
+		for (volatile int i = 0; i < 5000; i++)
 			;
 	} while (af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) < most_ns && probe_signals < signals);
 }
@@ -67,14 +69,13 @@ static int perf_try(void)
 	int fd = af_cpu_event_open(PROBE_PERIOD_NS, false, true, AF_PROBE_COOKIE);
 	if (fd < 0)
 		return PROBE_ERRNO - fd;
-	probe_spin(PROBE_SPIN_NS, 3);
+	probe_spin(PROBE_SPIN_NS, 2);
 	if (!probe_signals)
 		return PROBE_NO_SIGNAL;
 	sigemptyset(&trap);
 	sigaddset(&trap, SIGTRAP);
 	sigprocmask(SIG_BLOCK, &trap, NULL);
-	for (volatile int i = 0; i < 2000000; i++)
-		;
+	probe_spin(af_clock_ns(CLOCK_PROCESS_CPUTIME_ID) + PROBE_BLOCKED_NS, INT_MAX);
 	return PROBE_WORKS;
 }
 

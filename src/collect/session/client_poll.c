@@ -6,7 +6,20 @@
 enum {
 	POLL_NS = 40000000,
 	POLL_AT = 16, /* clients at once: some 10 us each */
+	POLL_LONGEST_NS = 1000000000,
 };
+
+/* The time since the last poll counts as what it does now. */
+static void client_state(struct af_client *g, const char *status, uint64_t now_ns)
+{
+	uint64_t since_ns = now_ns - g->state_at_ns;
+
+	if (g->state_at_ns && since_ns < POLL_LONGEST_NS && af_status_waits_for_disk(status)) {
+		g->disk_ns += since_ns;
+		g->disk_polls++;
+	}
+	g->state_at_ns = now_ns;
+}
 
 void af_clients_poll_some(struct af_recording *r)
 {
@@ -20,9 +33,11 @@ void af_clients_poll_some(struct af_recording *r)
 	p->polled_ns = now;
 	for (; nr; nr--, p->next++) {
 		struct af_client *g = &r->clients.list[p->next % r->clients.nr];
-		if (g->ended || g->fd < 0)
+		if (g->ended || !af_proc_read(g->pid, "status", status, sizeof status))
 			continue;
-		af_proc_read(g->pid, "status", status, sizeof status);
+		client_state(g, status, now);
+		if (g->fd < 0)
+			continue;
 		af_debugger_saw(r, g, status);
 		/* Another watcher looks at all threads anyway. */
 		if (af_watcher_can_hold(r))

@@ -1,6 +1,7 @@
 /*
  * Polls the facts about recorded processes that only the kernel has: has a debugger come or gone
- * (collect/session/debugger.h), is there a filter of system calls (collect/session/filtered.h)?
+ * (collect/session/debugger.h), is there a filter of system calls (collect/session/filtered.h),
+ * does the process wait for a disk?
  */
 #ifndef AF_COLLECT_SESSION_CLIENT_POLL_H
 #define AF_COLLECT_SESSION_CLIENT_POLL_H

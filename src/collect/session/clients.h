@@ -37,6 +37,9 @@ struct af_client {
 	 */
 	bool debugged, held;
 	uint64_t debugged_user_ns;
+	/* When its state was polled last; time that it waited for a disk, by so many polls. */
+	uint64_t state_at_ns, disk_ns;
+	uint32_t disk_polls;
 };
 
 struct af_clients {

@@ -152,10 +152,24 @@ static int child_start(struct af_recording *r, char **argv, const sigset_t *mask
 	return af_fail(err, -rc, "cannot run %s", argv[0]);
 }
 
+/* "NANOSECONDS POLLS": docs/format.md */
+static void disk_note(struct af_recording *r, const struct af_client *g)
+{
+	struct af_ev_process_note ev = {.process = g->process};
+	char value[64];
+
+	if (!g->disk_polls)
+		return;
+	snprintf(value, sizeof value, "%llu %u", (unsigned long long)g->disk_ns, g->disk_polls);
+	struct af_tail tail[] = {{"disk.waits", 10, 0}, {value, (uint32_t)strlen(value), 0}};
+	af_stream_put_tail(&r->stream, AF_KIND_PROCESS_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
+}
+
 void af_target_write_usage(struct af_recording *r, const struct af_client *g)
 {
 	uint32_t source = g->used_is_all ? AF_USAGE_ENDED : AF_USAGE_LAST_SEEN;
 
+	disk_note(r, g);
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = g->process, .status = -1,
 	              .user_ns = g->user_ns, .kernel_ns = g->kernel_ns,
 	              .max_rss_bytes = g->max_rss_bytes, .source = source);

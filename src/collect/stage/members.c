@@ -1,6 +1,5 @@
 #include "collect/stage/members.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdlib.h>
@@ -13,12 +12,6 @@
 #include "base/system/fs.h"
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
-#include "trace/read/staged.h"
-
-static bool is_trace(int fd)
-{
-	return af_trace_is_one(fd) || af_trace_has(fd, AF_STAGED_FILE);
-}
 
 static void member_add(struct af_members *m, const char *name)
 {
@@ -35,20 +28,15 @@ static int names_order(const void *a, const void *b)
 	return strcmp(*(char *const *)a, *(char *const *)b);
 }
 
+static void member_found(void *members, const char *name, int fd)
+{
+	if (af_trace_is_placed(fd))
+		member_add(members, name);
+}
+
 static void members_find(struct af_members *m)
 {
-	DIR *d = af_dir_list(m->fd);
-
-	for (struct dirent *e; d && (e = af_dir_next(d));) {
-		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
-		    !strcmp(e->d_name, AF_OBJECTS_DIR))
-			continue;
-		scope_close int fd = af_trace_folder(m->fd, e->d_name);
-		if (fd >= 0 && is_trace(fd))
-			member_add(m, e->d_name);
-	}
-	if (d)
-		closedir(d);
+	af_trace_each(m->fd, member_found, m);
 	if (m->nr)
 		qsort(m->names, m->nr, sizeof *m->names, names_order);
 }
@@ -61,7 +49,7 @@ int af_members_open(struct af_members *m, const char *path, struct af_err *err)
 	scope_close int fd = af_trace_dir_open(path);
 	if (fd < 0)
 		return af_fail(err, fd, "cannot open %s", path);
-	m->single = is_trace(fd);
+	m->single = af_trace_is_placed(fd);
 	if (m->single && realpath(path, full)) {
 		m->fd = af_parent_open(full, name);
 		if (m->fd >= 0)

@@ -90,7 +90,7 @@ static int objects_copy(int from, int to, uint64_t *bytes)
 	scope_close int in = af_trace_folder(from, AF_OBJECTS_DIR);
 	if (in < 0)
 		return in == -ENOENT ? 0 : in;
-	if (mkdirat(to, AF_OBJECTS_DIR, 0700) && errno != EEXIST)
+	if (mkdirat(to, AF_OBJECTS_DIR, 0700) && !af_name_is_taken(to, AF_OBJECTS_DIR))
 		return -errno;
 	scope_close int out = af_trace_folder(to, AF_OBJECTS_DIR);
 	DIR *d = out < 0 ? NULL : af_dir_list(in);

@@ -179,9 +179,20 @@ static void write_rank(void)
 	af_thread_leave(t);
 }
 
+/* A child may be born into another time namespace than its parent's, and a program too. */
+static void join_clock(void)
+{
+	const struct af_session *s = af_inject_now.session;
+	uint64_t own = af_time_namespace();
+	bool differs = own && s->time_namespace && own != s->time_namespace;
+
+	af_now_ahead(differs ? af_time_namespace_now_ns() - s->time_namespace_ns : 0);
+}
+
 /* Become a process of the trace: at the start and in every forked child. */
 static void begin_process(void)
 {
+	join_clock();
 	atomic_store(&inject.process,
 	             atomic_fetch_add(&af_inject_now.session->nr_processes, 1) + 1);
 	inject.pid = getpid();

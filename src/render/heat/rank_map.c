@@ -3,6 +3,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "render/picture/picture.h"
 #include "render/text/tables.h"
 
 enum { LABEL = 16, LEAST_WIDTH = 20, SHADES = 8, LESS_THAN = 500 };
@@ -110,13 +111,6 @@ void af_rank_map_text(struct af_buf *b, const struct af_ranks_result *r,
 
 /* svg */
 
-static void svg_text(struct af_buf *b, uint32_t x, uint32_t y, const char *more, const char *text)
-{
-	af_buf_fmt(b, "<text x=\"%u\" y=\"%u\"%s>", x, y, more);
-	af_buf_xml(b, text, strlen(text));
-	af_buf_str(b, "</text>\n");
-}
-
 /* Bins of one look in a row are one rectangle. */
 static void svg_row(struct af_buf *b, const struct af_ranks_result *r,
                     const struct af_ranks_heat *h, uint32_t row, uint32_t high)
@@ -144,10 +138,11 @@ static void svg_row(struct af_buf *b, const struct af_ranks_result *r,
 	}
 	af_buf_str(b, "</g>\n");
 	if (high >= 10 || rank->odd)
-		svg_text(b, LEFT - 6, y + (high + 10) / 2,
-		         rank->odd ? " text-anchor=\"end\" fill=\"#cc3322\" font-weight=\"bold\""
-		                   : " text-anchor=\"end\"",
-		         rank->who->label);
+		af_picture_text(b, LEFT - 6, y + (high + 10) / 2,
+		                rank->odd
+		                    ? " text-anchor=\"end\" fill=\"#cc3322\" font-weight=\"bold\""
+		                    : " text-anchor=\"end\"",
+		                rank->who->label);
 }
 
 static void svg_legend(struct af_buf *b, const struct af_ranks_heat *h, uint32_t y)
@@ -158,14 +153,14 @@ static void svg_legend(struct af_buf *b, const struct af_ranks_heat *h, uint32_t
 	for (uint32_t k = 0; k < AF_RANK_KINDS; k++) {
 		af_buf_fmt(b, "<rect x=\"%u\" y=\"%u\" width=\"12\" height=\"12\" fill=\"%s\"/>\n",
 		           x, y - 10, looks[k].rgb);
-		svg_text(b, x + 17, y, "", af_rank_kind_title((enum af_rank_kind)k));
+		af_picture_text(b, x + 17, y, "", af_rank_kind_title((enum af_rank_kind)k));
 		x += 40 + 7 * (uint32_t)strlen(af_rank_kind_title((enum af_rank_kind)k));
 	}
 	snprintf(text, sizeof text, "%.4g s from left to right%s",
 	         (double)h->each_ns * h->nr_bins / 1e9, *h->clocks ? "; " : "");
 	size_t len = strlen(text);
 	snprintf(text + len, sizeof text - len, "%s", h->clocks);
-	svg_text(b, LEFT, y + 22, "", text);
+	af_picture_text(b, LEFT, y + 22, "", text);
 }
 
 void af_rank_map_svg(struct af_buf *b, const struct af_ranks_result *r,
@@ -175,13 +170,7 @@ void af_rank_map_svg(struct af_buf *b, const struct af_ranks_result *r,
 	uint32_t width = LEFT + RIGHT + (h->nr_bins > 150 ? h->nr_bins : 150) * CELL_WIDTH;
 	uint32_t height = TOP + h->nr * high + BELOW;
 
-	af_buf_fmt(b,
-	           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-	           "viewBox=\"0 0 %u %u\" font-family=\"Verdana, sans-serif\" font-size=\"11\">\n"
-	           "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-	           width, height, width, height);
-	svg_text(b, LEFT, 24, " font-size=\"17\"", title);
+	af_picture_begin(b, width, height, 11, LEFT, title);
 	for (uint32_t i = 0; i < h->nr; i++)
 		svg_row(b, r, h, i, high);
 	svg_legend(b, h, TOP + h->nr * high + 24);

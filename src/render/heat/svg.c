@@ -4,6 +4,7 @@
 
 #include "render/heat/grid.h"
 #include "render/heat/heat.h"
+#include "render/picture/picture.h"
 #include "render/text/tables.h"
 
 enum { LEFT = 70, TOP = 46, BELOW = 70, RIGHT = 20, CELL = 8, SHADES = 17, TITLES = 20000 };
@@ -28,24 +29,6 @@ static void shade_color(struct af_buf *b, uint32_t shade)
 	af_buf_fmt(b, "#%02x%02x%02x", (unsigned)(from[0] + (to[0] - from[0]) * part / whole),
 	           (unsigned)(from[1] + (to[1] - from[1]) * part / whole),
 	           (unsigned)(from[2] + (to[2] - from[2]) * part / whole));
-}
-
-static void svg_text(struct heat_svg *s, uint32_t x, uint32_t y, const char *more, const char *text)
-{
-	af_buf_fmt(s->b, "<text x=\"%u\" y=\"%u\"%s>", x, y, more);
-	af_buf_xml(s->b, text, strlen(text));
-	af_buf_str(s->b, "</text>\n");
-}
-
-static void svg_head(struct heat_svg *s, const char *title)
-{
-	af_buf_fmt(s->b,
-	           "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-	           "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%u\" height=\"%u\" "
-	           "viewBox=\"0 0 %u %u\" font-family=\"Verdana, sans-serif\" font-size=\"12\">\n"
-	           "<rect width=\"100%%\" height=\"100%%\" fill=\"#ffffff\"/>\n",
-	           s->width, s->height, s->width, s->height);
-	svg_text(s, LEFT, 24, " font-size=\"17\"", title);
 }
 
 static void svg_cell(struct heat_svg *s, uint32_t column, uint32_t row, uint64_t value, bool titled)
@@ -101,15 +84,15 @@ static void svg_axes(struct heat_svg *s)
 
 	for (uint32_t i = 0; i <= 5; i++) {
 		snprintf(text, sizeof text, "%g ms", (double)g->period_ns * i / 5e6);
-		svg_text(s, LEFT - 6, bottom - g->nr_rows * CELL * i / 5 + 4,
-		         " text-anchor=\"end\"", text);
+		af_picture_text(s->b, LEFT - 6, bottom - g->nr_rows * CELL * i / 5 + 4,
+		                " text-anchor=\"end\"", text);
 	}
 	while (step * s->wide < 80)
 		step = step % 10 ? step * (step % 5 ? 5 : 2) : step * 5;
 	for (uint32_t column = 0; column < g->nr_columns; column += step) {
 		snprintf(text, sizeof text, "%g s",
 		         (double)(g->from_ns + column * g->period_ns) / 1e9);
-		svg_text(s, LEFT + column * s->wide, bottom + 18, "", text);
+		af_picture_text(s->b, LEFT + column * s->wide, bottom + 18, "", text);
 	}
 	af_buf_fmt(s->b,
 	           "<rect x=\"%u\" y=\"%u\" width=\"%u\" height=\"%u\" fill=\"none\" "
@@ -127,10 +110,10 @@ static void svg_foot(struct heat_svg *s)
 	af_buf_str(&text, ", read from the bottom; the darkest cell has ");
 	af_cell_text(&text, g->timed ? AF_CELL_NS : AF_CELL_COUNT, g->most);
 	af_buf_str(&text, g->timed ? " of device time." : " samples.");
-	svg_text(s, LEFT, s->height - 30, "", text.data);
+	af_picture_text(s->b, LEFT, s->height - 30, "", text.data);
 	text.len = 0;
 	af_buf_fmt(&text, "Periodic: %s.", g->note ? g->note : "nothing that stands out");
-	svg_text(s, LEFT, s->height - 12, "", text.data);
+	af_picture_text(s->b, LEFT, s->height - 12, "", text.data);
 	af_buf_free(&text);
 	af_buf_str(s->b, "</svg>\n");
 }
@@ -144,7 +127,7 @@ void af_heat_svg(struct af_buf *b, const struct af_tables *f, const char *title)
 	s.wide = WIDTH / nr > 24 ? 24 : WIDTH / nr < 2 ? 2 : WIDTH / nr;
 	s.width = LEFT + RIGHT + (nr * s.wide > WIDTH_LEAST ? nr * s.wide : WIDTH_LEAST);
 	s.height = TOP + BELOW + s.g.nr_rows * CELL;
-	svg_head(&s, title);
+	af_picture_begin(b, s.width, s.height, 12, LEFT, title);
 	svg_cells(&s);
 	if (s.g.nr_rows)
 		svg_axes(&s);

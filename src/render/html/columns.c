@@ -1,18 +1,34 @@
 #include "render/html/columns.h"
 
 #include <stdlib.h>
-#include <string.h>
 
 #include "base/arena.h"
-#include "base/cursor.h"
 #include "render/html/pack.h"
+
+static void column_free(struct html_column *c)
+{
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		af_buf_free(&c->planes[i]);
+}
+
+static inline void column_put(struct html_column *c, uint64_t value)
+{
+	size_t size = af_leb128_size(value);
+
+	for (size_t i = 0; i < size; i++) {
+		struct af_buf *plane = &c->planes[i];
+		AF_GROW(plane->data, plane->len, plane->cap);
+		plane->data[plane->len++] = (char)af_leb128_byte(value, size, i);
+	}
+}
 
 void html_columns_free(struct html_columns *c)
 {
 	for (int i = 0; i < COLUMN_END; i++)
-		af_buf_free(&c->columns[i]);
+		column_free(&c->columns[i]);
+	free(c->whats);
 	free(c->window);
-	af_map_free(&c->by_what);
+	free(c->in_window);
 	*c = (struct html_columns){0};
 }
 
@@ -36,22 +52,28 @@ static void ends_push(struct html_columns *c, const struct html_slice *s)
 		c->ends_ns[c->nr_ends++] = s->start_ns + s->length_ns;
 }
 
-/*
- * A column begins with the first slice that needs it. Slices before that get the value that stands
- * for its absence: their lengths, or @usual.
- */
-static void column_put(struct html_columns *c, int column, uint64_t value, uint64_t usual)
+/* Slices before the first that needs a column get what stands for its absence. */
+static void column_begin(struct html_columns *c, int column)
 {
-	struct af_buf *b = &c->columns[column];
+	struct html_column *to = &c->columns[column], *lengths = &c->columns[COLUMN_LENGTH];
 
-	if (!b->len && value == usual)
+	for (int i = 0; column == COLUMN_WEIGHT && i < AF_LEB128_MAX; i++)
+		if (lengths->planes[i].len)
+			af_buf_add(&to->planes[i], lengths->planes[i].data, lengths->planes[i].len);
+	for (uint64_t i = 0; column != COLUMN_WEIGHT && i < c->nr; i++)
+		column_put(to, column == COLUMN_COUNT);
+}
+
+static inline void column_put_unless(struct html_columns *c, int column, uint64_t value,
+                                     uint64_t usual)
+{
+	bool is_there = c->columns[column].planes[0].len;
+
+	if (!is_there && value == usual)
 		return;
-	if (!b->len && column == COLUMN_WEIGHT && c->nr)
-		af_buf_add(b, c->columns[COLUMN_LENGTH].data, c->columns[COLUMN_LENGTH].len);
-	else if (!b->len)
-		for (uint64_t i = 0; i < c->nr; i++)
-			af_buf_char(b, (char)usual);
-	af_buf_leb128(b, value);
+	if (!is_there)
+		column_begin(c, column);
+	column_put(&c->columns[column], value);
 }
 
 static void columns_put(struct html_columns *c, const struct html_slice *s)
@@ -60,16 +82,52 @@ static void columns_put(struct html_columns *c, const struct html_slice *s)
 
 	ends_pop(c, s->start_ns);
 	ends_push(c, s);
-	column_put(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
-	column_put(c, COLUMN_COUNT, s->count, 1);
-	column_put(c, COLUMN_FLOW, flow, 0);
-	af_buf_leb128(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
-	af_buf_leb128(&c->columns[COLUMN_LENGTH], s->length_ns);
-	af_buf_leb128(&c->columns[COLUMN_NAME], s->name);
-	af_buf_leb128(&c->columns[COLUMN_NODE], s->node);
+	column_put_unless(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
+	column_put_unless(c, COLUMN_COUNT, s->count, 1);
+	column_put_unless(c, COLUMN_FLOW, flow, 0);
+	column_put(&c->columns[COLUMN_START], s->start_ns - c->last_start_ns);
+	column_put(&c->columns[COLUMN_LENGTH], s->length_ns);
+	AF_GROW(c->whats, c->nr, c->cap_whats);
+	c->whats[c->nr++] = s->what;
 	c->last_start_ns = s->start_ns;
 	c->last_flow = s->flow ? s->flow - 1 : c->last_flow;
-	c->nr++;
+}
+
+static uint64_t column_next(const struct html_columns *c, struct html_columns_reader *r, int column,
+                            uint64_t usual)
+{
+	const struct af_buf *planes = c->columns[column].planes;
+	uint64_t value = 0;
+	uint8_t byte;
+	size_t i = 0;
+
+	if (!planes[0].len)
+		return usual;
+	do {
+		byte = (uint8_t)planes[i].data[r->at[column][i]++];
+		value |= af_leb128_part(byte, i);
+	} while (byte & 0x80 && ++i < AF_LEB128_MAX);
+	return value;
+}
+
+bool html_columns_next(const struct html_columns *c, struct html_columns_reader *r,
+                       struct html_slice *s)
+{
+	if (r->nr == c->nr)
+		return false;
+	r->start_ns += column_next(c, r, COLUMN_START, 0);
+	s->start_ns = r->start_ns;
+	s->length_ns = column_next(c, r, COLUMN_LENGTH, 0);
+	s->weight_ns = column_next(c, r, COLUMN_WEIGHT, s->length_ns);
+	s->count = column_next(c, r, COLUMN_COUNT, 1);
+	s->what = c->whats[r->nr++];
+	uint64_t way = column_next(c, r, COLUMN_FLOW, 0);
+	s->flow = 0;
+	if (way--) {
+		r->flow = way & 1 ? r->flow - (way + 1) / 2 : r->flow + way / 2;
+		s->flow = r->flow + 1;
+	}
+	return true;
 }
 
 static void window_flush(struct html_columns *c)
@@ -89,17 +147,17 @@ static void window_flush(struct html_columns *c)
 /* Short slices lie one behind the other, as those that lie within short ones are left out. */
 static void window_add(struct html_columns *c, const struct html_slice *s)
 {
-	bool fresh;
-	uint64_t *slot = af_map_at(&c->by_what, (uint64_t)s->name << 32 | s->node, &fresh);
+	AF_REACH(c->in_window, s->what, c->cap_in_window);
+	uint64_t *known = &c->in_window[s->what];
 
 	c->window_end_ns = s->start_ns + s->length_ns;
-	if (fresh || *slot >> 32 != c->epoch) {
-		*slot = (uint64_t)c->epoch << 32 | c->nr_window;
+	if (*known >> 32 != c->epoch + 1ull) {
+		*known = (c->epoch + 1ull) << 32 | c->nr_window;
 		AF_GROW(c->window, c->nr_window, c->cap_window);
 		c->window[c->nr_window++] = *s;
 		return;
 	}
-	struct html_slice *into = &c->window[(uint32_t)*slot];
+	struct html_slice *into = &c->window[(uint32_t)*known];
 	into->length_ns += s->length_ns;
 	into->weight_ns += s->weight_ns;
 	into->count += s->count;
@@ -132,44 +190,18 @@ void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64
 		columns_put(c, s);
 }
 
-static uint64_t column_next(struct af_cursor *at, uint64_t usual)
-{
-	return at->at ? af_cursor_uleb(at) : usual;
-}
-
-/* Undo what columns_put() writes; *@last is the id before. */
-static uint64_t flow_next(struct af_cursor *at, uint64_t *last)
-{
-	uint64_t way = column_next(at, 0);
-
-	if (!way--)
-		return 0;
-	*last = way & 1 ? *last - (way + 1) / 2 : *last + way / 2;
-	return *last + 1;
-}
-
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns)
 {
 	struct html_columns next = {
-	    .by_what = c->by_what, .epoch = c->epoch + 1, .named = c->named};
-	struct af_cursor at[COLUMN_END];
-	struct html_slice s = {0};
+	    .in_window = c->in_window, .cap_in_window = c->cap_in_window, .epoch = c->epoch + 1};
+	struct html_columns_reader reader = {0};
+	struct html_slice s;
 
 	window_flush(c);
-	for (int i = 0; i < COLUMN_END; i++)
-		at[i] = af_buf_cursor(&c->columns[i]);
-	for (uint64_t i = 0, flow = 0; i < c->nr; i++) {
-		s.start_ns += af_cursor_uleb(&at[COLUMN_START]);
-		s.length_ns = af_cursor_uleb(&at[COLUMN_LENGTH]);
-		s.name = (uint32_t)af_cursor_uleb(&at[COLUMN_NAME]);
-		s.node = (uint32_t)af_cursor_uleb(&at[COLUMN_NODE]);
-		s.weight_ns = column_next(&at[COLUMN_WEIGHT], s.length_ns);
-		s.count = column_next(&at[COLUMN_COUNT], 1);
-		s.flow = flow_next(&at[COLUMN_FLOW], &flow);
+	while (html_columns_next(c, &reader, &s))
 		columns_join(&next, &s, step_ns);
-	}
 	next.taken = c->taken;
-	c->by_what = (struct af_map){0};
+	c->in_window = NULL;
 	html_columns_free(c);
 	*c = next;
 }
@@ -179,18 +211,44 @@ void html_columns_end(struct html_columns *c)
 	window_flush(c);
 }
 
-int html_columns_write(const struct html_columns *c, const struct html_pack *pack,
+/* Names and nodes of all slices. */
+static void columns_mean(const struct html_columns *c, const struct html_what *whats, bool named,
+                         struct html_column *names, struct html_column *nodes)
+{
+	for (uint64_t i = 0; i < c->nr; i++) {
+		if (named)
+			column_put(names, whats[c->whats[i]].name);
+		column_put(nodes, whats[c->whats[i]].node);
+	}
+}
+
+static void add_column(struct af_buf *plain, const struct html_column *column)
+{
+	uint8_t head[HTML_SECTION_HEAD];
+	size_t size = 0;
+
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		size += column->planes[i].len;
+	html_section_head(head, size);
+	af_buf_add(plain, head, sizeof head);
+	for (int i = 0; i < AF_LEB128_MAX; i++)
+		af_buf_add(plain, column->planes[i].data, column->planes[i].len);
+}
+
+int html_columns_write(const struct html_columns *c, const struct html_what *whats, bool named,
                        struct af_buf *out)
 {
-	struct af_buf sections[COLUMN_END];
-	struct af_buf *names = &sections[COLUMN_NAME];
-	struct af_cursor at = af_buf_cursor(&c->columns[COLUMN_NAME]);
+	struct html_column names = {0}, nodes = {0};
+	struct af_buf plain = {0};
 
-	memcpy(sections, c->columns, sizeof sections);
-	*names = (struct af_buf){0};
-	for (uint64_t i = 0; c->named && i < c->nr; i++)
-		af_buf_leb128(names, pack->rank[af_cursor_uleb(&at)]);
-	int rc = html_pack_sections(sections, COLUMN_END, out);
-	af_buf_free(names);
+	columns_mean(c, whats, named, &names, &nodes);
+	for (int i = 0; i < COLUMN_END; i++)
+		add_column(&plain, i == COLUMN_NAME   ? &names
+		                   : i == COLUMN_NODE ? &nodes
+		                                      : &c->columns[i]);
+	column_free(&names);
+	column_free(&nodes);
+	int rc = html_pack_plain(plain.data, plain.len, out);
+	af_buf_free(&plain);
 	return rc;
 }

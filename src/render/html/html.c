@@ -20,6 +20,7 @@
  * before the findings.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,48 +35,14 @@
 #include "base/strtab.h"
 #include "render/embed/embed.h"
 #include "render/html/annotate.h"
+#include "render/html/blobs.h"
 #include "render/html/pack.h"
+#include "render/html/script.h"
 #include "render/html/time.h"
 #include "render/render.h"
 #include "render/text/tables.h"
 
 AF_EMBED(report_css);
-AF_EMBED(dom_js);
-AF_EMBED(names_js);
-AF_EMBED(format_js);
-AF_EMBED(palette_js);
-AF_EMBED(payload_js);
-AF_EMBED(tree_js);
-AF_EMBED(transforms_js);
-AF_EMBED(callers_js);
-AF_EMBED(reader_js);
-AF_EMBED(search_js);
-AF_EMBED(state_js);
-AF_EMBED(difference_js);
-AF_EMBED(canvas_js);
-AF_EMBED(flame_js);
-AF_EMBED(table_js);
-AF_EMBED(panel_js);
-AF_EMBED(annotate_js);
-AF_EMBED(groups_js);
-AF_EMBED(range_js);
-AF_EMBED(chart_js);
-AF_EMBED(tracks_js);
-AF_EMBED(steps_js);
-AF_EMBED(minimap_js);
-AF_EMBED(timeline_paint_js);
-AF_EMBED(timeline_js);
-AF_EMBED(heat_js);
-AF_EMBED(timepages_js);
-AF_EMBED(keys_js);
-AF_EMBED(model_js);
-AF_EMBED(answers_js);
-AF_EMBED(summary_js);
-AF_EMBED(layout_js);
-AF_EMBED(page_js);
-AF_EMBED(serve_js);
-AF_EMBED(app_js);
-AF_EMBED(main_js);
 
 enum { NOSCRIPT_ROWS = 50, OWN_MOST = 4096 /* Python files */ };
 
@@ -152,7 +119,7 @@ static int html_slice(struct af_render *r, const struct af_slice *s)
 {
 	struct html *h = r->state;
 
-	html_time_slice(&h->time, &h->pack, r->slices, s);
+	html_time_slice(&h->time, r->slices, s);
 	return 0;
 }
 
@@ -241,51 +208,6 @@ static int html_tables(struct af_render *r, const struct af_tables *f, struct af
 }
 
 /* the page */
-
-struct part {
-	const unsigned char *data;
-	const unsigned *size;
-};
-
-/*
- * One function around all modules: they share a scope with each other and nothing else. A page that
- * is @served has one more, which talks to its server.
- */
-static void add_script(struct af_buf *b, bool served)
-{
-#define PART(name)                                                                                 \
-	{                                                                                          \
-		af_embed_##name, &af_embed_##name##_size                                           \
-	}
-	static const struct part parts[] = {
-	    PART(dom_js),        PART(names_js),
-	    PART(format_js),     PART(palette_js),
-	    PART(payload_js),    PART(tree_js),
-	    PART(callers_js),    PART(search_js),
-	    PART(state_js),      PART(transforms_js),
-	    PART(difference_js), PART(canvas_js),
-	    PART(flame_js),      PART(table_js),
-	    PART(panel_js),      PART(annotate_js),
-	    PART(groups_js),     PART(range_js),
-	    PART(chart_js),      PART(tracks_js),
-	    PART(steps_js),      PART(timeline_paint_js),
-	    PART(minimap_js),    PART(timeline_js),
-	    PART(heat_js),       PART(reader_js),
-	    PART(timepages_js),  PART(keys_js),
-	    PART(model_js),      PART(answers_js),
-	    PART(summary_js),    PART(layout_js),
-	    PART(page_js),       PART(app_js),
-	};
-	static const struct part talk = PART(serve_js), last = PART(main_js);
-#undef PART
-	af_buf_str(b, "(() => {\n'use strict';\n");
-	for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
-		af_buf_add(b, parts[i].data, *parts[i].size);
-	if (served)
-		af_buf_add(b, talk.data, *talk.size);
-	af_buf_add(b, last.data, *last.size);
-	af_buf_str(b, "})();\n");
-}
 
 static void add_digest(struct af_buf *b, const char *directive, const void *data, size_t len)
 {
@@ -398,23 +320,49 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	af_buf_str(b, "}</script>\n");
 }
 
-static int add_blobs(struct af_buf *b, struct html *h, const struct af_phases *phases)
+static int tables_blob(const void *tables, const void *unused, struct af_buf *out)
 {
-	static const char type[] = "<script type=\"application/octet-stream\"";
+	return html_pack_bytes(tables, out);
+}
+
+static int names_blob(const void *pack, const void *unused, struct af_buf *out)
+{
+	return html_pack_names(pack, out);
+}
+
+static int tree_blob(const void *pack, const void *tree, struct af_buf *out)
+{
+	return html_pack_tree(pack, tree, out);
+}
+
+static int add_blobs(struct af_buf *b, struct html *h, const struct af_render *r)
+{
+	struct html_blobs blobs = {0};
 	uint32_t index = 0;
 
 	af_buf_str(&h->tables, h->tables.len ? "]" : "[]");
-	af_buf_fmt(b, "%s id=\"af-tables\">", type);
-	int rc = html_pack_bytes(&h->tables, b);
-	af_buf_fmt(b, "</script>\n%s id=\"af-names\">", type);
-	rc = rc ? rc : html_pack_names(&h->pack, b);
-	for (const struct html_tree *t = h->pack.first; t && !rc; t = t->next) {
-		af_buf_fmt(b, "</script>\n%s id=\"af-tree-%u\">", type, index++);
-		rc = html_pack_tree(&h->pack, t, b);
+	html_blobs_add(&blobs, &(struct html_blob){.id = "af-tables",
+	                                           .make = tables_blob,
+	                                           .of = &h->tables,
+	                                           .size = h->tables.len});
+	html_blobs_add(&blobs, &(struct html_blob){.id = "af-names",
+	                                           .make = names_blob,
+	                                           .of = &h->pack,
+	                                           .size = html_pack_nr_names(&h->pack) * 50ull});
+	for (const struct html_tree *t = h->pack.first; t; t = t->next) {
+		struct html_blob blob = {
+		    .make = tree_blob, .of = &h->pack, .with = t, .size = t->nr_nodes * 10ull};
+		snprintf(blob.id, sizeof blob.id, "af-tree-%u", index++);
+		html_blobs_add(&blobs, &blob);
 	}
-	af_buf_str(b, "</script>\n");
+	uint32_t nr_plain = blobs.nr;
+	html_time_blobs(&h->time, r->phases, &blobs);
+	int rc = html_blobs_make(&blobs, r->threads);
+	html_blobs_put(&blobs, 0, nr_plain, b);
 	html_annotated_write(&h->annotated, b);
-	return rc ? rc : html_time_write(&h->time, &h->pack, phases, b);
+	html_blobs_put(&blobs, nr_plain, blobs.nr, b);
+	html_blobs_free(&blobs);
+	return rc;
 }
 
 static int write_page(struct html *h, const struct af_render *r, struct af_err *err)
@@ -422,8 +370,10 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 	struct af_buf page = {0}, script = {0};
 
 	html_time_end(&h->time);
+	html_time_names(&h->time, &h->pack, r->slices);
 	html_pack_sort(&h->pack);
-	add_script(&script, r->picture->served != NULL);
+	html_time_ranks(&h->time, &h->pack);
+	html_script(&script, r->picture->served != NULL);
 	add_head(&page, r->picture, &script);
 	af_buf_str(&page, "<noscript><p>This report needs JavaScript for its graphs: allow it "
 	                  "for this file, which loads nothing from anywhere. The tables are "
@@ -436,7 +386,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 	    "line stays, the file is not complete: copy it again, or write it again "
 	    "with aflame flame -o report.html from the trace.</p>\n");
 	add_report(&page, h, r);
-	int rc = add_blobs(&page, h, r->phases);
+	int rc = add_blobs(&page, h, r);
 	if (rc)
 		af_fail(err, rc, "cannot compress the report");
 	af_buf_str(&page, "<script>");
@@ -455,7 +405,7 @@ static int write_page(struct html *h, const struct af_render *r, struct af_err *
 static int html_end(struct af_render *r, struct af_err *err)
 {
 	struct html *h = r->state;
-	int rc = write_page(h, r, err);
+	int rc = r->fd < 0 ? 0 : write_page(h, r, err);
 
 	html_pack_free(&h->pack);
 	html_annotated_free(&h->annotated);
@@ -473,6 +423,7 @@ const struct af_format af_format_html = {
     .name = "html",
     .extension = ".html",
     .summary = "interactive report in one file: flame graph, search, tables, no network",
+    .ahead = true,
     .begin = html_begin,
     .tree = html_tree,
     .tables = html_tables,

@@ -10,6 +10,9 @@
 /* The stack left the tree: what lies deeper is that node too. */
 #define NODES_ENDED (1u << 31)
 
+/* Its children are in the map. */
+#define NODES_LISTED (1u << 31)
+
 static uint64_t child_key(uint32_t parent, uint32_t name)
 {
 	return (uint64_t)parent << 32 | name;
@@ -19,23 +22,36 @@ void html_nodes_open(struct html_nodes *n, const struct html_tree *tree)
 {
 	uint32_t *path = af_xcalloc((size_t)tree->depth + 2, sizeof *path);
 	struct af_cursor at = af_buf_cursor(&tree->depths);
-	uint32_t depth = 0;
+	uint32_t nr_open = 0; /* nodes of the path that may have more below them */
 
+	n->tree = tree;
+	n->ends = af_xcalloc((size_t)tree->nr_nodes + 1, sizeof *n->ends);
 	for (uint32_t i = 0; i < tree->nr_nodes; i++) {
-		uint32_t back = (uint32_t)af_cursor_uleb(&at);
-		if (i) {
-			depth = depth + 1 - back;
-			*af_map_at(&n->children, child_key(path[depth - 1], tree->names[i]), NULL) =
-			    i;
-		}
-		path[depth] = i;
+		for (uint32_t back = (uint32_t)af_cursor_uleb(&at); back; back--)
+			n->ends[path[--nr_open]] = i;
+		path[nr_open++] = i;
 	}
+	while (nr_open)
+		n->ends[path[--nr_open]] = tree->nr_nodes;
 	free(path);
+}
+
+/* Most nodes of a tree are below those that stacks of a timeline reach. */
+static void nodes_list(struct html_nodes *n, uint32_t parent)
+{
+	uint32_t end = n->ends[parent];
+
+	if (end & NODES_LISTED)
+		return;
+	n->ends[parent] |= NODES_LISTED;
+	for (uint32_t i = parent + 1; i < end; i = n->ends[i] & ~NODES_LISTED)
+		*af_map_at(&n->children, child_key(parent, n->tree->names[i]), NULL) = i;
 }
 
 void html_nodes_free(struct html_nodes *n)
 {
 	af_map_free(&n->children);
+	free(n->ends);
 	free(n->of);
 	free(n->ids);
 	*n = (struct html_nodes){0};
@@ -58,6 +74,7 @@ static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
 	if (parent & NODES_ENDED)
 		return parent;
 	uint32_t id = nodes_name(n, pack, stacks, name);
+	nodes_list(n, parent - 1);
 	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
 	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
 }

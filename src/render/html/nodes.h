@@ -15,14 +15,16 @@
 struct af_tree;
 
 struct html_nodes {
-	struct af_map children; /* parent in preorder and name's id in the pack → child */
+	const struct html_tree *tree;
+	uint32_t *ends; /* by node in preorder: the first behind those below it; and NODES_LISTED */
+	struct af_map children; /* of listed nodes: parent and name's id in the pack → child */
 	uint32_t *of;           /* by node of the stacks: in preorder plus 1, and NODES_ENDED */
 	uint32_t cap;
 	uint32_t *ids; /* by name of the stacks: in the pack, 0: not asked yet */
 	uint32_t nr_ids;
 };
 
-/* Copies what it needs of @tree, which is in the pack. */
+/* @tree is in the pack, and stays there. */
 void html_nodes_open(struct html_nodes *n, const struct html_tree *tree);
 void html_nodes_free(struct html_nodes *n);
 

@@ -215,13 +215,18 @@ void html_text(struct af_buf *out, const void *data, size_t len)
 	free(text);
 }
 
+void html_section_head(uint8_t head[HTML_SECTION_HEAD], uint64_t size)
+{
+	for (int i = 0; i < HTML_SECTION_HEAD; i++)
+		head[i] = (uint8_t)(size >> 8 * i);
+}
+
 static void add_section(struct af_buf *b, const struct af_buf *section)
 {
-	uint32_t len = (uint32_t)section->len;
-	unsigned char size[4] = {(unsigned char)len, (unsigned char)(len >> 8),
-	                         (unsigned char)(len >> 16), (unsigned char)(len >> 24)};
+	uint8_t head[HTML_SECTION_HEAD];
 
-	af_buf_add(b, size, 4);
+	html_section_head(head, section->len);
+	af_buf_add(b, head, sizeof head);
 	if (section->len)
 		af_buf_add(b, section->data, section->len);
 }
@@ -252,16 +257,16 @@ static void add_planes(struct af_buf *b, const struct af_buf *varints)
 	free(planes.data);
 }
 
-static int add_deflated(struct af_buf *out, const struct af_buf *plain)
+int html_pack_plain(const void *plain, size_t size, struct af_buf *out)
 {
 	z_stream z = {0};
 
 	if (deflateInit2(&z, 6, Z_DEFLATED, -MAX_WBITS, 9, Z_DEFAULT_STRATEGY) != Z_OK)
 		return -ENOMEM;
-	size_t room = deflateBound(&z, plain->len);
+	size_t room = deflateBound(&z, size);
 	unsigned char *packed = af_xrealloc(NULL, room);
-	z.next_in = (unsigned char *)plain->data;
-	z.avail_in = (uInt)plain->len;
+	z.next_in = (unsigned char *)plain;
+	z.avail_in = (uInt)size;
 	z.next_out = packed;
 	z.avail_out = (uInt)room;
 	int end = deflate(&z, Z_FINISH);
@@ -270,6 +275,11 @@ static int add_deflated(struct af_buf *out, const struct af_buf *plain)
 	deflateEnd(&z);
 	free(packed);
 	return end == Z_STREAM_END ? 0 : -ENOMEM;
+}
+
+static int add_deflated(struct af_buf *out, const struct af_buf *plain)
+{
+	return html_pack_plain(plain->data, plain->len, out);
 }
 
 /* The strings from @first on. */

@@ -45,6 +45,8 @@
 #include "base/buf.h"
 #include "base/strtab.h"
 
+enum { HTML_SECTION_HEAD = 4 }; /* bytes */
+
 struct html_weight {
 	char *name, *unit;
 	uint64_t scale; /* greatest common divisor of the column, 1 for an empty one */
@@ -105,6 +107,13 @@ int html_pack_tree(const struct html_pack *p, const struct html_tree *t, struct 
 /* Append a blob of @nr columns, or of one section of bytes: 0, or -ENOMEM. */
 int html_pack_sections(const struct af_buf *columns, uint32_t nr, struct af_buf *out);
 int html_pack_bytes(const struct af_buf *bytes, struct af_buf *out);
+
+/*
+ * For sections that the caller makes: the head of one of @size bytes, which stand behind it, and
+ * appending a blob of all sections: 0, or -ENOMEM.
+ */
+void html_section_head(uint8_t head[HTML_SECTION_HEAD], uint64_t size);
+int html_pack_plain(const void *plain, size_t size, struct af_buf *out);
 
 /* Append the text of a blob. */
 void html_text(struct af_buf *out, const void *data, size_t len);

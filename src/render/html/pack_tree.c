@@ -73,8 +73,12 @@ static uint64_t *column_new(const struct walk *k, uint32_t w, uint64_t scale)
 
 	for (int inner = 0; inner < 2; inner++)
 		for (uint32_t i = 0; i < t->nr; i++)
-			if ((k->depths[i + 1] > k->depths[i]) == inner)
-				column[nr++] = t->self[w][k->nodes[i]] / scale;
+			if ((k->depths[i + 1] > k->depths[i]) == inner) {
+				uint64_t self = t->self[w][k->nodes[i]];
+				if (self) /* pages of zeros take no memory */
+					column[nr] = self / scale;
+				nr++;
+			}
 	return column;
 }
 

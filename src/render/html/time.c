@@ -7,16 +7,9 @@
 
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
-#include "base/strtab.h"
 #include "render/html/time_private.h"
 
-/* The frame that each kind of slice has in trees. */
-static const struct {
-	int view; /* of those below, or -1 */
-	bool weighs, spreads;
-	enum af_frame frame;
-	const char *weight;
-} kinds[AF_SLICE_END] = {
+const struct html_time_kind html_time_kinds[AF_SLICE_END] = {
     [AF_SLICE_CALL] = {1, false, false, AF_FRAME_NATIVE, ""},
     [AF_SLICE_WORK] = {1, true, true, AF_FRAME_GPU, "time"},
     [AF_SLICE_RANGE] = {-1, false, false, AF_FRAME_MARK, ""},
@@ -25,23 +18,24 @@ static const struct {
     [AF_SLICE_OVERHEAD] = {-1, false, false, AF_FRAME_MARK, ""},
     [AF_SLICE_LOST] = {-1, false, false, AF_FRAME_MARK, ""},
 };
-static const char *const view_labels[HTML_TIME_VIEWS] = {"cpu", "gpu"};
+const char *const html_time_views[HTML_TIME_VIEWS] = {"cpu", "gpu"};
 
 void html_time_free(struct html_time *t)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {
 		html_columns_free(&t->tracks[i].slices);
+		for (int kind = 0; kind < AF_SLICE_END; kind++)
+			af_map_free(&t->tracks[i].whats[kind]);
+		free(t->tracks[i].meanings);
 		af_buf_free(&t->tracks[i].times);
 		af_buf_free(&t->tracks[i].values);
 		free(t->tracks[i].name);
 		free(t->tracks[i].rank);
 	}
-	for (int v = 0; v < HTML_TIME_VIEWS; v++)
-		html_nodes_free(&t->views[v].nodes);
+	free(t->whats);
 	free(t->tracks);
 	free(t->order);
 	free(t->place);
-	af_map_free(&t->names);
 	af_map_free(&t->causes);
 	af_map_free(&t->launches);
 	*t = (struct html_time){0};
@@ -87,79 +81,61 @@ static bool time_empty(const struct html_time *t)
 
 /* slices */
 
-/* A sample has the name and kind of its innermost frame. */
-static enum af_frame slice_frame(const struct af_slices *all, const struct af_slice *s)
-{
-	if (s->kind == AF_SLICE_RUN && s->stack)
-		return af_tree_frame(all->stacks, all->stacks->nodes[s->stack].name);
-	return kinds[s->kind].frame;
-}
-
-static uint32_t slice_name(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
+/* The number of its meaning among those of its track. */
+static uint32_t slice_what(struct html_time *t, struct html_time_track *track,
                            const struct af_slice *s)
 {
-	enum af_frame frame = slice_frame(all, s);
-	const char *text = all->names->strings[s->name];
-	size_t len = all->names->lens[s->name], leaf_len;
-	uint32_t leaf = s->kind == AF_SLICE_RUN ? all->stacks->nodes[s->stack].name : 0;
 	bool fresh;
-	uint64_t *slot = af_map_at(&t->names,
-	                           leaf ? 1ull << 63 | (uint64_t)leaf << 32 | s->name
-	                                : (uint64_t)s->name << 8 | frame,
-	                           &fresh);
+	uint64_t *at =
+	    af_map_at(&track->whats[s->kind], (uint64_t)s->stack << 32 | s->name, &fresh);
 
 	if (!fresh)
-		return (uint32_t)*slot;
-	const char *leaf_text = af_tree_text(all->stacks, leaf, &leaf_len);
-	if (leaf && leaf_len == len && !memcmp(leaf_text, text, len))
-		*slot = html_pack_frame(pack, all->stacks, leaf);
-	else
-		*slot = html_pack_name(pack, text, len, frame);
-	return (uint32_t)*slot;
-}
-
-static void views_open(struct html_time *t, const struct html_pack *pack)
-{
-	for (const struct html_tree *tree = pack->first; tree; tree = tree->next)
-		for (int v = 0; v < HTML_TIME_VIEWS; v++)
-			if (!t->views[v].tree && !strcmp(tree->label, view_labels[v])) {
-				t->views[v].tree = tree;
-				html_nodes_open(&t->views[v].nodes, tree);
-			}
-	t->has_views = true;
-}
-
-/* Weight without a stack goes to the root, so that sums are complete. */
-static uint32_t slice_node(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
-                           const struct af_slice *s)
-{
-	int view = kinds[s->kind].view;
-
-	if (!t->has_views)
-		views_open(t, pack);
-	if (view < 0 || !t->views[view].tree || (!s->stack && !kinds[s->kind].weighs))
-		return 0;
-	return html_nodes_of(&t->views[view].nodes, pack, all->stacks, s->stack) + 1;
-}
-
-static bool slice_named(const struct html_time *t, const struct af_slice *s,
-                        const struct html_slice *slice)
-{
-	return !slice->node ||
-	       t->views[kinds[s->kind].view].tree->names[slice->node - 1] != slice->name;
+		return (uint32_t)*at;
+	*at = track->nr_whats++;
+	AF_GROW(t->whats, t->nr_whats, t->cap_whats);
+	t->whats[t->nr_whats++] = (struct html_time_what){.track = s->track - 1,
+	                                                  .at = (uint32_t)*at,
+	                                                  .name = s->name,
+	                                                  .stack = s->stack,
+	                                                  .kind = s->kind};
+	return (uint32_t)*at;
 }
 
 /* Ids are of a process and an API in their upper half: few, and a page has no room for 64 bits. */
 static uint64_t slice_flow(struct html_time *t, const struct af_slice *s)
 {
+	uint64_t cause = s->flow >> 32;
 	bool fresh;
 
 	if (s->way == AF_FLOW_NONE)
 		return 0;
-	uint64_t *slot = af_map_at(&t->causes, s->flow >> 32, &fresh);
-	if (fresh)
-		*slot = t->causes.nr - 1;
-	return (*slot << 32 | (uint32_t)s->flow) + 1;
+	if (!t->causes.nr || cause != t->last_cause) {
+		uint64_t *slot = af_map_at(&t->causes, cause, &fresh);
+		if (fresh)
+			*slot = t->causes.nr - 1;
+		t->last_cause = cause;
+		t->last_index = *slot;
+	}
+	return (t->last_index << 32 | (uint32_t)s->flow) + 1;
+}
+
+static void launches_add(struct html_time *t, const struct html_time_launches *near)
+{
+	if (near->nr)
+		*af_map_at(&t->launches, near->key, NULL) += near->nr;
+}
+
+/* Few threads have launched most of what comes, so the map is not needed for each. */
+static void launches_count(struct html_time *t, uint32_t device, uint32_t tid)
+{
+	struct html_time_launches *near = &t->near[tid % HTML_TIME_NEAR];
+	uint64_t key = (uint64_t)device << 32 | tid;
+
+	if (near->key != key) {
+		launches_add(t, near);
+		*near = (struct html_time_launches){.key = key};
+	}
+	near->nr++;
 }
 
 /* Merges slices with longer and longer steps until the page has room for all. */
@@ -177,8 +153,7 @@ static void time_coarsen(struct html_time *t)
 	}
 }
 
-void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
-                     const struct af_slice *s)
+void html_time_slice(struct html_time *t, const struct af_slices *all, const struct af_slice *s)
 {
 	struct html_time_track *track = &t->tracks[s->track - 1];
 	struct html_columns *c = &track->slices;
@@ -190,8 +165,7 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
 	    .weight_ns = end_ns - start_ns,
 	    .count = 1,
 	    .flow = slice_flow(t, s),
-	    .name = slice_name(t, pack, all, s),
-	    .node = slice_node(t, pack, all, s),
+	    .what = slice_what(t, track, s),
 	};
 
 	if (s->kind == AF_SLICE_WORK)
@@ -202,11 +176,10 @@ void html_time_slice(struct html_time *t, struct html_pack *pack, const struct a
 	}
 	time_seen(t, slice.start_ns, slice.start_ns + slice.length_ns, time_empty(t));
 	track->kinds[s->kind]++;
-	if (kinds[s->kind].weighs)
+	if (html_time_kinds[s->kind].weighs)
 		track->busy_ns += slice.weight_ns;
 	if (s->kind == AF_SLICE_WORK && s->tid)
-		++*af_map_at(&t->launches, (uint64_t)track->is.parent << 32 | s->tid, NULL);
-	c->named |= slice_named(t, s, &slice);
+		launches_count(t, track->is.parent, s->tid);
 	html_columns_add(c, &slice, t->step_ns);
 	t->nr_slices += c->nr - nr;
 	if (t->nr_slices > (t->most ? t->most : HTML_TIME_SLICES))
@@ -232,6 +205,8 @@ void html_time_end(struct html_time *t)
 {
 	for (uint32_t i = 0; i < t->nr; i++)
 		html_columns_end(&t->tracks[i].slices);
+	for (int i = 0; i < HTML_TIME_NEAR; i++)
+		launches_add(t, &t->near[i]);
 	html_time_order(t);
 }
 
@@ -256,15 +231,15 @@ static void list_slices(const struct html_time *t, const struct html_time_track 
                         struct af_buf *b)
 {
 	int kind = track_kind(track);
-	int view = kind < 0 ? -1 : kinds[kind].view;
-	const char *label = view < 0 || !t->views[view].tree ? "" : view_labels[view];
-	bool weighs = *label && kinds[kind].weighs;
+	int view = kind < 0 ? -1 : html_time_kinds[kind].view;
+	const char *label = view < 0 || !t->has_view[view] ? "" : html_time_views[view];
+	bool weighs = *label && html_time_kinds[kind].weighs;
 
 	af_buf_fmt(b, ",\"slice\":\"%s\",\"view\":\"%s\",\"weight\":\"%s\"",
 	           kind < 0 ? "" : af_slice_category((enum af_slice_kind)kind), weighs ? label : "",
-	           weighs ? kinds[kind].weight : "");
+	           weighs ? html_time_kinds[kind].weight : "");
 	af_buf_fmt(b, ",\"stacks\":\"%s\",\"spread\":%s", label,
-	           weighs && kinds[kind].spreads ? "true" : "false");
+	           weighs && html_time_kinds[kind].spreads ? "true" : "false");
 }
 
 static const char *unit_word(enum af_cell_unit unit)
@@ -345,35 +320,42 @@ void html_time_list(const struct html_time *t, const struct af_slices *all,
 	af_buf_str(b, "]}");
 }
 
-static int steps_write(const struct af_phases *phases, struct af_buf *b)
+static int steps_blob(const void *of, const void *unused, struct af_buf *out)
 {
+	const struct af_phases *phases = of;
 	struct af_buf begins = {0};
 
 	for (uint32_t i = 0; i <= phases->nr_steps; i++)
 		af_buf_leb128(&begins, phases->steps_ns[i] - (i ? phases->steps_ns[i - 1] : 0));
-	af_buf_str(b, "<script type=\"application/octet-stream\" id=\"af-steps\">");
-	int rc = html_pack_sections(&begins, 1, b);
-	af_buf_str(b, "</script>\n");
+	int rc = html_pack_sections(&begins, 1, out);
 	af_buf_free(&begins);
 	return rc;
 }
 
-int html_time_write(const struct html_time *t, const struct html_pack *pack,
-                    const struct af_phases *phases, struct af_buf *b)
+static int track_blob(const void *of, const void *unused, struct af_buf *out)
 {
-	int rc = t->nr && has_steps(phases) ? steps_write(phases, b) : 0;
+	const struct html_time_track *track = of;
+	const struct af_buf points[] = {track->times, track->values};
 
-	for (uint32_t i = 0; i < t->nr && !rc; i++) {
+	if (track->is.kind == AF_TRACK_COUNTER)
+		return html_pack_sections(points, 2, out);
+	return html_columns_write(&track->slices, track->meanings, track->named, out);
+}
+
+void html_time_blobs(const struct html_time *t, const struct af_phases *phases,
+                     struct html_blobs *blobs)
+{
+	if (t->nr && has_steps(phases))
+		html_blobs_add(blobs, &(struct html_blob){.id = "af-steps",
+		                                          .make = steps_blob,
+		                                          .of = phases,
+		                                          .size = phases->nr_steps * 3ull});
+	for (uint32_t i = 0; i < t->nr; i++) {
 		const struct html_time_track *track = &t->tracks[t->order[i]];
-		const struct af_buf points[] = {track->times, track->values};
-		if (!track_nr(track))
-			continue;
-		af_buf_fmt(b, "<script type=\"application/octet-stream\" id=\"af-time-%u\">", i);
-		if (track->is.kind == AF_TRACK_COUNTER)
-			rc = html_pack_sections(points, 2, b);
-		else
-			rc = html_columns_write(&track->slices, pack, b);
-		af_buf_str(b, "</script>\n");
+		struct html_blob blob = {
+		    .make = track_blob, .of = track, .size = track_nr(track) * 10};
+		snprintf(blob.id, sizeof blob.id, "af-time-%u", i);
+		if (track_nr(track))
+			html_blobs_add(blobs, &blob);
 	}
-	return rc;
 }

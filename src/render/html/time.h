@@ -1,10 +1,10 @@
 /*
  * Time in report.html: the slices of a timeline on their tracks, in the form that the page decodes.
  *
- *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_list,
- *	html_time_write → html_time_free
+ *	{ html_time_track | html_time_slice | html_time_point }* → html_time_end → html_time_names
+ *	→ html_time_ranks → html_time_list, html_time_blobs → html_time_free
  *
- * The trees come first, because slices name their nodes; html_pack_sort() after html_time_end().
+ * Slices name nodes of trees, which are there at html_time_names(); html_pack_sort() comes next.
  *
  * The page's JSON has a member "time" unless there is no timeline. Times are nanoseconds since the
  * trace began:
@@ -58,11 +58,12 @@
 #include "analyse/pass/phases.h"
 #include "analyse/time/slices.h"
 #include "base/map.h"
+#include "render/html/blobs.h"
 #include "render/html/columns.h"
 #include "render/html/nodes.h"
 #include "render/html/pack.h"
 
-enum { HTML_TIME_SLICES = 5000000, HTML_TIME_VIEWS = 2 };
+enum { HTML_TIME_SLICES = 5000000, HTML_TIME_VIEWS = 2, HTML_TIME_NEAR = 64 };
 
 /* Zeroed: none. */
 struct html_time {
@@ -74,35 +75,40 @@ struct html_time {
 	uint32_t nr, cap;
 	uint32_t *order, *place; /* of the tracks in the page, and the other way round */
 	uint64_t nr_slices, first_ns, end_ns;
-	struct af_map names;    /* id of the slices' names and kind of frame → id of the pack */
-	struct af_map causes;   /* number of an arrow → index */
+	struct html_time_what *whats; /* as they came */
+	uint32_t nr_whats, cap_whats;
+	struct af_map causes; /* number of an arrow → index */
+	uint64_t last_cause, last_index;
 	struct af_map launches; /* track of a device and thread that launched → how often */
-	struct html_time_view {
-		const struct html_tree *tree;
-		struct html_nodes nodes;
-	} views[HTML_TIME_VIEWS];
-	bool has_views, has_ranks;
+	struct html_time_launches {
+		uint64_t key, nr;
+	} near[HTML_TIME_NEAR]; /* that are not added to those yet */
+	bool has_view[HTML_TIME_VIEWS], has_ranks;
 };
 
 /*
  * Take a track, a slice or a point, in the order that slices.h promises, and copy it. Times before
- * all->start_ns are moved to it.
+ * all->start_ns are moved to it. Nothing of the pack is needed, so other threads may fill that.
  */
 void html_time_track(struct html_time *t, const struct af_track *track);
-void html_time_slice(struct html_time *t, struct html_pack *pack, const struct af_slices *all,
-                     const struct af_slice *s);
+void html_time_slice(struct html_time *t, const struct af_slices *all, const struct af_slice *s);
 void html_time_point(struct html_time *t, const struct af_slices *all, const struct af_point *p);
 
-/* No more tracks, slices or points come. */
+/*
+ * No more tracks, slices or points come. html_time_names() gives all names of slices to the pack,
+ * which has all trees; html_time_ranks() takes them from it when it is sorted.
+ */
 void html_time_end(struct html_time *t);
+void html_time_names(struct html_time *t, struct html_pack *pack, const struct af_slices *all);
+void html_time_ranks(struct html_time *t, const struct html_pack *pack);
 
 /* Append `,"time":{…}`, or nothing when there are no tracks. @phases may be NULL. */
 void html_time_list(const struct html_time *t, const struct af_slices *all,
                     const struct af_phases *phases, struct af_buf *b);
 
-/* Append the blobs in their scripts: 0, or -ENOMEM. */
-int html_time_write(const struct html_time *t, const struct html_pack *pack,
-                    const struct af_phases *phases, struct af_buf *b);
+/* Add the blobs of steps and tracks, which are made of @t and @phases later. */
+void html_time_blobs(const struct html_time *t, const struct af_phases *phases,
+                     struct html_blobs *blobs);
 
 /* Free what @t holds. A zeroed struct is fine. */
 void html_time_free(struct html_time *t);

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -229,6 +230,7 @@ void af_cache_load(const struct af_cache *c, struct af_cache_names *n, const uin
 		return;
 	for (uint32_t i = 0; i < len; i++)
 		snprintf(n->name + 2 * i, 3, "%02x", build_id[i]);
+	snprintf(n->name + 2 * len, 18, "-%016" PRIx64, key);
 	scope_close int fd =
 	    openat(c->dirfd, n->name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
 	if (fd < 0 || fstat(fd, &st) || st.st_uid != geteuid() || af_file_map_fd(&n->file, fd))

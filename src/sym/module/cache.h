@@ -1,5 +1,5 @@
 /*
- * Names that were looked up before, on disk: a file for each build-id in
+ * Names that were looked up before, on disk: a file for each build-id and key in
  * $XDG_CACHE_HOME/aflame/symbols-2 (~/.cache when it is not set; XDG Base Directory Specification).
  * Only files that this user alone can write are read, and nothing in them is trusted; a file of
  * another version, or a damaged one, is ignored. The files used last are kept, up to 256 MiB.

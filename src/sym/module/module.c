@@ -129,6 +129,14 @@ uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_EL
 	return key | 1;
 }
 
+uint64_t af_sym_module_found_at(const struct af_sym_module *m, const char *path)
+{
+	if (m->reason || !m->file.path || strcmp(m->file.path, path) != 0)
+		return 0;
+	return m->file.file.size + m->debug.file.size + m->alternate[0].file.size +
+	       m->alternate[1].file.size;
+}
+
 const void *af_sym_module_bytes(const struct af_sym_module *m, size_t *size)
 {
 	*size = m->file.elf.size;

@@ -21,6 +21,12 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
 uint64_t af_sym_module_key(const struct af_sym_module *m, uint8_t build_id[AF_ELF_BUILD_ID_MAX],
                            uint32_t *len);
 
+/*
+ * The bytes of all files that @m has mapped, if its own file was found at @path and nowhere else; 0
+ * if not.
+ */
+uint64_t af_sym_module_found_at(const struct af_sym_module *m, const char *path);
+
 /* The file itself, *@size bytes that live as long as @m; NULL when it was not found. */
 const void *af_sym_module_bytes(const struct af_sym_module *m, size_t *size);
 

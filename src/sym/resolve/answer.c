@@ -7,6 +7,7 @@
 
 #include "sym/module/module.h"
 #include "sym/resolve/kernel.h"
+#include "sym/resolve/shared.h"
 #include "sym/resolve/task_work.h"
 
 enum { TASK_SEARCHED = 4 }; /* processes whose copy of a file is looked for */
@@ -135,7 +136,9 @@ static int task_further(void *arg, uint32_t nth)
 	return task_try_object(s);
 }
 
-static struct af_sym_module *task_open_file(struct af_sym_task *task, const struct task_module *m)
+/* Open the file of @m, or take the open one of an earlier trace. */
+static struct af_sym_module *task_take_file(struct af_sym_task *task, const struct task_module *m,
+                                            struct af_shared_file *is)
 {
 	struct task_search search = {.task = task, .module = m};
 	const struct af_running_process *process = NULL;
@@ -149,6 +152,10 @@ static struct af_sym_module *task_open_file(struct af_sym_task *task, const stru
 	if (!m->build_id_len)
 		process = af_sym_task_running(task, m->process);
 	finder.further_first = process && process->elsewhere;
+	struct af_sym_module *open =
+	    finder.further_first ? NULL : af_shared_take(task->where->shared, is);
+	if (open)
+		return open;
 	return af_sym_module_find(m->path, !m->replaced, m->build_id, m->build_id_len, &finder);
 }
 
@@ -181,7 +188,8 @@ static bool task_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *ans
 static void task_run_file(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
                           void *arg)
 {
-	struct af_sym_module *file = task_open_file(task, m);
+	struct af_shared_file is = {m->path, !m->replaced, m->build_id_len, m->build_id, {0}};
+	struct af_sym_module *file = task_take_file(task, m, &is);
 	uint8_t id[AF_ELF_BUILD_ID_MAX];
 	struct af_cache_names known = {0};
 	struct af_sym_answer a;
@@ -202,11 +210,16 @@ static void task_run_file(struct af_sym_task *task, struct task_module *m, af_sy
 		af_cache_save(&task->cache, &known, task_tell_next, &(struct task_reported){m, 0});
 	af_cache_unload(&known);
 	af_sym_task_code(task, m, file);
-	af_sym_module_close(file);
+	/* Lookups may unpack the bytes in place, and the trace keeps those of device code. */
+	if (m->code || !task->where->shared)
+		af_sym_module_close(file);
+	else
+		af_shared_give(task->where->shared, &is, file);
 }
 
 struct task_kernel {
-	struct af_kernel table, reported;
+	const struct af_kernel *table;
+	struct af_kernel own, reported;
 	int rc; /* why there is no table */
 };
 
@@ -218,7 +231,7 @@ task_find_kernel(const struct af_sym_task *task, const struct task_kernel *k, ui
 
 	if (s)
 		return s;
-	s = af_kernel_find(&k->table, address - shift);
+	s = af_kernel_find(k->table, address - shift);
 	return s && shift && strcmp(s->module, "[kernel]") ? NULL : s;
 }
 
@@ -262,9 +275,12 @@ static void task_run_kernel(struct af_sym_task *task, struct task_module *m, af_
                             void *arg)
 {
 	const char *path = task->where->kallsyms, *reported = task->where->kernel_reported;
-	struct task_kernel k = {0};
+	struct task_kernel k = {.table = &k.own, .rc = -ENOENT};
 
-	k.rc = path ? af_kernel_open(&k.table, path) : -ENOENT;
+	if (path && task->where->shared)
+		k.table = af_shared_kernel(task->where->shared, path, &k.rc);
+	else if (path)
+		k.rc = af_kernel_open(&k.own, path);
 	if (k.rc)
 		task_note_kernel(task, path, k.rc);
 	if (reported)
@@ -273,7 +289,7 @@ static void task_run_kernel(struct af_sym_task *task, struct task_module *m, af_
 		task_answer_kernel(task, m, i, &k);
 		tick(task, arg);
 	}
-	af_kernel_close(&k.table);
+	af_kernel_close(&k.own);
 	af_kernel_close(&k.reported);
 }
 

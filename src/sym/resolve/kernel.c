@@ -39,13 +39,16 @@ static int kernel_read(struct af_buf *text, const char *path)
 /* The next word of a line, ended in place; NULL when there is none. */
 static char *kernel_word(char **line)
 {
-	char *word = *line + strspn(*line, " \t");
-	size_t len = strcspn(word, " \t");
+	char *word = *line, *end;
 
-	if (!len)
+	while (*word == ' ' || *word == '\t')
+		word++;
+	for (end = word; *end && *end != ' ' && *end != '\t'; end++)
+		;
+	if (end == word)
 		return NULL;
-	*line = word + len + (word[len] != 0);
-	word[len] = 0;
+	*line = end + (*end != 0);
+	*end = 0;
 	return word;
 }
 
@@ -54,33 +57,12 @@ static uint8_t kernel_rank(const char *name, char type)
 {
 	uint8_t rank = type == 'T' ? 0 : 1;
 
-	if (!strcmp(name, "_text") || !strcmp(name, "_stext") || !strncmp(name, "__pfx_", 6))
+	if (*name == '_' &&
+	    (!strcmp(name, "_text") || !strcmp(name, "_stext") || !strncmp(name, "__pfx_", 6)))
 		return UINT8_MAX;
 	for (; *name == '_' && rank < 16; name++)
 		rank += 2;
 	return rank;
-}
-
-/* A line is ADDRESS TYPE NAME [MODULE]. Other lines are ignored. */
-static void kernel_line(struct af_kernel *k, char *line)
-{
-	char *address = kernel_word(&line), *type = kernel_word(&line);
-	char *name = kernel_word(&line), *module = kernel_word(&line), *end;
-
-	if (!name || !strchr("0123456789abcdefABCDEF", *address))
-		return;
-	errno = 0;
-	uint64_t start = strtoull(address, &end, 16);
-	if (errno || *end || !start)
-		return;
-	AF_GROW(k->symbols, k->nr, k->cap);
-	k->symbols[k->nr++] = (struct af_kernel_symbol){
-	    .start = start,
-	    .name = name,
-	    .module = module && *module == '[' ? module : "[kernel]",
-	    .rank = kernel_rank(name, *type),
-	    .code = strchr("tTwW", *type) != NULL,
-	};
 }
 
 /* By address; the best name of each comes first. */
@@ -97,16 +79,77 @@ static int kernel_order(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
-/* One symbol for each address. */
-static void kernel_thin(struct af_kernel *k)
+/* At most 16 hexadecimal digits; 0 for anything else. */
+static uint64_t kernel_address(const char *digits)
 {
+	uint64_t value = 0;
 	uint32_t nr = 0;
 
-	qsort(k->symbols, k->nr, sizeof *k->symbols, kernel_order);
-	for (uint32_t i = 0; i < k->nr; i++)
-		if (!nr || k->symbols[nr - 1].start != k->symbols[i].start)
-			k->symbols[nr++] = k->symbols[i];
-	k->nr = nr;
+	for (; nr < 17 && digits[nr]; nr++) {
+		int c = (unsigned char)digits[nr], letter = c | 32;
+		int digit = c >= '0' && c <= '9'             ? c - '0'
+		            : letter >= 'a' && letter <= 'f' ? letter - 'a' + 10
+		                                             : -1;
+		if (digit < 0)
+			return 0;
+		value = value << 4 | (uint64_t)digit;
+	}
+	return nr <= 16 ? value : 0;
+}
+
+/* Is @s at the address of the last symbol? Then the better of the two stays. */
+static bool kernel_replace(struct af_kernel *k, const struct af_kernel_symbol *s)
+{
+	if (!k->nr || k->symbols[k->nr - 1].start != s->start)
+		return false;
+	if (kernel_order(s, &k->symbols[k->nr - 1]) < 0)
+		k->symbols[k->nr - 1] = *s;
+	return true;
+}
+
+/* A line is ADDRESS TYPE NAME [MODULE]. Other lines are ignored. */
+static void kernel_line(struct af_kernel *k, char *line)
+{
+	char *address = kernel_word(&line), *type = kernel_word(&line);
+	char *name = kernel_word(&line), *module = kernel_word(&line);
+	uint64_t start = name ? kernel_address(address) : 0;
+
+	if (!start)
+		return;
+	const struct af_kernel_symbol s = {
+	    .start = start,
+	    .name = name,
+	    .module = module && *module == '[' ? module : "[kernel]",
+	    .rank = kernel_rank(name, *type),
+	    .code = strchr("tTwW", *type) != NULL,
+	};
+	if (!kernel_replace(k, &s)) {
+		AF_GROW(k->symbols, k->nr, k->cap);
+		k->symbols[k->nr++] = s;
+	}
+}
+
+/* One symbol for each address, in order. The kernel's own come so; those of modules do not. */
+static void kernel_thin(struct af_kernel *k)
+{
+	struct af_kernel_symbol *all = k->symbols, *merged;
+	uint32_t sorted = 1, nr = 0;
+
+	while (sorted < k->nr && all[sorted - 1].start < all[sorted].start)
+		sorted++;
+	if (sorted == k->nr)
+		return;
+	qsort(all + sorted, k->nr - sorted, sizeof *all, kernel_order);
+	merged = af_xcalloc(k->nr, sizeof *merged);
+	for (uint32_t a = 0, b = sorted; a < sorted || b < k->nr;) {
+		bool first = b == k->nr || (a < sorted && kernel_order(&all[a], &all[b]) <= 0);
+		const struct af_kernel_symbol *next = &all[first ? a++ : b++];
+		if (!nr || merged[nr - 1].start != next->start)
+			merged[nr++] = *next;
+	}
+	free(all);
+	k->symbols = merged;
+	k->nr = k->cap = nr;
 }
 
 void af_kernel_parse(struct af_kernel *k, char *text)

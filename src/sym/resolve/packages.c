@@ -9,6 +9,7 @@
 #include "base/arena.h"
 #include "base/system/fs.h"
 #include "sym/module/finder.h"
+#include "sym/resolve/shared.h"
 #include "sym/resolve/task_work.h"
 
 enum { PACKAGES_FILES = 24 };
@@ -126,19 +127,34 @@ void af_packages_find(const char *root, const char *const *paths, uint32_t nr,
 	free(p.wanted);
 }
 
-static void package_note(void *arg, const char *path, const char *package)
+static void package_known(void *shared, const char *path, const char *package)
 {
-	char key[NAME_MAX + 32];
-
-	snprintf(key, sizeof key, "symbols.package.%s", strrchr(path, '/') + 1);
-	af_sym_task_note(arg, key, "%s", package);
+	af_shared_set_package(shared, path, package);
 }
 
+/* The lists are read only for files that no trace before had. */
 void af_sym_task_packages(struct af_sym_task *task, const char *root)
 {
-	const char *paths[PACKAGES_FILES];
+	struct af_sym_shared *own = task->where->shared ? NULL : af_sym_shared_open();
+	struct af_sym_shared *shared = own ? own : task->where->shared;
+	const char *paths[PACKAGES_FILES], *fresh[PACKAGES_FILES] = {0};
+	uint32_t nr = stripped_find(task, paths), nr_fresh = 0;
+	char key[NAME_MAX + 32];
 
-	af_packages_find(root, paths, stripped_find(task, paths), package_note, task);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!af_shared_package(shared, paths[i])) {
+			af_shared_set_package(shared, paths[i], "");
+			fresh[nr_fresh++] = paths[i];
+		}
+	af_packages_find(root, fresh, nr_fresh, package_known, shared);
+	for (uint32_t i = 0; i < nr; i++) {
+		const char *package = af_shared_package(shared, paths[i]);
+		if (!*package)
+			continue;
+		snprintf(key, sizeof key, "symbols.package.%s", strrchr(paths[i], '/') + 1);
+		af_sym_task_note(task, key, "%s", package);
+	}
+	af_sym_shared_close(own);
 }
 
 static bool has_symtab(const struct af_elf *e)

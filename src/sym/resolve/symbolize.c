@@ -265,7 +265,7 @@ static int symbolizer_open(void *dirfd, const char *name)
 	return af_object_open(*(const int *)dirfd, name);
 }
 
-int af_symbolize(int dirfd, const char *dir,
+int af_symbolize(int dirfd, const char *dir, struct af_sym_shared *shared,
                  void (*progress)(void *arg, const struct af_sym_progress *p), void *arg,
                  struct af_err *err)
 {
@@ -274,6 +274,7 @@ int af_symbolize(int dirfd, const char *dir,
 	struct af_search_paths search_paths = {
 	    .perf_dir = "/tmp",
 	    .dump_dirs = {"/tmp", "."},
+	    .shared = shared,
 	    .cache = true,
 	    .debuginfod = true,
 	};

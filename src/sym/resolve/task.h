@@ -75,8 +75,9 @@ struct af_search_paths {
 	 * /proc, for processes that still run; NULL: the trace is not of this boot of this machine.
 	 */
 	const char *proc;
-	bool cache;      /* use the user's cache of names */
-	bool debuginfod; /* ask servers, if the environment names some */
+	struct af_sym_shared *shared; /* with other traces, or NULL; not with a @root */
+	bool cache;                   /* use the user's cache of names */
+	bool debuginfod;              /* ask servers, if the environment names some */
 	/*
 	 * The epoch's time less the trace's, 0 when not known; maps older than the trace are
 	 * refused by it.

@@ -210,3 +210,26 @@ bool af_trace_is_one(int dirfd)
 {
 	return af_trace_has(dirfd, AF_METADATA_FILE) || af_trace_has(dirfd, AF_SESSION_FILE);
 }
+
+bool af_trace_is_placed(int dirfd)
+{
+	return af_trace_is_one(dirfd) || af_trace_has(dirfd, AF_STAGED_FILE);
+}
+
+int af_trace_each(int dirfd, void (*each)(void *arg, const char *name, int fd), void *arg)
+{
+	DIR *d = af_dir_list(dirfd);
+
+	if (!d)
+		return -errno;
+	for (struct dirent *e; (e = af_dir_next(d));) {
+		if (e->d_name[0] == '.' || (e->d_type != DT_DIR && e->d_type != DT_UNKNOWN) ||
+		    !strcmp(e->d_name, AF_OBJECTS_DIR))
+			continue;
+		scope_close int fd = af_trace_folder(dirfd, e->d_name);
+		if (fd >= 0)
+			each(arg, e->d_name, fd);
+	}
+	closedir(d);
+	return 0;
+}

@@ -24,6 +24,16 @@ bool af_trace_is_stream(const char *name);
 /* Is the directory @dirfd a trace, be it unfinished? */
 bool af_trace_is_one(int dirfd);
 
+/* The same, or the place of one that is still staged (staged.h)? */
+bool af_trace_is_placed(int dirfd);
+
+/*
+ * Call @each for the directories in the folder @dirfd, in no order, but for hidden ones and the
+ * code objects of a set: with the name and a descriptor, which is closed afterwards. Files and
+ * links are left out. 0 or -errno.
+ */
+int af_trace_each(int dirfd, void (*each)(void *arg, const char *name, int fd), void *arg);
+
 /*
  * Finds the first entry of @dirfd that is no part of a trace or, where AF_JOB_FILE is in it, of a
  * folder of ranks: 1, and its name in @stray. 0: there is none. -EACCES: the directory is not this

@@ -41,7 +41,7 @@ int af_trace_make(int at, const char *name)
 	struct stat st;
 
 	if (mkdirat(at, name, 0700))
-		return -errno;
+		return af_name_is_taken(at, name) ? -EEXIST : -errno;
 	int fd = af_trace_folder(at, name);
 	if (fd < 0)
 		return fd;

@@ -26,7 +26,8 @@ static int open_or_make_objects(int trace_dirfd)
 
 	if (fd != -ENOENT)
 		return fd;
-	if (mkdirat(trace_dirfd, AF_OBJECTS_DIR, 0700) && errno != EEXIST)
+	if (mkdirat(trace_dirfd, AF_OBJECTS_DIR, 0700) &&
+	    !af_name_is_taken(trace_dirfd, AF_OBJECTS_DIR))
 		return -errno;
 	return open_objects(trace_dirfd);
 }

@@ -101,6 +101,9 @@ struct af_session {
 	uint32_t cpu_mode;
 	uint32_t recorder_pid;
 	uint32_t recorder_uid; /* effective: only its processes can reach the recorder */
+	/* The recorder's time namespace and the offset of its clock: base/system/proc.h */
+	uint64_t time_namespace;
+	int64_t time_namespace_ns;
 	uint64_t sample_period_ns;
 	uint64_t gpu_samples_second; /* of each GPU, all its processors busy */
 	uint64_t ring_bytes;         /* most bytes that the trace may take on disk, 0: no limit */

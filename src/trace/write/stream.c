@@ -12,9 +12,16 @@
 #include "base/system/fs.h"
 #include "base/write.h"
 
+static int64_t clock_ahead_ns;
+
 uint64_t af_now_ns(void)
 {
-	return af_clock_ns(CLOCK_MONOTONIC);
+	return af_clock_ns(CLOCK_MONOTONIC) - (uint64_t)clock_ahead_ns;
+}
+
+void af_now_ahead(int64_t ahead_ns)
+{
+	clock_ahead_ns = ahead_ns;
 }
 
 static struct af_packet *ring_packet(const struct af_ring *ring, uint32_t slot)

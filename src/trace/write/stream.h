@@ -40,8 +40,12 @@ struct af_stream {
 	struct af_ring *ring; /* NULL for a file stream */
 };
 
-/* Now, on the trace's clock. */
+/*
+ * Now, on the trace's clock: CLOCK_MONOTONIC of the recorder's time namespace (time_namespaces(7)).
+ * _ahead: in this process that clock shows @ahead_ns more; for the process's only thread.
+ */
 uint64_t af_now_ns(void);
+void af_now_ahead(int64_t ahead_ns);
 
 /*
  * A stream in shared memory: makes @path (mode 0600, must not exist), reserves its first slots and
