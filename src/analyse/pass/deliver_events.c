@@ -78,7 +78,9 @@ static bool events_next(struct deliver *d)
 
 	if (!d->reads_ahead && d->most_threads > 1 && d->position) {
 		deliver_start(d);
+		pthread_mutex_lock(&d->lock);
 		d->reads_ahead = d->nr_threads != 0;
+		pthread_mutex_unlock(&d->lock);
 	}
 	if (d->reads_ahead)
 		e = events_take(d);
