@@ -225,12 +225,11 @@ static uint32_t frame_native_again(struct af_tree *t, const struct af_world *w, 
 static uint32_t frames_native_only(struct af_tree *t, const struct af_world *w, uint32_t node,
                                    const struct af_stack *stack, uint32_t first)
 {
-	bool again = t->last && !first;
-	uint32_t shared = again ? af_frames_last_shared(t->last, node, stack, &node) : 0;
+	uint32_t shared = t->last ? af_frames_last_shared(t->last, node, stack, first, &node) : 0;
 
 	for (uint32_t i = stack->nr - shared; i-- > first;)
-		node = again ? frame_native_again(t, w, node, stack, stack->pcs[i])
-		             : frame_native(t, w, node, stack, stack->pcs[i]);
+		node = t->last ? frame_native_again(t, w, node, stack, stack->pcs[i])
+		               : frame_native(t, w, node, stack, stack->pcs[i]);
 	return node;
 }
 

@@ -19,9 +19,9 @@ void af_frames_last_free(struct af_frames_last *l)
 }
 
 uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
-                               const struct af_stack *stack, uint32_t *node)
+                               const struct af_stack *stack, uint32_t first, uint32_t *node)
 {
-	uint32_t same = 0;
+	uint32_t same = 0, nr = stack->nr - first;
 
 	*node = base;
 	if (l->base != base || l->process != stack->process || l->epoch != stack->epoch)
@@ -29,7 +29,7 @@ uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
 	l->base = base;
 	l->process = stack->process;
 	l->epoch = stack->epoch;
-	while (same < l->nr && same < stack->nr && l->pcs[same] == stack->pcs[stack->nr - 1 - same])
+	while (same < l->nr && same < nr && l->pcs[same] == stack->pcs[stack->nr - 1 - same])
 		same++;
 	if (same)
 		*node = l->nodes[same - 1];

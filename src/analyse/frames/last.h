@@ -32,12 +32,12 @@ struct af_frames_last {
 void af_frames_last_free(struct af_frames_last *l);
 
 /*
- * The number of addresses of @stack, from its root on, that it shares with the last stack above
- * @base; *@node is the node of the last shared one. The rest of the last stack is forgotten; push
- * the rest of @stack.
+ * The number of addresses of @stack, from its root on and up to its address @first, that it shares
+ * with the last stack above @base; *@node is the node of the last shared one. The rest of the last
+ * stack is forgotten; push the rest of @stack.
  */
 uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
-                               const struct af_stack *stack, uint32_t *node);
+                               const struct af_stack *stack, uint32_t first, uint32_t *node);
 void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node);
 
 /*

@@ -26,6 +26,7 @@
 #include "base/map.h"
 
 struct af_call;
+struct af_frames_last;
 struct af_tables;
 struct af_results;
 struct af_sample;
@@ -197,11 +198,12 @@ struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
 struct idle_names {
 	const struct idle *i;
 	const struct af_world *w;
-	uint64_t start_ns;       /* of the trace */
-	struct af_tree *scratch; /* stacks, below their processes */
-	uint32_t *by_place;      /* node of a place, 0: not made yet */
-	struct af_map by_call;   /* (place, function) → node */
-	uint8_t *stacks;         /* what the stack that ends at a node says: see names.c */
+	uint64_t start_ns;           /* of the trace */
+	struct af_tree *scratch;     /* stacks, below their processes */
+	struct af_frames_last *last; /* of these */
+	uint32_t *by_place;          /* node of a place, 0: not made yet */
+	struct af_map by_call;       /* (place, function) → node */
+	uint8_t *stacks;             /* what the stack that ends at a node says: see names.c */
 	uint32_t nr_stacks, cap_stacks;
 };
 

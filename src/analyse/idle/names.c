@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "analyse/frames/frames.h"
+#include "analyse/frames/last.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/waits.h"
 #include "base/arena.h"
@@ -18,6 +19,8 @@ void idle_names_open(struct idle_names *n, const struct idle *i, const struct af
 	n->scratch = af_xcalloc(1, sizeof *n->scratch);
 	n->by_place = af_xcalloc((size_t)i->stack_locations.nr + 1, sizeof *n->by_place);
 	af_tree_open(n->scratch, none, 1);
+	n->last = af_xcalloc(1, sizeof *n->last);
+	n->scratch->last = n->last;
 }
 
 void idle_names_close(struct idle_names *n)
@@ -25,6 +28,9 @@ void idle_names_close(struct idle_names *n)
 	if (n->scratch)
 		af_tree_close(n->scratch);
 	free(n->scratch);
+	if (n->last)
+		af_frames_last_free(n->last);
+	free(n->last);
 	free(n->by_place);
 	free(n->stacks);
 	af_map_free(&n->by_call);

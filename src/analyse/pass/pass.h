@@ -127,8 +127,8 @@ struct af_pass_ops {
 	void (*sample)(void *self, const struct af_world *w, const struct af_sample *s);
 	/*
 	 * Device work of all APIs with the call that launched it, in about the order in which it
-	 * ended. A pass that calls af_work_place() on a copy must have AF_KIND_CLOCK among its
-	 * wants.
+	 * ended. A pass that reads placed_ns, or calls af_work_place() on a copy, must have
+	 * AF_KIND_CLOCK among its wants.
 	 */
 	void (*work)(void *self, const struct af_world *w, const struct af_work *work);
 	/* No more will come. Passes end beside one another, and finish one after the other. */

@@ -31,14 +31,23 @@ static uint32_t sum_find(struct calls *c, const struct call_sum *key)
 	return (uint32_t)*slot;
 }
 
-/* Most calls of a function have the sum of the one before. */
+/* Most calls of a function have the sum of the one before; NULL: this one has not. */
+static struct call_sum *sum_near(const struct calls *c, const struct call_sum *key)
+{
+	uint32_t last = key->function < c->cap_last ? c->last[key->function] : 0;
+
+	return last && is_sum_of(&c->sums[last - 1], key) ? &c->sums[last - 1] : NULL;
+}
+
 static struct call_sum *sum_of(struct calls *c, const struct call_sum *key)
 {
+	struct call_sum *near = sum_near(c, key);
+
+	if (near)
+		return near;
 	AF_REACH(c->last, key->function, c->cap_last);
-	uint32_t *last = &c->last[key->function];
-	if (!*last || !is_sum_of(&c->sums[*last - 1], key))
-		*last = sum_find(c, key) + 1;
-	return &c->sums[*last - 1];
+	c->last[key->function] = sum_find(c, key) + 1;
+	return &c->sums[c->last[key->function] - 1];
 }
 
 static void calls_overhead(struct calls *c, const struct af_event *ev)
@@ -65,9 +74,10 @@ static void calls_timed(struct calls *c, const struct af_world *w, const struct 
 	    .process = call->process, .function = call->function, .source = CALL_TIMED};
 	uint64_t ns = call->end_ns - call->start_ns;
 
-	if (is_upper(w, call->function))
+	struct call_sum *sum = sum_near(c, &key);
+	if (!sum && is_upper(w, call->function))
 		return;
-	struct call_sum *sum = sum_of(c, &key);
+	sum = sum ? sum : sum_of(c, &key);
 
 	sum->time_ns += ns;
 	if (call->out_of_range)

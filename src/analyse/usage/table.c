@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/frames/frames.h"
+#include "analyse/frames/last.h"
 #include "analyse/names/glue.h"
 #include "analyse/pass/pass.h"
 #include "analyse/tree/ids.h"
@@ -293,10 +294,12 @@ void usage_table(const struct usage *u, const struct af_world *w, struct af_resu
 	static const struct af_tree_weight none[] = {{"none", ""}};
 	static const struct af_column columns[] = {AF_USAGE_COLUMNS(AF_ROW_COLUMN)};
 	struct maker m = {.u = u, .w = w};
+	struct af_frames_last last = {0};
 	struct af_table *t = NULL;
 
 	maker_part(&m, out);
 	af_tree_open(&m.scratch, none, 1);
+	m.scratch.last = &last;
 	for (uint32_t i = 0; i < u->nr_sums; i++)
 		maker_sum(&m, &u->sums[i]);
 	if (m.nr)
@@ -310,6 +313,7 @@ void usage_table(const struct usage *u, const struct af_world *w, struct af_resu
 		row_fill(&m, &out->tables, af_table_row(&out->tables, t), &m.rows[i]);
 	}
 	af_tree_close(&m.scratch);
+	af_frames_last_free(&last);
 	af_keys_free(&m.by_row);
 	af_keys_free(&m.by_member);
 	af_tables_free(&m.texts);

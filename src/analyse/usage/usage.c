@@ -286,19 +286,18 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 
 	if (f->role == USAGE_RUNTIME || is_inner(f, ev))
 		return;
-	const struct usage_call c = {
-	    u, is, ev, f, thread_of(u, ev), is->end_ns - is->start_ns,
-	};
-	if (f->role != USAGE_QUERY && u->threads[c.thread].nr_loops)
-		loops_end(u, c.thread);
+	uint32_t thread = thread_of(u, ev);
+	if (f->role != USAGE_QUERY && u->threads[thread].nr_loops)
+		loops_end(u, thread);
 	if (is->status)
 		return;
 	if (f->role == USAGE_WORK || f->role == USAGE_COPY) {
-		u->threads[c.thread].works += f->is_device_work;
-		usage_queues_work(u, w, process_of(u, c.thread), f, ev);
+		u->threads[thread].works += f->is_device_work;
+		usage_queues_work(u, w, process_of(u, thread), f, ev);
 	}
 	if (f->role != USAGE_WORK && !is->out_of_range)
-		call_counts(&c);
+		call_counts(
+		    &(const struct usage_call){u, is, ev, f, thread, is->end_ns - is->start_ns});
 }
 
 static void usage_event(void *self, const struct af_world *w, const struct af_event *ev)

@@ -114,7 +114,8 @@ static bool is_whole(const struct af_time_range *in, const struct af_call *call)
 const struct af_call *af_time_range_call_at(const struct af_world *w, const struct af_event *ev,
                                             struct af_call *room)
 {
-	const struct af_call *call = af_call_at(w, ev, room);
+	bool at_hand = w->call && w->call_payload == ev->payload;
+	const struct af_call *call = at_hand ? w->call : af_call_at(w, ev, room);
 
 	if (!call || is_whole(&w->time_range, call))
 		return call;

@@ -42,8 +42,9 @@ def at(ns):
     return "%4d.%09d" % divmod(ns, 10**9)
 
 
-def trace(name, launches, end, more=()):
-    """A process that launches one kernel at each (time, call path), with @more lines of events."""
+def trace(name, launches, end, more=(), lost=()):
+    """A process that launches one kernel at each (time, call path), with @more lines of events. Records of the work
+    of the launches with the numbers @lost are not there."""
     path = os.path.join(WORK, name + ".trace")
     lines = [HEAD, *more]
     for i in range(1, PATHS):
@@ -52,6 +53,8 @@ def trace(name, launches, end, more=()):
     for number, (ns, callpath) in enumerate(sorted(launches), 1):
         lines.append("%s s1   p1   101/101      call_long    callpath=%d correlation=%d function=1 duration_ns=1000 status=0\n"
                      % (at(ns), callpath, number))
+        if number in lost:
+            continue
         lines.append("%s s2   p1   101/103      gpu_work     descriptor=1 correlation=%d start_ns=%d busy_ns=20000 node=0\n"
                      % (at(ns + 50000), number, 1700000000000000000 + ns + 1000))
     lines.append("%s s0   p0   100/100      process_end  process=1 status=0 user_ns=0 kernel_ns=0 max_rss_bytes=4096 source=WAIT\n" % at(end))
@@ -97,6 +100,19 @@ def _():
     ], "phases")  # fmt: skip
     equal([row["step_ns"] for row in rows], [None, 100 * MS, 10 * MS, None], "a step")
     equal(sum(row["length_ns"] for row in rows), end + 5 * MS, "the whole run")
+
+
+@case("one thread and two find the same steady part, also where records of work are lost")
+def _():
+    launches, begins, end = training(40)
+    last = len(launches)
+    for name, lost in (("none", ()), ("end", range(last - 20, last + 1)), ("middle", (60, 61, 90))):
+        made = trace("lost_" + name, launches, end + 5 * MS, lost=lost)
+        one, two = (
+            subprocess.run([AFLAME, "report", "--json", made], stdout=subprocess.PIPE, check=True,
+                           env={**os.environ, "AFLAME_JOBS": jobs}).stdout for jobs in "12")  # fmt: skip
+        equal(two, one, "the report, lost: " + name)
+        expect(b'"steady_findings"' in one, "findings of the steady part, lost: " + name)
 
 
 @case("report.html has where each step begins, and a device below the thread that launched its work")
