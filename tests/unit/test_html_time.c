@@ -127,6 +127,25 @@ static void joined_slices_add_up_and_do_not_overlap(void **state)
 	html_columns_free(&c);
 }
 
+/* A device that is busy for a tenth of the time all the time, by two kernels in turn. */
+static void joined_slices_leave_no_end_of_their_time_empty(void **state)
+{
+	static struct html_slice got[MOST];
+	struct html_columns c = {0};
+
+	for (uint64_t i = 0; i < 1000; i++) {
+		struct html_slice s = {i * 1000, 100, 100, 1, 0, (uint32_t)(i % 2)};
+		html_columns_add(&c, &s, 0);
+	}
+	html_columns_coarsen(&c, 2000000);
+	html_columns_end(&c);
+	assert_int_equal(read_columns(&c, got), 2);
+	assert_int_equal(got[0].start_ns, 0);
+	assert_int_equal(got[1].start_ns, 999100 / 2);
+	assert_int_equal(got[1].length_ns, 500 * 100);
+	html_columns_free(&c);
+}
+
 /* A long one, in it a row of short ones of which each has a shorter one in it. */
 static void what_is_joined_stays_in_what_lies_around_it(void **state)
 {
@@ -204,6 +223,7 @@ int main(void)
 	    cmocka_unit_test(columns_hold_what_was_added),
 	    cmocka_unit_test(columns_that_say_nothing_are_left_out),
 	    cmocka_unit_test(joined_slices_add_up_and_do_not_overlap),
+	    cmocka_unit_test(joined_slices_leave_no_end_of_their_time_empty),
 	    cmocka_unit_test(what_is_joined_stays_in_what_lies_around_it),
 	    cmocka_unit_test(stacks_find_their_node_or_the_last_that_there_is),
 	};

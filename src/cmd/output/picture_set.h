@@ -8,7 +8,7 @@ struct af_slices;
 
 /* Ranks that have a timeline, at most, and the size of their traces, but for the first one. */
 enum { AF_PICTURE_RANKS = 64 };
-#define AF_PICTURE_BYTES (UINT64_C(1) << 30)
+#define AF_PICTURE_BYTES (UINT64_C(96) << 20)
 
 /*
  * Hand the slices of the ranks of request->dir to the format in @r. Where there are more ranks, or

@@ -130,15 +130,23 @@ bool html_columns_next(const struct html_columns *c, struct html_columns_reader 
 	return true;
 }
 
+/*
+ * They take turns over the time of the window, each at its share of it: put one behind the other
+ * they would leave its end empty, as if nothing had happened then.
+ */
 static void window_flush(struct html_columns *c)
 {
-	uint64_t at_ns = c->nr_window ? c->window[0].start_ns : 0;
+	uint64_t from_ns = c->nr_window ? c->window[0].start_ns : 0, before_ns = 0, all_ns = 0;
 
+	for (uint32_t i = 0; i < c->nr_window; i++)
+		all_ns += c->window[i].length_ns;
 	for (uint32_t i = 0; i < c->nr_window; i++) {
 		struct html_slice *s = &c->window[i];
-		s->start_ns = at_ns;
+		unsigned __int128 share =
+		    (unsigned __int128)before_ns * (c->window_end_ns - from_ns);
+		s->start_ns = from_ns + (all_ns ? (uint64_t)(share / all_ns) : 0);
+		before_ns += s->length_ns;
 		columns_put(c, s);
-		at_ns += s->length_ns;
 	}
 	c->nr_window = 0;
 	c->epoch++;

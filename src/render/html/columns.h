@@ -2,7 +2,7 @@
  * The slices of one track of report.html as columns of varints, which time.h describes. Where there
  * are too many slices for a page, those shorter than a step that begin within the same step of time
  * are merged, one for each name and stack: with their total length and weight, in the order in
- * which the first of each came.
+ * which the first of each came, evenly over the time that they took with what lay between them.
  *
  *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
  *	→ html_columns_free
