@@ -399,7 +399,8 @@ static const struct af_option flame_options[] = {
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),
     {AF_OPT_STRING, "by", 0, "WHOSE",
-     "of a folder of ranks: stacks of each host, rank, device, process or group:KEY apart (the "
+     "of a folder of ranks: stacks of each host, rank, device, process, run or group:KEY apart "
+     "(the "
      "stacks of all ranks together)",
      AT(by), AF_BY_WORDS},
     AF_SOURCES_OPTION(struct flame_options, 0),

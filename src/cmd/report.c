@@ -437,7 +437,7 @@ static const struct af_option report_options[] = {
      offsetof(struct report_options, sort), "self|total"},
     {AF_OPT_STRING, "by", 0, "WHOSE",
      "top: group by process, rank, thread, device or stream instead of by function; of a folder "
-     "of ranks all reports: rows for each host, rank, device, process or group:KEY",
+     "of ranks all reports: rows for each host, rank, device, process, run or group:KEY",
      offsetof(struct report_options, by), "process|rank|thread|device|stream|host"},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",

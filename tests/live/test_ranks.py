@@ -307,7 +307,7 @@ def _():
         plain = aflame(*words, one)
         equal((bare.returncode, bare.stdout), (plain.returncode, plain.stdout), words)
         refused(1, r"has no rank 3: the ranks are 0-2$", *words, "--rank", "3", path)
-        refused(2, r"--rank takes a number, not \"two\"", *words, "--rank", "two", path)
+        refused(1, r"has no rank two: the ranks are ", *words, "--rank", "two", path)
         refused(2, r"is not a folder of ranks", *words, "--rank", "2", one)
         done = aflame(*words, path)
         if words == ["tally"]:  # it adds the ranks up, and these call nothing

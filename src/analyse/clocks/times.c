@@ -32,8 +32,8 @@ static uint64_t typical_start(const uint64_t *starts, uint32_t nr)
 	return typical;
 }
 
-/* @starts: on the clock of the reference; those that are too far away are moved. */
-static void times_begin(struct af_set_times *t, uint64_t *starts, uint32_t nr)
+/* @starts: on the clock of the reference; runs, and those that are too far away, are moved. */
+static void times_begin(struct af_set_times *t, uint64_t *starts, uint32_t nr, bool runs)
 {
 	const uint64_t typical = typical_start(starts, nr);
 	uint64_t bound_ns;
@@ -45,9 +45,10 @@ static void times_begin(struct af_set_times *t, uint64_t *starts, uint32_t nr)
 			continue;
 		af_set_clocks_convert(&t->clocks, i, m->start_ns, &bound_ns);
 		int64_t away = (int64_t)(typical - starts[i]);
-		if (bound_ns == AF_CLOCK_UNKNOWN && (away > FAR_NS || away < -FAR_NS)) {
+		bool far = bound_ns == AF_CLOCK_UNKNOWN && (away > FAR_NS || away < -FAR_NS);
+		if (runs || far) {
 			m->moved_ns = away;
-			t->nr_moved++;
+			t->nr_moved += !runs;
 			starts[i] = typical;
 		}
 		t->start_ns = starts[i] < t->start_ns ? starts[i] : t->start_ns;
@@ -75,7 +76,7 @@ int af_set_times_read(struct af_set_times *t, const struct af_set *s, struct af_
 			    af_set_clocks_convert(&t->clocks, i, t->members[i].start_ns, NULL);
 		af_trace_close(trace);
 	}
-	times_begin(t, starts, s->nr);
+	times_begin(t, starts, s->nr, af_set_is_runs(s));
 	free(starts);
 	return 0;
 }

@@ -2,7 +2,7 @@
  * The times of a set: since its first trace began, on the clock of the set's first member
  * (clocks.h). A host whose time of day is all that is known of its clock, and wrong by more than a
  * day, would put its ranks years away from the others: such a trace counts as if it had begun with
- * the typical one.
+ * the typical one, as do all traces of a set of runs.
  *
  *	af_set_times_read → { af_set_times_of, af_set_times_part }* → af_set_times_free
  */

@@ -135,7 +135,7 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 	}
 }
 
-/* "0-36, 38-63" */
+/* "0-36, 38-63"; of runs "before, after" */
 static const char *which(struct af_tables *f, const struct af_ranks_result *r, uint32_t group)
 {
 	struct af_buf b = {0};
@@ -144,6 +144,10 @@ static const char *which(struct af_tables *f, const struct af_ranks_result *r, u
 		uint64_t first = r->ranks[i].who->rank, last = first;
 		if (r->ranks[i].group != group)
 			continue;
+		if (!r->ranks[i].who->has_rank) {
+			af_buf_fmt(&b, "%s%s", b.len ? ", " : "", r->ranks[i].who->label);
+			continue;
+		}
 		while (i + 1 < r->nr && r->ranks[i + 1].group == group &&
 		       r->ranks[i + 1].who->rank == last + 1) {
 			last++;

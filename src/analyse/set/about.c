@@ -28,8 +28,8 @@ void af_merge_about(const struct af_merge *m, struct af_buf *to)
 {
 	unsigned long long all = m->nr_members + m->missing.nr;
 
-	af_buf_fmt(to, "%llu of %llu rank%s", (unsigned long long)m->nr_members, all,
-	           all == 1 ? "" : "s");
+	af_buf_fmt(to, "%llu of %llu %s%s", (unsigned long long)m->nr_members, all,
+	           m->how.runs ? "trace" : "rank", all == 1 ? "" : "s");
 	named_line(&m->missing, " is missing", to);
 	named_line(&m->parts, " in part", to);
 }
@@ -79,14 +79,19 @@ void set_about_table(const struct af_merge *m, struct af_tables *f)
 	struct af_buf b = {0};
 
 	af_buf_fmt(&b, "%llu of %llu", (unsigned long long)m->nr_members, all);
-	af_pair_row(f, t, "ranks", "ranks", af_tables_text(f, "%s", b.data));
+	af_pair_row(f, t, "ranks", m->how.runs ? "traces" : "ranks",
+	            af_tables_text(f, "%s", b.data));
 	af_buf_free(&b);
 	named_rows(&m->missing, "missing", "missing", f, t);
 	named_rows(&m->parts, "in_part", "in part", f, t);
 	row_lengths(m, f, t);
 	row_worst(m, f, t);
-	t->note = "sums are over all ranks; Least, Median and Most are of one rank, and a rank "
-		  "without the row counts as 0; Imbalance is the most by the mean";
+	const char *one = m->how.runs ? "trace" : "rank";
+	t->note = af_tables_text(f,
+	                         "sums are over all %ss; Least, Median and Most are of one %s, "
+	                         "and a %s without the row counts as 0; Imbalance is the most by "
+	                         "the mean",
+	                         one, one, one);
 }
 
 /* How many different texts members have, but for "". */

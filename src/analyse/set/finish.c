@@ -138,7 +138,7 @@ static void pairs_finish(const struct set_table *t, struct af_tables *f)
 		const char *value = c->value.text;
 		af_pair_row(f, to, af_tables_text(f, "%s", c->key.text),
 		            af_tables_text(f, "%s", c->label.text),
-		            af_tables_text(f, "%s", value && *value ? value : "(differs by rank)"));
+		            af_tables_text(f, "%s", value && *value ? value : "(differs)"));
 	}
 }
 

@@ -33,6 +33,7 @@ struct af_merge_how {
 	struct af_query query; /* of every trace */
 	enum af_merge_by by;
 	const char *group; /* the key of groups: "dp" */
+	bool runs;         /* members are runs, and no ranks: for people */
 };
 
 /* The value of --by that a member has, "" where members are not kept apart. Lives as it does. */

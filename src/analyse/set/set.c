@@ -56,6 +56,7 @@ static bool is_rank_name(const char *name, uint64_t *rank)
 struct set_listing {
 	struct af_set *set;
 	int fd;
+	const char *run; /* of which this is the folder, or NULL */
 	uint64_t now_ns;
 };
 
@@ -78,6 +79,59 @@ static void set_add(void *arg, const char *name, int one)
 		return;
 	m.name = af_arena_strdup(&s->arena, name, strlen(name));
 	m.path = set_text(s, s->path, "/", name);
+	AF_GROW(s->members, s->nr, s->cap);
+	s->members[s->nr++] = m;
+}
+
+/* An imported trace has no recorder. */
+static void member_imported(struct af_member *m, int fd)
+{
+	if (m->state != AF_MEMBER_UNREADABLE || !af_trace_has(fd, "metadata"))
+		return;
+	m->state = AF_MEMBER_COMPLETE;
+	m->why = "";
+}
+
+/* The group "run", before those of the trace. */
+static void member_run(struct af_set *s, struct af_member *m, const char *run)
+{
+	struct af_member_group *groups =
+	    af_arena_alloc(&s->arena, (m->nr_groups + 1ull) * sizeof *groups);
+
+	groups[0] = (struct af_member_group){"run", run};
+	for (uint32_t i = 0; i < m->nr_groups; i++)
+		groups[i + 1] = m->groups[i];
+	m->groups = groups;
+	m->nr_groups++;
+}
+
+/* Add the trace @name, or the ranks of the run that is in the folder @name. */
+static void run_add(void *arg, const char *name, int one)
+{
+	struct set_listing *l = arg;
+	struct af_set *s = l->set;
+	struct af_member m = {.why = ""};
+	char rank[32] = "";
+
+	if (is_copy(l->fd, name))
+		return;
+	const char *kept = set_text(s, name, "", "");
+	if (!af_trace_is_placed(one) && !af_trace_has(one, "recorder")) {
+		if (!l->run)
+			af_trace_each(one, run_add,
+			              &(struct set_listing){.set = s, .fd = one, .run = kept});
+		return;
+	}
+	set_member_read(&s->arena, &m, one, &l->now_ns);
+	member_imported(&m, one);
+	if (l->run && m.has_rank)
+		snprintf(rank, sizeof rank, "rank %llu", (unsigned long long)m.rank);
+	m.has_rank = false;
+	m.rank = m.job_ranks = 0;
+	m.name = l->run ? set_text(s, l->run, "/", kept) : kept;
+	m.label = *rank ? set_text(s, l->run, " ", rank) : m.name;
+	m.path = set_text(s, s->path, "/", m.name);
+	member_run(s, &m, l->run ? l->run : kept);
 	AF_GROW(s->members, s->nr, s->cap);
 	s->members[s->nr++] = m;
 }
@@ -113,7 +167,8 @@ static void set_labels(struct af_set *s)
 		struct af_member *m = &s->members[i];
 		char rank[32];
 		snprintf(rank, sizeof rank, "rank %llu", (unsigned long long)m->rank);
-		m->label = set_text(s, m->has_rank ? rank : m->name, "", "");
+		if (m->has_rank || !m->label)
+			m->label = set_text(s, m->has_rank ? rank : m->name, "", "");
 		if (is_twin(s, i, i + 1) || (i && is_twin(s, i, i - 1)))
 			m->label = set_text(s, rank, " (", set_text(s, m->name, ")", ""));
 	}
@@ -126,11 +181,7 @@ static int set_single(struct af_set *s, int fd, const char *path)
 	uint64_t now_ns = 0;
 
 	set_member_read(&s->arena, &m, fd, &now_ns);
-	if (m.state == AF_MEMBER_UNREADABLE && af_trace_has(fd, "metadata")) {
-		/* An imported trace has no recorder. */
-		m.state = AF_MEMBER_COMPLETE;
-		m.why = "";
-	}
+	member_imported(&m, fd);
 	m.name = name && name[1] ? name + 1 : s->path;
 	m.path = s->path;
 	AF_GROW(s->members, s->nr, s->cap);
@@ -153,7 +204,9 @@ int af_set_open(struct af_set *s, const char *path, struct af_err *err)
 	if (!s->nr && af_trace_has(fd, AF_JOB_FILE))
 		return af_fail_plain(err, -ENODATA, "no rank in %s has begun to be recorded", path);
 	if (!s->nr)
-		return af_fail_plain(err, -ENODATA, "%s has no trace of a rank", path);
+		af_trace_each(fd, run_add, &(struct set_listing){.set = s, .fd = fd});
+	if (!s->nr)
+		return af_fail_plain(err, -ENODATA, "%s has no trace", path);
 	qsort(s->members, s->nr, sizeof *s->members, members_order);
 	set_labels(s);
 	return 0;
@@ -177,6 +230,9 @@ void af_set_refresh(struct af_set *s, uint32_t i)
 	set_member_read(&s->arena, m, fd, &now_ns);
 	m->rank = was.rank;
 	m->has_rank = was.has_rank;
+	m->groups = was.groups;
+	m->nr_groups = was.nr_groups;
+	m->job_ranks = was.has_rank ? m->job_ranks : 0;
 }
 
 static const char *member_state(const struct af_member *m)

@@ -1,6 +1,7 @@
 /*
- * A set: the traces of one job, one a rank, in one folder; or one trace, which is a set of one. The
- * members are in the order of their rank, then of their name, whoever lists them.
+ * A set: the traces of one job, one a rank, in one folder; or one trace, which is a set of one. A
+ * folder that has no rank is a set of runs, if it has traces of any name, or folders of ranks.
+ * The members are in the order of their rank, then of their name, whoever lists them.
  *
  *	af_set_open → read the members → af_set_close
  *
@@ -36,9 +37,10 @@ struct af_member_group {
 };
 
 struct af_member {
-	const char *path;  /* of the trace's directory */
-	const char *name;  /* of the directory in the set: "rank-0017" */
-	const char *label; /* "rank 17"; of two of one rank "rank 17 (rank-0017b)" */
+	const char *path; /* of the trace's directory */
+	const char *name; /* of the directory in the set: "rank-0017", "before/rank-0017" */
+	const char
+	    *label; /* "rank 17"; of two of one rank "rank 17 (rank-0017b)"; "before rank 17" */
 	const char *host, *job_key, *version;
 	const char *boot_id; /* or "" */
 	uint64_t rank, pid;
@@ -70,6 +72,15 @@ struct af_set {
  */
 int af_set_open(struct af_set *s, const char *path, struct af_err *err);
 void af_set_close(struct af_set *s);
+
+/*
+ * Is it a set of runs? No member has a rank then, as the ranks of two runs are not one. The run is
+ * the group "run" of each.
+ */
+static inline bool af_set_is_runs(const struct af_set *s)
+{
+	return !s->single && s->nr && !s->members[0].has_rank;
+}
 
 /* The columns by which every table of members begins. */
 #define AF_MEMBER_COLUMNS(C)                                                                       \

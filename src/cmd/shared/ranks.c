@@ -17,11 +17,15 @@
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 
+enum { RANKS_TEXT = 300 /* bytes of a message that names ranks */ };
+
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_MEMBER_COLUMNS(AF_ROW_COLUMN)};
-	struct af_table *t =
-	    AF_TABLE(f, "ranks", af_tables_text(f, "The ranks in %s", set->path), columns);
+	struct af_table *t = AF_TABLE(
+	    f, "ranks",
+	    af_tables_text(f, "The %s in %s", af_set_is_runs(set) ? "runs" : "ranks", set->path),
+	    columns);
 
 	for (uint32_t i = 0; i < set->nr; i++)
 		af_member_cells(f, &set->members[i], af_table_row(f, t));
@@ -47,9 +51,13 @@ static void ranks_list(struct af_set *set)
 	af_tables_free(&f);
 }
 
-/* "0-14, 16, 31" */
+/* "0-14, 16, 31"; of runs "before, after" */
 static void ranks_text(const struct af_set *set, struct af_buf *b)
 {
+	for (uint32_t i = 0; af_set_is_runs(set) && i < set->nr && b->len < RANKS_TEXT; i++)
+		af_buf_fmt(b, "%s%s", b->len ? ", " : "", set->members[i].name);
+	if (af_set_is_runs(set))
+		return;
 	for (uint32_t i = 0; i < set->nr;) {
 		uint64_t first = set->members[i].rank, last = first;
 		for (i++; i < set->nr && set->members[i].rank <= last + 1; i++)
@@ -65,8 +73,9 @@ static int rank_missing(const struct af_set *set, const char *rank, struct af_er
 	struct af_buf b = {0};
 
 	ranks_text(set, &b);
-	af_fail_plain(err, -ENOENT, "%s has no rank %s: the ranks are %.300s", set->path, rank,
-	              b.data ? b.data : "");
+	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %.*s", set->path,
+	              af_set_is_runs(set) ? "run" : "rank", rank,
+	              af_set_is_runs(set) ? "run" : "rank", RANKS_TEXT, b.data ? b.data : "");
 	af_buf_free(&b);
 	return -ENOENT;
 }
@@ -82,17 +91,18 @@ static int path_keep(const char **dir, const char *path, struct af_err *err)
 	return 0;
 }
 
+/* By the rank's number, or the name of the trace, as runs have. */
 static int ranks_choose(const struct af_set *set, const char *rank, const char **dir,
                         struct af_err *err)
 {
 	const struct af_member *found = NULL;
 	uint64_t number;
 
-	if (!af_rank_parse(rank, &number))
-		return af_fail_plain(err, -EINVAL, "--rank takes a number, not \"%s\"", rank);
+	const bool by_number = af_rank_parse(rank, &number) && !af_set_is_runs(set);
 	for (uint32_t i = 0; i < set->nr; i++) {
 		const struct af_member *m = &set->members[i];
-		if (!m->has_rank || m->rank != number)
+		if (by_number ? !m->has_rank || m->rank != number
+		              : strcmp(rank, m->name) != 0 && strcmp(rank, m->label) != 0)
 			continue;
 		if (found)
 			return af_fail_plain(err, -EINVAL,

@@ -42,11 +42,14 @@ int af_by_parse(const char *word, enum af_merge_by *by, const char **group, stru
 			*by = words[i].by;
 			return 0;
 		}
+	if (!strcmp(word, "run"))
+		word = "group:run";
 	if (strncmp(word, "group:", strlen("group:")) != 0 || !word[strlen("group:")])
-		return af_fail_plain(err, -EINVAL,
-		                     "--by takes host, rank, device, process or group:KEY, not "
-		                     "\"%s\"",
-		                     word);
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--by takes host, rank, device, process, run or group:KEY, not "
+		    "\"%s\"",
+		    word);
 	*group = word + strlen("group:");
 	*by = AF_BY_GROUP;
 	return 0;
@@ -449,7 +452,8 @@ static int set_load(struct af_set *set, const struct af_query *query, struct af_
 {
 	struct af_merge_how how = {.query = *query,
 	                           .by = (enum af_merge_by)query->members_by,
-	                           .group = query->members_group};
+	                           .group = query->members_group,
+	                           .runs = af_set_is_runs(set)};
 
 	/* Steady parts are read beside the query. */
 	how.query.answers &= ~(uint32_t)AF_ANSWER_STEADY;
@@ -459,9 +463,11 @@ static int set_load(struct af_set *set, const struct af_query *query, struct af_
 	struct set_reading reading = {.query = &how.query, .set = set};
 	bool all = how.by == AF_BY_NOTHING && how.query.answers & AF_ANSWER_TABLES &&
 	           !(how.query.answers & (AF_ANSWER_OWN | AF_ANSWER_TALLY));
-	af_set_sum_open(&reading.whole, &how, all && set->nr > 2);
+	/* Runs do not wait for one another. */
+	bool compares = set->nr > 2 && !how.runs;
+	af_set_sum_open(&reading.whole, &how, all && compares);
 	if (all && query->answers & AF_ANSWER_STEADY && !query->from_ns && !query->to_ns)
-		af_set_sum_open(&reading.steady, &steady_how, set->nr > 2);
+		af_set_sum_open(&reading.steady, &steady_how, compares);
 	if (query->answers & AF_ANSWER_ANNOTATE && set->nr <= PAGE_RANKS)
 		reading.trees = af_xcalloc(set->nr, sizeof *reading.trees);
 	int rc = members_read(&reading, set, err);

@@ -15,10 +15,10 @@ struct af_err;
 struct af_ranks;
 
 /* The rows of option tables of commands that keep members apart. */
-#define AF_BY_WORDS "host|rank|device|process"
+#define AF_BY_WORDS "host|rank|device|process|run"
 
 /*
- * The word of --by: host, rank, device, process, group:KEY; *@group is KEY or NULL. NULL:
+ * The word of --by: host, rank, device, process, run, group:KEY; *@group is KEY or NULL. NULL:
  * AF_BY_NOTHING. -EINVAL: the word is none of these.
  */
 int af_by_parse(const char *word, enum af_merge_by *by, const char **group, struct af_err *err);
