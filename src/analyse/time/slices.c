@@ -91,7 +91,7 @@ static void held_push(struct rows_row *row, const struct af_slice *s)
 	AF_ROOM(row->slices, h.place + 1, row->cap);
 	row->slices[h.place] = *s;
 	row->slices[h.place].end_ns = h.end_ns;
-	if (end == row->cap_held && row->begin >= row->nr) {
+	if (row->begin && end == row->cap_held && row->begin >= row->nr) {
 		memcpy(row->held, row->held + row->begin, row->nr * sizeof h);
 		row->begin = 0;
 		end = row->nr;

@@ -102,7 +102,7 @@ static uint32_t slice_what(struct html_time *t, struct html_time_track *track,
 		return (uint32_t)*at;
 	*at = track->nr_whats++;
 	AF_GROW(t->whats, t->nr_whats, t->cap_whats);
-	t->whats[t->nr_whats++] = (struct html_time_what){.track = s->track - 1,
+	t->whats[t->nr_whats++] = (struct html_time_what){.track = t->first + s->track - 1,
 	                                                  .at = (uint32_t)*at,
 	                                                  .name = s->name,
 	                                                  .stack = s->stack,

@@ -90,6 +90,20 @@ static void text_lines(struct curve *c, uint32_t y, const char *text)
 
 /* axes */
 
+/* The power of ten at or below @value; 1 where there is none. */
+static double power_below(double value)
+{
+	double power = 1;
+
+	if (!(value > 0))
+		return power;
+	while (power > value)
+		power /= 10;
+	while (power * 10 <= value)
+		power *= 10;
+	return power;
+}
+
 /* Grid lines at 1, 2 and 5 of each decade, at fewer where these are many, and at more else. */
 static void axis_times(struct curve *c, const struct panel *p)
 {
@@ -98,7 +112,7 @@ static void axis_times(struct curve *c, const struct panel *p)
 	uint32_t nr = decades > 2.5 ? 1 : decades > 1 ? 3 : sizeof steps / sizeof *steps;
 	struct af_buf text = {0};
 
-	for (double power = pow(10, floor(log10(p->least))); power <= p->most; power *= 10)
+	for (double power = power_below(p->least); power <= p->most; power *= 10)
 		for (uint32_t i = 0; i < nr; i++) {
 			double value = power * steps[i];
 			if (value < p->least * 0.999 || value > p->most * 1.001)

@@ -41,9 +41,11 @@ static bool task_has_kernel(const struct task_module *m)
 
 	for (uint32_t i = 0; i < m->nr; i++) {
 		const struct task_answer *a = &m->answers[i];
-		const uint32_t *last = &m->frames[a->first + (a->nr - 1) * 3];
 
-		if (a->nr && af_sym_kernel_name(af_strtab_get(&m->strings, *last), &len))
+		if (!a->nr)
+			continue;
+		uint32_t last = m->frames[a->first + (a->nr - 1) * 3];
+		if (af_sym_kernel_name(af_strtab_get(&m->strings, last), &len))
 			return true;
 	}
 	return false;
