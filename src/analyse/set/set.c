@@ -128,10 +128,11 @@ static void run_add(void *arg, const char *name, int one)
 		snprintf(rank, sizeof rank, "rank %llu", (unsigned long long)m.rank);
 	m.has_rank = false;
 	m.rank = m.job_ranks = 0;
-	m.name = l->run ? set_text(s, l->run, "/", kept) : kept;
-	m.label = *rank ? set_text(s, l->run, " ", rank) : m.name;
+	const char *run = l->run ? l->run : kept;
+	m.name = l->run ? set_text(s, run, "/", kept) : kept;
+	m.label = *rank ? set_text(s, run, " ", rank) : m.name;
 	m.path = set_text(s, s->path, "/", m.name);
-	member_run(s, &m, l->run ? l->run : kept);
+	member_run(s, &m, run);
 	AF_GROW(s->members, s->nr, s->cap);
 	s->members[s->nr++] = m;
 }
