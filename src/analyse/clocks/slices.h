@@ -1,7 +1,7 @@
 /*
  * The slices of a set: those of its traces, one trace after the other, on the clock of the set.
  *
- *	af_set_slices_open → { af_set_slices_of → af_timeline_run() into its sink }* → _free
+ *	{ af_set_slices_of → af_timeline_run() into its sink }* → af_set_slices_free
  */
 #ifndef AF_ANALYSE_CLOCKS_SLICES_H
 #define AF_ANALYSE_CLOCKS_SLICES_H

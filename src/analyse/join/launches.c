@@ -360,7 +360,7 @@ static __attribute__((noinline)) void take_work(struct af_launches *l, const str
                                                 const struct af_event *ev)
 {
 	struct af_work *room = l->room ? l->room(l->arg) : NULL;
-	struct af_work own = {0}, *work = room ? room : &own;
+	struct af_work *work = room ? room : &l->own;
 
 	if (!af_work_read(w, ev, work))
 		return;

@@ -56,6 +56,7 @@ struct af_launches {
 	uint64_t seen_alone; /* calls that only the kernel saw, and that have a correlation id */
 
 	/* private */
+	struct af_work own;            /* the work at hand, where there is no room */
 	struct launches_table *tables; /* of each process and API */
 	uint32_t nr_tables, cap_tables, last_table;
 	struct af_map by_table;

@@ -230,6 +230,16 @@ static void put_padded(struct af_buf *b, size_t from, size_t width)
 		af_buf_add(b, blanks, width - used);
 }
 
+/* @before and @value, then blanks up to @width. */
+static void put_column(struct af_buf *b, const char *before, uint64_t value, size_t width)
+{
+	size_t from = b->len;
+
+	af_buf_str(b, before);
+	af_buf_u64(b, value);
+	put_padded(b, from, width);
+}
+
 void af_event_head(const struct af_event_printer *p, const struct af_event *ev, struct af_buf *b)
 {
 	uint64_t ns = ev->time_ns > p->start_ns ? ev->time_ns - p->start_ns : 0;
@@ -241,15 +251,9 @@ void af_event_head(const struct af_event_printer *p, const struct af_event *ev, 
 		af_buf_char(b, ' ');
 		af_buf_str(b, p->of);
 		put_padded(b, from, 6);
-		from = b->len;
 	}
-	af_buf_str(b, " s");
-	af_buf_u64(b, ev->stream);
-	put_padded(b, from, 5);
-	from = b->len;
-	af_buf_str(b, " p");
-	af_buf_u64(b, ev->process);
-	put_padded(b, from, 4);
+	put_column(b, " s", ev->stream, 5);
+	put_column(b, " p", ev->process, 4);
 	from = b->len;
 	af_buf_char(b, ' ');
 	af_buf_u64(b, ev->pid);

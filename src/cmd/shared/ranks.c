@@ -70,12 +70,12 @@ static void ranks_text(const struct af_set *set, struct af_buf *b)
 
 static int rank_missing(const struct af_set *set, const char *rank, struct af_err *err)
 {
+	const char *one = af_set_is_runs(set) ? "run" : "rank";
 	struct af_buf b = {0};
 
 	ranks_text(set, &b);
-	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %.*s", set->path,
-	              af_set_is_runs(set) ? "run" : "rank", rank,
-	              af_set_is_runs(set) ? "run" : "rank", RANKS_TEXT, b.data ? b.data : "");
+	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %.*s", set->path, one, rank, one,
+	              RANKS_TEXT, b.data ? b.data : "");
 	af_buf_free(&b);
 	return -ENOENT;
 }
