@@ -139,6 +139,38 @@ static void test_noise_is_not_odd(void **state)
 	af_ranks_close(all);
 }
 
+/* Of a path that is sampled twice some ranks have no sample, by chance. */
+static uint64_t chance_of_two(uint64_t *chance)
+{
+	uint64_t nr = 0;
+
+	for (int i = 0; i < 20; i++)
+		nr += random_next(chance) % 10 == 0;
+	return nr;
+}
+
+static void test_few_samples_are_chance(void **state)
+{
+	uint64_t chance = 3, apart = 0;
+
+	(void)state;
+	for (int job = 0; job < 200; job++) {
+		struct af_ranks *all = af_ranks_open();
+		for (uint64_t i = 0; i < 8; i++) {
+			struct made m;
+			made_open(&m);
+			m.activity->wall_ns = 150 * MS;
+			cpu_add(&m, "app;main;step;work", chance_of_two(&chance));
+			cpu_add(&m, "app;main;step;other", chance_of_two(&chance));
+			made_end(&m, all, i);
+		}
+		const struct af_ranks_result *r = af_ranks_end(all);
+		apart += r->nr_groups > 1;
+		af_ranks_close(all);
+	}
+	assert_in_range(apart, 0, 2);
+}
+
 static void test_each_kind(void **state)
 {
 	struct af_ranks *all = af_ranks_open();
@@ -421,10 +453,11 @@ static void test_processes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_noise_is_not_odd),  cmocka_unit_test(test_each_kind),
-	    cmocka_unit_test(test_mpi_is_the_mirror), cmocka_unit_test(test_halves),
-	    cmocka_unit_test(test_few_ranks),         cmocka_unit_test(test_thousands),
-	    cmocka_unit_test(test_heat_aligns),       cmocka_unit_test(test_processes),
+	    cmocka_unit_test(test_noise_is_not_odd), cmocka_unit_test(test_few_samples_are_chance),
+	    cmocka_unit_test(test_each_kind),        cmocka_unit_test(test_mpi_is_the_mirror),
+	    cmocka_unit_test(test_halves),           cmocka_unit_test(test_few_ranks),
+	    cmocka_unit_test(test_thousands),        cmocka_unit_test(test_heat_aligns),
+	    cmocka_unit_test(test_processes),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

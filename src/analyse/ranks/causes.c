@@ -32,9 +32,12 @@ static double difference(const struct comparing *c, uint32_t cell, bool less)
 	return less ? -by : by;
 }
 
+/* By chance; where the rank was not sampled, its time varies as that of a typical one. */
 static double noise_of(const struct comparing *c, uint32_t cell)
 {
-	return SIGMAS * ranks_deviation(cell, c->own.variance[cell] + c->typical.variance[cell]);
+	double own = fmax(c->own.variance[cell], c->typical.variance[cell] * c->nr_typical);
+
+	return SIGMAS * ranks_deviation(cell, own + c->typical.variance[cell]);
 }
 
 /* Does a difference at @cell count? */

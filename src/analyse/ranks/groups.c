@@ -28,7 +28,8 @@ struct grouping {
 	float *values, *variances; /* by rank and feature */
 	struct {
 		uint32_t members;
-		double values[FEATURES], variances[FEATURES];
+		double values[FEATURES];
+		double variances[FEATURES], each[FEATURES]; /* of the value; of a member's */
 	} groups[GROUPS];
 	uint32_t nr_groups;
 	uint32_t *of; /* by rank */
@@ -134,14 +135,18 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/* How far rank @i is from group @to; alike ones are at most 1 apart. */
+/*
+ * How far rank @i is from group @to; alike ones are at most 1 apart. A rank that was not sampled on
+ * a path varies as the members do.
+ */
 static double distance(const struct grouping *g, uint32_t i, uint32_t to, double sigmas)
 {
 	double most = 0;
 
 	for (uint32_t f = 0; f < g->nr; f++) {
 		double by = fabs((double)g->values[i * FEATURES + f] - g->groups[to].values[f]);
-		double noise = (double)g->variances[i * FEATURES + f] + g->groups[to].variances[f];
+		double own = fmax((double)g->variances[i * FEATURES + f], g->groups[to].each[f]);
+		double noise = own + g->groups[to].variances[f];
 		double chance = sigmas * ranks_deviation(g->features[f].cell, noise);
 		double scale = g->features[f].scale;
 		by = by / (chance > scale ? chance : scale);
@@ -166,6 +171,7 @@ static void medians(struct grouping *g, uint32_t group, uint32_t into)
 			return;
 		qsort(g->column, nr, sizeof *g->column, by_value);
 		g->groups[into].values[f] = (double)g->column[nr / 2];
+		g->groups[into].each[f] = variance / nr;
 		g->groups[into].variances[f] = variance / nr / nr;
 	}
 }
@@ -177,6 +183,7 @@ static void found_by(struct grouping *g, uint32_t rank)
 	for (uint32_t f = 0; f < g->nr; f++) {
 		g->groups[to].values[f] = (double)g->values[rank * FEATURES + f];
 		g->groups[to].variances[f] = (double)g->variances[rank * FEATURES + f];
+		g->groups[to].each[f] = g->groups[to].variances[f];
 	}
 }
 
