@@ -200,7 +200,7 @@ for _sampler in SAMPLERS + ("bpf",):
                 raise Skip("no time namespaces here")
             out = new_path("apart")
             words = [AFLAME, "record", "-q", "--sample", sampler, "-o", out, "--"]
-            done = quiet(*(words + apart if alone else apart + words), program("shares"), "0.3")
+            done = quiet(*(words + apart if alone else apart + words), program("nofp"), "1.2")
             equal(done.returncode, 0, "status: " + done.stdout[-500:])
             tables = {t["name"]: t["rows"] for t in json.loads(must("report", "--json", "-n", "0", out))["tables"]}
             samples = [line.split()[0] for line in must("print", "--kind", "sample,ksample", out).splitlines()]

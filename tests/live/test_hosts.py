@@ -15,9 +15,9 @@ from tap import case, equal, expect, run_cases
 RANKS = 4
 
 
-def record(folder, *options, seconds="0.1", **more):
+def record(folder, *options, seconds="0.4", **more):
     """The command line of a rank's recorder, and its environment but for the number."""
-    words = [AFLAME, "record", "-q", "--sample", "timer", "-o", folder + "/run", *options, "--", program("shares"), seconds]
+    words = [AFLAME, "record", "-q", "--sample", "timer", "-o", folder + "/run", *options, "--", program("nofp"), seconds]
     return words, {**bare_environment(), "PMI_SIZE": str(RANKS), "FLUX_JOB_ID": "7", **more}
 
 

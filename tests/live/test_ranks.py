@@ -50,16 +50,16 @@ def tells_the_same(run):
 JOB = """
 export SLURM_PROCID=0
 for rank in 0 1 2 3; do
-    OMPI_COMM_WORLD_RANK=$rank "$0" 0.1 &
+    OMPI_COMM_WORLD_RANK=$rank "$0" 0.4 &
 done
-env OMPI_COMM_WORLD_RANK=1 sh -c '"$0" 0.1; :' "$0" &
+env OMPI_COMM_WORLD_RANK=1 sh -c '"$0" 0.4; :' "$0" &
 wait
 """
 
 
 @case("each rank has the samples of its processes, one of them of two")
 def _():
-    run = record(need_tool("sh"), "-c", JOB, program("shares"), sampler=any_sampler())
+    run = record(need_tool("sh"), "-c", JOB, program("nofp"), sampler=any_sampler())
     sums = tells_the_same(run)
     equal(set(sums) - {""}, {"0", "1", "2", "3"}, "ranks")
     expect(sums["1"] > 1.3 * max(sums["0"], sums["2"], sums["3"]), "rank 1 works twice: %s" % sums)
@@ -73,8 +73,8 @@ def _():
 @case("processes without libaflame have theirs from the environment that they began with")
 def _():
     need("bpf")
-    script = 'unset LD_PRELOAD; for rank in 5 6; do PMI_RANK=$rank "$0" 0.2 & done; wait'
-    run = record(need_tool("sh"), "-c", script, program("shares"), sampler="bpf", rate=499)
+    script = 'unset LD_PRELOAD; for rank in 5 6; do PMI_RANK=$rank "$0" 0.8 & done; wait'
+    run = record(need_tool("sh"), "-c", script, program("nofp"), sampler="bpf", rate=499)
     sums = tells_the_same(run)
     expect(sums.get("5") and sums.get("6"), "ranks: %s" % sums)
 
@@ -84,8 +84,8 @@ def _():
     run = record(
         need_tool("sh"),
         "-c",
-        'RANK=first "$0" 0.05; RANK=7 "$0" 0.05; RANK=8 WORLD_SIZE=16 PMI_RANK=1 "$0" 0.05',
-        program("shares"),
+        'RANK=first "$0" 0.2; RANK=7 "$0" 0.2; RANK=8 WORLD_SIZE=16 PMI_RANK=1 "$0" 0.2',
+        program("nofp"),
         sampler=any_sampler(),
     )
     equal(set(ranks(run)) - {""}, {"8"}, "ranks")
@@ -95,7 +95,7 @@ def _():
 def _():
     options = ["--allow-run-as-root", "--oversubscribe", "-np", "4"]
     run = record(
-        need_tool("mpirun"), *options, program("shares"), "0.1", sampler=any_sampler(), quiet=False
+        need_tool("mpirun"), *options, program("nofp"), "0.4", sampler=any_sampler(), quiet=False
     )
     sums = tells_the_same(run)
     equal(set(sums) - {""}, {"0", "1", "2", "3"}, "ranks")
@@ -297,7 +297,7 @@ def _():
 def _():
     folder = new_folder()
     launch(
-        "mpirun.mpich", 3, folder, program("shares"), "0.2", record_words=["--sample", any_sampler()]
+        "mpirun.mpich", 3, folder, program("nofp"), "0.8", record_words=["--sample", any_sampler()]
     )
     path = folder + "/aflame.data"
     one = path + "/rank-0002"
