@@ -62,21 +62,11 @@ static int rank_missing(const struct af_set *set, const char *rank, struct af_er
 	return -ENOENT;
 }
 
-static int path_keep(const char **dir, const char *path, struct af_err *err)
-{
-	static char *kept; /* as long as the program, like the words of the command line */
-	char *copy = strdup(path);
-
-	if (!copy)
-		return af_fail(err, -ENOMEM, "cannot keep the name of the trace");
-	*dir = kept = copy;
-	return 0;
-}
-
 /* By the rank's number, or the name of the trace, as runs have. */
 static int ranks_choose(const struct af_set *set, const char *rank, const char **dir,
                         struct af_err *err)
 {
+	static char *kept; /* as long as the program, like the words of the command line */
 	const struct af_member *found = NULL;
 	uint64_t number;
 
@@ -95,7 +85,8 @@ static int ranks_choose(const struct af_set *set, const char *rank, const char *
 	}
 	if (!found)
 		return rank_missing(set, rank, err);
-	return path_keep(dir, found->path, err);
+	*dir = kept = af_xstrdup(found->path);
+	return 0;
 }
 
 int af_ranks_set(const char *dir, struct af_set *set, struct af_err *err)
