@@ -104,8 +104,8 @@ static void parts_show(const struct af_scale *s, struct scale_parts *parts, cons
 }
 
 /*
- * What stops scaling first. A path that loses half of what a call loses is why ranks wait in it, as
- * far as one can tell, so a call is first only if it stops sooner or loses more than twice as much.
+ * The part that stops scaling first, or NULL. A path that loses half of what a call loses counts as
+ * the reason why ranks wait in it: the call is first only if it stops sooner or loses even more.
  */
 static const struct scale_part *first_part(const struct scale_parts *paths,
                                            const struct scale_parts *calls)
