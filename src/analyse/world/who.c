@@ -110,13 +110,15 @@ void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 		w->last_ns = ev->time_ns;
 	if (fixed.status != -1)
 		p->status = fixed.status;
+	/* Each source knows the peak up to when it looked. */
+	if (fixed.max_rss_bytes > p->max_rss_bytes)
+		p->max_rss_bytes = fixed.max_rss_bytes;
 	if (p->has_usage && usage_rank(p->usage_source) <= usage_rank(fixed.source))
 		return;
 	p->has_usage = true;
 	p->usage_source = fixed.source;
 	p->user_ns = fixed.user_ns;
 	p->kernel_ns = fixed.kernel_ns;
-	p->max_rss_bytes = fixed.max_rss_bytes;
 }
 
 static struct af_note *note_of(struct af_world *w, const struct af_tail_view *tails)
