@@ -233,7 +233,8 @@ static uint64_t less(uint64_t ns, uint64_t part_ns)
 
 /*
  * wait4 counts for the child everything that it waited for, too; until then its clocks give its own
- * part. The peak of its memory may be that of its children: then the process's own figure is better.
+ * part. The peak of its memory may be that of its children: then the process's own figure is
+ * better.
  */
 static void child_write_usage(struct af_recording *r, uint32_t process, struct af_used own,
                               const struct rusage *used)
