@@ -302,4 +302,25 @@ for _sampler in "timer", "perf", "bpf":
                    "a child of %d: %s" % (witness, of))
 
 
+SPAWN = """
+import subprocess, sys
+held = b"x" * (60 << 20)
+for command in sys.argv[1:]:
+    subprocess.run([command], stdout=subprocess.DEVNULL)
+"""
+
+for _sampler in "timer", "perf", "bpf":
+
+    @case("%s: the peak of what a large program starts is not that program's" % _sampler)
+    def _(sampler=_sampler):
+        need(sampler)
+        path = new_path()
+        commands = [need_tool("ls"), program("static_hello")]
+        must("record", "-q", "--sample", sampler, "-o", path, "--", sys.executable, "-S", "-c", SPAWN, *commands)
+        of = {row["name"]: row["peak_bytes"] for row in rows(path, "processes", "processes")}
+        expect([peak for name, peak in of.items() if name.startswith("python")][0] > 60 << 20, of)
+        expect(1 << 20 < of["ls"] < 10 << 20, "of a program that libaflame is in: %s" % of)
+        expect((of.get("static_hello") or 0) < 10 << 20, "of one without: %s" % of)
+
+
 run_cases()
