@@ -143,7 +143,7 @@ static void test_noise_is_not_odd(void **state)
 	af_ranks_close(all);
 }
 
-/* Where a path is sampled twice on average, some ranks have no sample by chance. */
+/* A path that is sampled twice on average has no sample in some ranks, by chance. */
 static uint64_t chance_of_two(uint64_t *chance)
 {
 	uint64_t nr = 0;
