@@ -38,6 +38,7 @@ AGAIN = [
     ("nanoseconds", "return t.tv_sec * 1000000000 + t.tv_nsec;", "base/system/clock.h"),
     ("an array that doubles", "\tl->cap = l->cap ? l->cap * 2 : 256;", "base/arena.h"),
     ("a capacity of another name", "\tcap_tracks *= 2;", "base/arena.h"),
+    ("a copy of text", "\tname = strdup(text);", "base/arena.h"),
     ("zeroed pages", "mmap(NULL, n, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);", "base/pages.h"),
 ]
 

@@ -49,6 +49,14 @@ void *af_xcalloc(size_t n, size_t size)
 	return q;
 }
 
+char *af_xstrndup(const char *s, size_t len)
+{
+	char *d = memcpy(af_xrealloc(NULL, len + 1), s, len);
+
+	d[len] = 0;
+	return d;
+}
+
 void *af_arena_alloc(struct af_arena *a, size_t size)
 {
 	size_t need = (size + 15) & ~(size_t)15;

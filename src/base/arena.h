@@ -28,6 +28,13 @@ char *af_arena_strdup(struct af_arena *a, const char *s, size_t len);
 void *af_xrealloc(void *p, size_t size);
 void *af_xcalloc(size_t n, size_t size);
 
+/* Copies that the caller frees: of @len bytes, and NUL-terminated; of a whole text. */
+char *af_xstrndup(const char *s, size_t len);
+static inline char *af_xstrdup(const char *s)
+{
+	return af_xstrndup(s, strlen(s));
+}
+
 /* The same for what runs out of it elsewhere, in a library. */
 __attribute__((noreturn)) void af_memory_is_out(void);
 

@@ -1,7 +1,6 @@
 #include "base/buf.h"
 
 #include <stdarg.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -265,6 +264,30 @@ int af_buf_flush(struct af_buf *b, int fd)
 	int rc = af_write_all(fd, b->data, b->len);
 	b->len = 0;
 	return rc;
+}
+
+void af_list_add(struct af_list *l, const char *word, uint64_t first, uint64_t last)
+{
+	bool goes_on = !word && l->is_range && (first <= l->last || first - 1 == l->last);
+
+	if (l->is_full)
+		return;
+	if (!goes_on) {
+		l->is_full = l->text.len >= AF_LIST_BYTES;
+		af_buf_str(&l->text, l->text.len ? ", " : "");
+		l->at = l->text.len;
+		l->first = first;
+	}
+	l->last = goes_on && last < l->last ? l->last : last;
+	l->is_range = !word;
+	l->text.len = l->at;
+	if (word || l->is_full) {
+		af_buf_str(&l->text, l->is_full ? "…" : word);
+		return;
+	}
+	af_buf_u64(&l->text, l->first);
+	if (l->last > l->first)
+		af_buf_fmt(&l->text, "-%llu", (unsigned long long)l->last);
 }
 
 void af_buf_word(struct af_buf *b, const char *text)

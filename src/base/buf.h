@@ -2,6 +2,7 @@
 #ifndef AF_BASE_BUF_H
 #define AF_BASE_BUF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -12,7 +13,8 @@ struct af_buf {
 	size_t len, cap;
 };
 
-enum { AF_BUF_FIRST = 256, AF_BUF_U64 = 20 /* most digits of af_buf_put_u64() */ };
+/* The first room of a buffer; most digits of af_buf_put_u64(); of a list, about. */
+enum { AF_BUF_FIRST = 256, AF_BUF_U64 = 20, AF_LIST_BYTES = 72 };
 
 /*
  * Room for @most bytes at the end. The caller writes there, and gives what comes behind the last
@@ -64,6 +66,17 @@ void af_buf_terminal(struct af_buf *b, const char *s, size_t len, const char *qu
 
 /* Append @text as one word for a POSIX shell: in quotes, unless it is plain. */
 void af_buf_word(struct af_buf *b, const char *text);
+
+/* "0-36, 38-63", "before, after"; what comes behind AF_LIST_BYTES is "…". Zeroed, it is empty. */
+struct af_list {
+	struct af_buf text;
+	size_t at; /* where its last item begins */
+	uint64_t first, last;
+	bool is_range, is_full;
+};
+
+/* Add @word; or, if it is NULL, the numbers from @first to @last, the least of a list first. */
+void af_list_add(struct af_list *l, const char *word, uint64_t first, uint64_t last);
 
 /* The same in place, for messages of fixed size: those bytes become '?'. */
 void af_terminal_text(char *s);

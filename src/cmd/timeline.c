@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/options/nearest.h"
@@ -65,9 +66,7 @@ static int part_named(const char *word, uint32_t *parts, struct af_err *err)
 static int timeline_parts(struct timeline_options *o, struct af_err *err)
 {
 	for (uint32_t i = 0; i < o->parts.nr; i++) {
-		scope_free char *list = strdup(o->parts.items[i]);
-		if (!list)
-			return af_fail(err, -ENOMEM, "cannot read --show");
+		scope_free char *list = af_xstrdup(o->parts.items[i]);
 		for (char *rest = list, *word; (word = strsep(&rest, ","));) {
 			int rc = part_named(word, &o->query.parts, err);
 			if (rc)

@@ -92,7 +92,11 @@ static void mpi_add(struct made *m, const char *function, uint64_t ns)
 static void made_end(struct made *m, struct af_ranks *all, uint64_t rank)
 {
 	char path[64], label[64];
-	struct af_member who = {.host = "node", .boot_id = "", .rank = rank, .has_rank = true};
+	struct af_member who = {.host = "node",
+	                        .boot_id = "",
+	                        .selection = "--ranks 0-63",
+	                        .rank = rank,
+	                        .has_rank = true};
 
 	snprintf(path, sizeof path, "set/rank-%04u", (unsigned)rank);
 	snprintf(label, sizeof label, "rank %u", (unsigned)rank);
@@ -405,8 +409,12 @@ static void tables_of(struct af_ranks *all, struct af_tables *f)
 {
 	struct af_ranks_heat heat;
 	struct af_set set = {.path = "set"};
+	const struct af_ranks_result *r = af_ranks_end(all);
 
-	assert_int_equal(af_ranks_end(all)->nr, 60);
+	assert_int_equal(r->nr, 60);
+	/* A rank keeps no text of the set or of the bytes that it came from. */
+	for (uint32_t i = 0; i < r->nr; i++)
+		assert_string_equal(r->ranks[i].who->selection, "");
 	af_ranks_tables(all, &set, f);
 	af_ranks_heat(all, NULL, &heat);
 	af_ranks_heat_table(all, &heat, f);

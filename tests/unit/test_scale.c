@@ -12,6 +12,7 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "render/picture/scale_curve.h"
 #include "same_tables.h"
 
 #define MS UINT64_C(1000000)
@@ -269,12 +270,34 @@ static void test_processes(void **state)
 	af_scale_close(more);
 }
 
+/* A set that was over at once is more efficient than any axis has lines for. */
+static void test_picture(void **state)
+{
+	const struct af_scale_rank ranks[] = {{.wall_ns = 1000 * 1000 * MS}, {.wall_ns = 1}};
+	struct af_scale *s = af_scale_open(false);
+	const struct af_results r = {.members = 0};
+	struct af_tables f = {0};
+	struct af_buf b = {0};
+
+	(void)state;
+	for (uint32_t i = 0; i < 2; i++) {
+		af_scale_begin(s, i ? "second" : "first");
+		af_scale_add(s, &r, &ranks[i]);
+	}
+	af_scale_tables(s, 0, &f);
+	af_scale_curve_svg(&b, &f, false);
+	assert_in_range(b.len, 1000, 20000);
+	af_buf_free(&b);
+	af_tables_free(&f);
+	af_scale_close(s);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(test_strong),    cmocka_unit_test(test_waits_have_causes),
 	    cmocka_unit_test(test_weak),      cmocka_unit_test(test_nothing_to_fit),
-	    cmocka_unit_test(test_processes),
+	    cmocka_unit_test(test_processes), cmocka_unit_test(test_picture),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

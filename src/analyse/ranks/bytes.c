@@ -59,7 +59,8 @@ static void read_bins(struct af_cursor *from, struct af_ranks *all, struct ranks
 	p->start_ns = af_cursor_uleb(from);
 	p->each_ns = af_cursor_uleb(from);
 	uint64_t nr = af_cursor_uleb(from);
-	from->bad |= nr > AF_ACTIVITY_BINS || (nr && !p->each_ns) || p->each_ns > UINT64_MAX / 1024;
+	from->bad |=
+	    nr > AF_ACTIVITY_BINS || (nr && (!p->each_ns || p->each_ns > UINT64_MAX / 3 / nr));
 	if (from->bad || !nr)
 		return;
 	p->nr_bins = (uint32_t)nr;

@@ -117,8 +117,8 @@ static void cause_set(struct af_rank *rank, enum af_rank_kind kind, const struct
 	rank->kind = kind;
 	rank->path = p->path;
 	rank->less = less;
-	rank->has_ns = (uint64_t)(p->has + 0.5);
-	rank->typical_ns = (uint64_t)(p->typical + 0.5);
+	rank->has_ns = af_tables_count(p->has);
+	rank->typical_ns = af_tables_count(p->typical);
 	rank->noise_ns = p->noise;
 }
 
@@ -134,7 +134,7 @@ static uint64_t delay_of(const struct comparing *c, uint32_t nr, const struct pe
 		double less = typical - c->own.ns[ranks_cell(0, AF_RANK_MPI)];
 		delay = less < delay ? less : delay;
 	}
-	return nr > 1 && delay > 0 ? (uint64_t)(delay + 0.5) : 0;
+	return nr > 1 ? af_tables_count(delay) : 0;
 }
 
 static void cause_find(struct comparing *c, uint32_t i)
@@ -151,7 +151,7 @@ static void cause_find(struct comparing *c, uint32_t i)
 	if (kind < AF_RANK_KINDS) {
 		cause_set(rank, kind, &peaks[kind], false);
 		rank->delay_ns = delay_of(c, all->nr, &peaks[kind]);
-		rank->explains_ns = rank->delay_ns * (all->nr - 1);
+		rank->explains_ns = af_tables_count((double)rank->delay_ns * (all->nr - 1));
 		return;
 	}
 	for (uint32_t k = 0; k < AF_RANK_KINDS; k++) {

@@ -27,7 +27,8 @@ static void bin_spread(struct af_ranks_heat *h, uint32_t row, const struct ranks
 		uint32_t *cell = h->cells + ((size_t)row * h->nr_bins + to_bin) * AF_RANK_KINDS;
 		for (uint32_t k = 0; k < AF_RANK_KINDS; k++) {
 			double more = (double)parts[k] * (double)(to - at) / (double)h->each_ns;
-			cell[k] = more < 1e9 ? cell[k] + (uint32_t)(more + 0.5) : 1000000000u;
+			cell[k] =
+			    more + cell[k] < 4e9 ? cell[k] + (uint32_t)(more + 0.5) : 4000000000u;
 		}
 		at = to;
 	}

@@ -68,7 +68,7 @@ static const struct af_member *member_copy(struct af_ranks *all, const struct af
 	m->label = text_copy(&all->arena, who->label);
 	m->host = text_copy(&all->arena, who->host);
 	m->boot_id = text_copy(&all->arena, who->boot_id);
-	m->job_key = m->version = m->why = "";
+	m->job_key = m->version = m->why = m->selection = "";
 	m->groups = NULL;
 	m->nr_groups = 0;
 	return m;

@@ -5,7 +5,7 @@
 #include "analyse/ranks/private.h"
 #include "base/buf.h"
 
-enum { SHOWN = 4, WHICH = 72 }; /* frames of a path; characters of a list of ranks */
+enum { SHOWN = 4 }; /* frames of a path */
 
 /* Frames of the operating system's kernel, and states: nobody looks for these first. */
 static bool is_below(const struct af_tree *t, uint32_t node)
@@ -142,28 +142,14 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 /* "0-36, 38-63"; of runs "before, after" */
 static const char *which(struct af_tables *f, const struct af_ranks_result *r, uint32_t group)
 {
-	struct af_buf b = {0};
+	struct af_list l = {0};
 
-	for (uint32_t i = 0; i < r->nr && b.len < WHICH; i++) {
-		uint64_t first = r->ranks[i].who->rank, last = first;
-		if (r->ranks[i].group != group)
-			continue;
-		if (!r->ranks[i].who->has_rank) {
-			af_buf_fmt(&b, "%s%s", b.len ? ", " : "", r->ranks[i].who->label);
-			continue;
-		}
-		while (i + 1 < r->nr && r->ranks[i + 1].group == group &&
-		       r->ranks[i + 1].who->rank == last + 1) {
-			last++;
-			i++;
-		}
-		af_buf_fmt(&b, "%s%llu", b.len ? ", " : "", (unsigned long long)first);
-		if (last > first)
-			af_buf_fmt(&b, "-%llu", (unsigned long long)last);
-		if (b.len >= WHICH)
-			af_buf_str(&b, ", …");
+	for (uint32_t i = 0; i < r->nr; i++) {
+		const struct af_member *m = r->ranks[i].who;
+		if (r->ranks[i].group == group)
+			af_list_add(&l, m->has_rank ? NULL : m->label, m->rank, m->rank);
 	}
-	return kept(f, &b);
+	return kept(f, &l.text);
 }
 
 /* The host of all ranks of @group, where others are elsewhere: then the host may be the reason. */

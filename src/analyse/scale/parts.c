@@ -50,7 +50,7 @@ static uint64_t efficiency_at(const struct af_scale *s, const struct scale_part 
 	double has = scale_of_rank(s, p, i), least = ideal(s, p, i);
 
 	/* Time that is in no smaller set has no ideal, but costs all that it takes. */
-	return has > 0 ? (uint64_t)(least / has * 1e4 + 0.5) : 10000;
+	return has > 0 ? af_tables_count(least / has * 1e4) : 10000;
 }
 
 static void exponent_fit(const struct af_scale *s, struct scale_part *p)
@@ -151,12 +151,9 @@ static void totals_make(const struct af_scale *s, enum scale_kind kind,
 		const struct scale_set *set = &s->sets[i];
 		totals[i] = af_xcalloc(s->paths.nr, sizeof *totals[i]);
 		for (uint32_t p = s->paths.nr; p--;) {
-			uint64_t own = p < set->cap[kind] ? set->ns[kind][p] : 0;
-			uint64_t *is = &totals[i][p];
-			*is = *is + own < own ? UINT64_MAX : *is + own;
-			uint64_t *up = &totals[i][s->paths.nodes[p].parent];
+			scale_sum(&totals[i][p], p < set->cap[kind] ? set->ns[kind][p] : 0);
 			if (p)
-				*up = *up + *is < *is ? UINT64_MAX : *up + *is;
+				scale_sum(&totals[i][s->paths.nodes[p].parent], totals[i][p]);
 		}
 	}
 }
@@ -233,7 +230,8 @@ static void functions_of(const struct af_scale *s, enum scale_kind kind, uint32_
 	for (uint32_t p = 1; p < s->paths.nr; p++) {
 		struct scale_part *at = &of[s->paths.nodes[p].name];
 		for (uint32_t i = 0; i < s->nr; i++)
-			at->ns[i] += p < s->sets[i].cap[kind] ? s->sets[i].ns[kind][p] : 0;
+			if (p < s->sets[i].cap[kind])
+				scale_sum(&at->ns[i], s->sets[i].ns[kind][p]);
 		at->path = p;
 	}
 	for (uint32_t n = 0; n < s->paths.nr_names; n++) {
@@ -261,7 +259,7 @@ void scale_calls(const struct af_scale *s, uint32_t least, struct scale_parts *t
 	for (uint32_t i = 0; i < s->nr; i++) {
 		totals[i] = &sums[i];
 		for (uint32_t c = 0; c < s->sets[i].cap_calls; c++)
-			sums[i] += s->sets[i].calls_ns[c];
+			scale_sum(&sums[i], s->sets[i].calls_ns[c]);
 	}
 	for (uint32_t c = 0; c < s->calls.nr; c++) {
 		struct scale_part p = {.kind = SCALE_CALL, .call = c};

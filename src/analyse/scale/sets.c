@@ -165,7 +165,9 @@ int af_scale_read(struct af_scale *s, const void *data, size_t size, struct af_e
 	struct scale_set later;
 
 	scale_set_open(&later, "");
-	later.nr_ranks = (uint32_t)af_cursor_uleb(&c);
+	uint64_t nr_ranks = af_cursor_uleb(&c);
+	c.bad |= nr_ranks > UINT32_MAX - s->sets[s->nr - 1].nr_ranks;
+	later.nr_ranks = (uint32_t)nr_ranks;
 	later.wall_ns = af_cursor_uleb(&c);
 	later.mpi_ns = af_cursor_uleb(&c);
 	int rc = af_tree_read(&later.paths, &c, err);

@@ -4,29 +4,20 @@
 #include "analyse/set/private.h"
 #include "base/buf.h"
 
-enum { RANKS_NAMED = 8 };
-
 /* "3, 9-11, …": the ranks below @all that no member has; members are in the order of ranks. */
-static void absent_text(const struct af_set *s, uint64_t all, struct af_buf *to)
+static void absent_text(const struct af_set *s, uint64_t all, struct af_list *to)
 {
 	uint64_t next = 0;
-	unsigned nr = 0;
 
-	for (uint32_t i = 0; i <= s->nr && nr < RANKS_NAMED; i++) {
+	for (uint32_t i = 0; i <= s->nr; i++) {
 		const struct af_member *m = i < s->nr ? &s->members[i] : NULL;
 		if (m && !m->has_rank)
 			continue;
 		uint64_t is = m && m->rank < all ? m->rank : all;
-		if (is > next) {
-			af_buf_fmt(to, "%s%llu", nr ? ", " : "", (unsigned long long)next);
-			if (is > next + 1)
-				af_buf_fmt(to, "-%llu", (unsigned long long)is - 1);
-			nr++;
-		}
+		if (is > next)
+			af_list_add(to, NULL, next, is - 1);
 		next = is + 1 > next ? is + 1 : next;
 	}
-	if (nr == RANKS_NAMED && next < all)
-		af_buf_str(to, ", …");
 }
 
 bool af_set_lacks(const struct af_set *s, char *text, size_t size)
@@ -50,13 +41,14 @@ bool af_set_lacks(const struct af_set *s, char *text, size_t size)
 		         (unsigned long long)nr, (unsigned long long)all, selection);
 		return true;
 	}
-	struct af_buf b = {0};
-	absent_text(s, all, &b);
+	struct af_list l = {0};
+	absent_text(s, all, &l);
 	snprintf(
 	    text, size,
 	    "%llu of the job's %llu ranks left no trace here: %s; they have not begun yet, ran "
 	    "unrecorded (their standard error tells why), or were not copied",
-	    (unsigned long long)(all - nr), (unsigned long long)all, b.data ? b.data : "");
-	af_buf_free(&b);
+	    (unsigned long long)(all - nr), (unsigned long long)all,
+	    l.text.data ? l.text.data : "");
+	af_buf_free(&l.text);
 	return true;
 }

@@ -50,7 +50,7 @@ static void ids_read(struct gen_ids *ids, const char *path)
 			continue;
 		if (sscanf(line, "%u %199s", &id.id, name) != 2)
 			gen_die("%s: not \"ID NAME\": %s", path, line);
-		id.name = strdup(name);
+		id.name = af_xstrdup(name);
 		AF_GROW(ids->ids, ids->nr, ids->cap);
 		ids->ids[ids->nr++] = id;
 	}

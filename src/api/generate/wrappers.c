@@ -2,6 +2,7 @@
 #include <stdlib.h>
 
 #include "api/generate/generate.h"
+#include "base/arena.h"
 
 static void signature_write(const struct gen_api *api, const struct gen_function *f, bool names,
                             FILE *out)
@@ -174,7 +175,7 @@ static void exit_write(const struct gen_api *api, const struct gen_function *f, 
 /* For CUPTI: by number, what is done at the entry of a call (if anything), and at its exit. */
 static void callbacks_write(const struct gen_api *api, FILE *out)
 {
-	bool *enters = calloc(api->nr_functions + 1, sizeof *enters);
+	bool *enters = af_xcalloc(api->nr_functions + 1, sizeof *enters);
 
 	for (uint32_t i = 0; i < api->nr_functions; i++) {
 		const struct gen_function *f = &api->functions[i];

@@ -53,9 +53,7 @@ static int kinds_mask(struct print_query *q, struct af_err *err)
 	const struct af_strings *lists = &q->options->kinds;
 
 	for (uint32_t i = 0; i < lists->nr; i++) {
-		scope_free char *list = strdup(lists->items[i]);
-		if (!list)
-			return af_fail(err, -ENOMEM, "cannot read --kind");
+		scope_free char *list = af_xstrdup(lists->items[i]);
 		for (char *rest = list, *name; (name = strsep(&rest, ","));) {
 			int rc = kind_named(q, name, err);
 			if (rc)

@@ -17,8 +17,6 @@
 #include "trace/read/contents.h"
 #include "trace/read/files.h"
 
-enum { RANKS_TEXT = 300 /* bytes of a message that names ranks */ };
-
 void af_ranks_table(const struct af_set *set, struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_MEMBER_COLUMNS(AF_ROW_COLUMN)};
@@ -51,50 +49,24 @@ static void ranks_list(struct af_set *set)
 	af_tables_free(&f);
 }
 
-/* "0-14, 16, 31"; of runs "before, after" */
-static void ranks_text(const struct af_set *set, struct af_buf *b)
-{
-	for (uint32_t i = 0; af_set_is_runs(set) && i < set->nr && b->len < RANKS_TEXT; i++)
-		af_buf_fmt(b, "%s%s", b->len ? ", " : "", set->members[i].name);
-	if (af_set_is_runs(set))
-		return;
-	for (uint32_t i = 0; i < set->nr;) {
-		uint64_t first = set->members[i].rank, last = first;
-		for (i++; i < set->nr && set->members[i].rank <= last + 1; i++)
-			last = set->members[i].rank;
-		af_buf_fmt(b, "%s%llu", b->len ? ", " : "", (unsigned long long)first);
-		if (last > first)
-			af_buf_fmt(b, "-%llu", (unsigned long long)last);
-	}
-}
-
 static int rank_missing(const struct af_set *set, const char *rank, struct af_err *err)
 {
 	const char *one = af_set_is_runs(set) ? "run" : "rank";
-	struct af_buf b = {0};
+	struct af_list l = {0};
 
-	ranks_text(set, &b);
-	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %.*s", set->path, one, rank, one,
-	              RANKS_TEXT, b.data ? b.data : "");
-	af_buf_free(&b);
+	for (const struct af_member *m = set->members; m < set->members + set->nr; m++)
+		af_list_add(&l, m->has_rank ? NULL : m->name, m->rank, m->rank);
+	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %s", set->path, one, rank, one,
+	              l.text.data);
+	af_buf_free(&l.text);
 	return -ENOENT;
-}
-
-static int path_keep(const char **dir, const char *path, struct af_err *err)
-{
-	static char *kept; /* as long as the program, like the words of the command line */
-	char *copy = strdup(path);
-
-	if (!copy)
-		return af_fail(err, -ENOMEM, "cannot keep the name of the trace");
-	*dir = kept = copy;
-	return 0;
 }
 
 /* By the rank's number, or the name of the trace, as runs have. */
 static int ranks_choose(const struct af_set *set, const char *rank, const char **dir,
                         struct af_err *err)
 {
+	static char *kept; /* as long as the program, like the words of the command line */
 	const struct af_member *found = NULL;
 	uint64_t number;
 
@@ -113,7 +85,8 @@ static int ranks_choose(const struct af_set *set, const char *rank, const char *
 	}
 	if (!found)
 		return rank_missing(set, rank, err);
-	return path_keep(dir, found->path, err);
+	*dir = kept = af_xstrdup(found->path);
+	return 0;
 }
 
 int af_ranks_set(const char *dir, struct af_set *set, struct af_err *err)

@@ -9,6 +9,7 @@
 #include <time.h>
 
 #include "analyse/set/read.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/keys.h"
 #include "base/scope.h"
@@ -47,9 +48,7 @@ static struct followed *followed_at(struct following *f, const struct af_member 
 
 	if (fresh) {
 		AF_GROW(f->all, f->nr, f->cap);
-		f->all[f->nr] = (struct followed){.path = strdup(who->path)};
-		if (!f->all[f->nr].path)
-			af_memory_is_out();
+		f->all[f->nr] = (struct followed){.path = af_xstrdup(who->path)};
 		f->all[f->nr].watch = (struct af_watch){.dir = f->all[f->nr].path};
 		*slot = f->nr++;
 	}

@@ -15,12 +15,8 @@
 
 static void member_add(struct af_members *m, const char *name)
 {
-	char *copy = strdup(name);
-
-	if (!copy)
-		return;
 	AF_GROW(m->names, m->nr, m->cap);
-	m->names[m->nr++] = copy;
+	m->names[m->nr++] = af_xstrdup(name);
 }
 
 static int names_order(const void *a, const void *b)

@@ -59,7 +59,7 @@ void af_builder_note(struct af_builder *d, const char *key, const char *fmt, ...
 	vsnprintf(value, sizeof value, fmt, ap);
 	va_end(ap);
 	AF_GROW(d->notes, d->nr_notes, d->cap_notes);
-	d->notes[d->nr_notes++] = (struct af_builder_note){strdup(key), strdup(value)};
+	d->notes[d->nr_notes++] = (struct af_builder_note){af_xstrdup(key), af_xstrdup(value)};
 }
 
 void af_builder_count_unit(struct af_builder *d, const char *unit)
@@ -72,7 +72,7 @@ void af_builder_count_unit(struct af_builder *d, const char *unit)
 			continue;
 		if (strcmp(n->value, unit) != 0) {
 			free(n->value);
-			n->value = strdup("events");
+			n->value = af_xstrdup("events");
 		}
 		return;
 	}

@@ -53,8 +53,8 @@ static void pack_weights(struct html_tree *h, const struct af_tree *t)
 	for (uint32_t w = 0; w < t->nr_weights; w++) {
 		struct html_weight *weight = &h->weights[w];
 		const char *name = t->weights[w].name, *unit = t->weights[w].unit;
-		weight->name = strdup(name ? name : "weight");
-		weight->unit = strdup(unit ? unit : "");
+		weight->name = af_xstrdup(name ? name : "weight");
+		weight->unit = af_xstrdup(unit ? unit : "");
 		weight->scale = af_tree_divisor(t, w);
 		weight->parts = t->weights[w].scale ? t->weights[w].scale : 1;
 		weight->same = same_column(t, h->weights, w);
@@ -207,7 +207,7 @@ struct html_tree *html_pack_add(struct html_pack *p, const struct af_tree *t, co
 	struct html_tree *h = af_xcalloc(1, sizeof *h);
 	struct walk k;
 
-	h->label = strdup(label ? label : "");
+	h->label = af_xstrdup(label ? label : "");
 	h->nr_nodes = t->nr;
 	h->names = af_xcalloc(t->nr, sizeof *h->names);
 	walk_open(&k, t);

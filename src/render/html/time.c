@@ -44,11 +44,12 @@ void html_time_free(struct html_time *t)
 /* A process is identified by its rank and more: its children have the same rank. */
 static char *track_name(const struct af_track *track)
 {
-	char *name;
+	struct af_buf b = {0};
 
-	if (!track->in_rank)
-		return strdup(track->name ? track->name : "");
-	return asprintf(&name, "%s (%u)", track->name, track->pid) < 0 ? strdup("") : name;
+	af_buf_str(&b, track->name ? track->name : "");
+	if (track->in_rank)
+		af_buf_fmt(&b, " (%u)", track->pid);
+	return b.data;
 }
 
 void html_time_part(struct html_time *t, uint32_t part)
@@ -69,7 +70,7 @@ void html_time_track(struct html_time *t, const struct af_track *track)
 	t->tracks[t->nr++] = (struct html_time_track){
 	    .is = *track,
 	    .name = track_name(track),
-	    .rank = track->kind == AF_TRACK_PROCESS ? strdup(rank) : NULL,
+	    .rank = track->kind == AF_TRACK_PROCESS ? af_xstrdup(rank) : NULL,
 	};
 	if (track->parent)
 		t->tracks[t->nr - 1].is.parent += t->first;

@@ -122,7 +122,7 @@ static void axis_times(struct curve *c, const struct panel *p)
 			           "<path d=\"M%u %.1fH%u\" stroke=\"#e4e8ec\" fill=\"none\"/>\n",
 			           p->x0, y, p->x1);
 			text.len = 0;
-			af_cell_text(&text, AF_CELL_NS, (uint64_t)(value + 0.5));
+			af_cell_text(&text, AF_CELL_NS, af_tables_count(value));
 			af_picture_text(c->b, p->x0 - 6, (uint32_t)y + 4,
 			                " text-anchor=\"end\" fill=\"" INK "\"", text.data);
 		}
@@ -134,6 +134,8 @@ static void axis_percent(struct curve *c, const struct panel *p)
 	char text[32];
 	double step = p->most > 150 ? 50 : 20;
 
+	while (p->most > 10 * step)
+		step *= 2;
 	for (double value = 0; value <= p->most + 0.5; value += step) {
 		double y = y_of(p, value);
 		af_buf_fmt(c->b, "<path d=\"M%u %.1fH%u\" stroke=\"#e4e8ec\" fill=\"none\"/>\n",
@@ -211,7 +213,7 @@ static void line_points(struct curve *c, const struct panel *p, const double *va
 		if (p->percent)
 			af_buf_fmt(c->b, "%.1f %%", values[i]);
 		else
-			af_cell_text(c->b, AF_CELL_NS, (uint64_t)(values[i] + 0.5));
+			af_cell_text(c->b, AF_CELL_NS, af_tables_count(values[i]));
 		af_buf_str(c->b, "</title></circle>\n");
 	}
 }

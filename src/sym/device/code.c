@@ -36,10 +36,10 @@ const char *code_shown(struct af_code *c, const char *name)
 	if (!*known) {
 		size_t len;
 		const char *kernel = af_sym_kernel_name(name, &len);
-		char *shown =
-		    kernel ? strndup(kernel, len) : af_function_name(code_plain_name(name));
+		char *shown = kernel ? NULL : af_function_name(code_plain_name(name));
 
-		*known = (uintptr_t)af_arena_strdup(&c->strings, shown, strlen(shown));
+		*known = (uintptr_t)af_arena_strdup(&c->strings, kernel ? kernel : shown,
+		                                    kernel ? len : strlen(shown));
 		free(shown);
 	}
 	return (const char *)(uintptr_t)*known;

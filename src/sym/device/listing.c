@@ -71,8 +71,8 @@ static int listing_order(const void *a, const void *b)
 /* The function that instructions of section @name are kept with, -1 for none. */
 static int64_t listing_section(const struct af_listing *l, const char *name, size_t len)
 {
-	scope_free char *text = strndup(name, len);
-	int i = text ? af_code_find(l->code, text, 0) : -1;
+	scope_free char *text = af_xstrndup(name, len);
+	int i = af_code_find(l->code, text, 0);
 
 	return i < 0 ? -1 : (int64_t)af_code_function(l->code, (uint32_t)i)->holder;
 }
@@ -252,7 +252,7 @@ struct af_listing *af_listing_open(struct af_code *code, const char *sha)
 	struct af_listing *l = af_xcalloc(1, sizeof *l);
 
 	l->code = code;
-	l->sha = sha && *sha ? strdup(sha) : NULL;
+	l->sha = sha && *sha ? af_xstrdup(sha) : NULL;
 	l->kind = af_disassembler_kind(code);
 	l->source = l->kind == AF_DISASSEMBLER_NVDISASM ? "aflame's table" : "";
 	l->functions = af_xcalloc(af_code_nr_functions(code) + 1U, sizeof *l->functions);

@@ -57,7 +57,7 @@ static int finder_try(struct af_found *f, const char *path, const struct finder_
 		return -ENOENT;
 	int rc = finder_take(f, proof);
 	if (!rc)
-		f->path = strdup(path);
+		f->path = af_xstrdup(path);
 	return rc;
 }
 

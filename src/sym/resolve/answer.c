@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "sym/module/module.h"
 #include "sym/resolve/kernel.h"
 #include "sym/resolve/shared.h"
@@ -284,7 +285,7 @@ static void task_run_kernel(struct af_sym_task *task, struct task_module *m, af_
 	if (k.rc)
 		task_note_kernel(task, path, k.rc);
 	if (reported)
-		af_kernel_parse(&k.reported, strdup(reported));
+		af_kernel_parse(&k.reported, af_xstrdup(reported));
 	for (uint32_t i = 0; i < m->nr; i++) {
 		task_answer_kernel(task, m, i, &k);
 		tick(task, arg);

@@ -88,7 +88,7 @@ void af_running_open(struct af_running *l, const char *proc)
 {
 	struct dirent *d;
 
-	*l = (struct af_running){.proc = strndup(proc, RUNNING_PATH - 1)};
+	*l = (struct af_running){.proc = af_xstrdup(proc)};
 	DIR *dir = opendir(l->proc);
 	while (dir && l->nr < RUNNING_PROCESSES && (d = readdir(dir))) {
 		struct af_running_process p = {.pid = atoi(d->d_name)};
@@ -232,7 +232,7 @@ char *af_running_jitdump(const struct af_running *l, const struct af_running_pro
 			continue;
 		size_t len = strlen(path), tail = strlen(name);
 		if (len >= tail && !strcmp(path + len - tail, name) && !nth--)
-			return strdup(path);
+			return af_xstrdup(path);
 	}
 	return NULL;
 }

@@ -144,7 +144,7 @@ static void shared_put(struct af_sym_shared *s, const struct af_shared_file *fil
 		shared_drop(s, to);
 	}
 	*to = (struct shared_module){m, *file, bytes, s->uses++};
-	to->file.path = strdup(file->path);
+	to->file.path = af_xstrdup(file->path);
 	uint8_t *build_id = af_xcalloc(file->build_id_len + 1, 1);
 	if (file->build_id_len)
 		memcpy(build_id, file->build_id, file->build_id_len);
@@ -171,7 +171,7 @@ const struct af_kernel *af_shared_kernel(struct af_sym_shared *s, const char *pa
 	if (!s->kernel_path || strcmp(s->kernel_path, path) != 0) {
 		af_kernel_close(&s->kernel);
 		free(s->kernel_path);
-		s->kernel_path = strdup(path);
+		s->kernel_path = af_xstrdup(path);
 		s->kernel_rc = af_kernel_open(&s->kernel, path);
 	}
 	*rc = s->kernel_rc;

@@ -48,8 +48,7 @@ static int names_list(struct names *n, int dirfd, const char *dir, struct af_err
 		if (e->d_name[0] == '.' || !strcmp(e->d_name, AF_METADATA_FILE))
 			continue;
 		n->items = af_xrealloc(n->items, (n->nr + 1) * sizeof *n->items);
-		n->items[n->nr] = strdup(e->d_name);
-		n->nr += n->items[n->nr] != NULL;
+		n->items[n->nr++] = af_xstrdup(e->d_name);
 	}
 	closedir(d);
 	if (n->nr)
