@@ -147,13 +147,32 @@ static void launches_count(struct html_time *t, uint32_t device, uint32_t tid)
 	near->nr++;
 }
 
+/* The next step that leaves about @most slices or fewer. */
+static uint64_t time_step(const struct html_time *t, uint64_t most)
+{
+	uint64_t merged[HTML_STEPS] = {0}, left = 0;
+	uint32_t level = 0;
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		html_columns_count(&t->tracks[i].slices, merged);
+		left += t->tracks[i].slices.nr;
+	}
+	for (; level < HTML_STEPS - 1; level++) {
+		left -= merged[level];
+		if (html_step_ns(level) > t->step_ns && left <= most)
+			break;
+	}
+	return html_step_ns(level);
+}
+
 /* Merges slices with longer and longer steps until the page has room for all. */
 static void time_coarsen(struct html_time *t)
 {
 	uint64_t most = t->most ? t->most : HTML_TIME_SLICES;
 
-	while (t->nr_slices > most - most / 4 && t->step_ns < UINT64_MAX / 8) {
-		t->step_ns = t->step_ns ? t->step_ns * 4 : 1000;
+	most -= most / 4;
+	while (t->nr_slices > most && t->step_ns < html_step_ns(HTML_STEPS - 1)) {
+		t->step_ns = time_step(t, most);
 		t->nr_slices = 0;
 		for (uint32_t i = 0; i < t->nr; i++) {
 			html_columns_coarsen(&t->tracks[i].slices, t->step_ns);
