@@ -58,7 +58,7 @@ struct af_timeline {
 	uint32_t cap_nodes;
 	struct af_map by_doing;
 	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
-	struct timeline_group near[TIMELINE_NEAR]; /* by path, and by a hash */
+	struct timeline_group near[TIMELINE_NEAR]; /* by path, node and kernel */
 	struct flame_scratch scratch;
 	/* By kind and number: the row of the last slice. */
 	struct timeline_row {

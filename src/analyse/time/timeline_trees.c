@@ -75,23 +75,15 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 static inline bool group_is(const struct timeline_group *group,
                             const struct af_launch_group_key *is)
 {
-	const uint32_t *a = &group->is.process, *b = &is->process;
-	uint32_t differ = !group->node;
-
-	for (size_t i = 0; i < sizeof *is / sizeof *a; i++)
-		differ |= a[i] ^ b[i];
-	return !differ;
+	return group->node && !memcmp(&group->is, is, sizeof *is);
 }
 
-/* Where the group is, or may be: most paths launch work of one group. */
+/* Paths have numbers one after another, so those that are in use do not meet. */
 static inline struct timeline_group *group_near(struct af_timeline *t,
                                                 const struct af_launch_group_key *is)
 {
-	struct timeline_group *first = &t->near[is->path & (TIMELINE_NEAR - 1)];
-	uint32_t at = is->path * 31 ^ is->node * 7 ^ is->kernel ^ is->function << 9;
+	uint32_t at = (is->path << 1 ^ is->node * 7) + (is->kernel & 1);
 
-	if (!first->node || group_is(first, is))
-		return first;
 	return &t->near[at & (TIMELINE_NEAR - 1)];
 }
 
