@@ -37,6 +37,7 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	if (!t)
 		return 0;
 	head_fill(&t->head, AF_BPF_EXEC, task);
+	t->max_rss_pages = BPF_CORE_READ(task, signal, maxrss);
 	t->file_bytes = bytes_of(
 	    bpf_probe_read_kernel_str(t->text, AF_BPF_TEXT_MAX, BPF_CORE_READ(bprm, filename)),
 	    AF_BPF_TEXT_MAX);

@@ -102,6 +102,7 @@ struct af_bpf_stacks {
 struct af_bpf_text {
 	struct af_bpf_head head;
 	__u32 file_bytes, args_bytes;
+	__u64 max_rss_pages; /* EXEC: the peak of memory before it, in EXIT's, too */
 	char text[2 * AF_BPF_TEXT_MAX];
 };
 

@@ -49,6 +49,11 @@ static struct launched launched(void)
 	return l;
 }
 
+bool af_reduce_is_launched(void)
+{
+	return launched().is;
+}
+
 uint32_t af_reduce_launched_rank(void)
 {
 	const struct launched l = launched();

@@ -28,6 +28,9 @@ struct af_reduce {
 	struct af_reduce_mpi *mpi; /* NULL: size is 1 */
 };
 
+/* Did a launcher start this process, as one of several? */
+bool af_reduce_is_launched(void);
+
 /* The rank that a launcher gave this process, as one of several, in its environment; else 0. */
 uint32_t af_reduce_launched_rank(void);
 

@@ -22,8 +22,8 @@ def burn(seconds):
     return "%s -S -c '%s'" % (sys.executable, BURN % seconds)
 
 
-def rows(path, name="coverage"):
-    document = json.loads(must("report", "coverage", "--json", "-n", "0", path))
+def rows(path, name="coverage", report="coverage"):
+    document = json.loads(must("report", report, "--json", "-n", "0", path))
     for table in document["tables"]:
         if table["name"] == name:
             return table["rows"]
@@ -267,6 +267,60 @@ def _():
     path = recorded("perf", program("short_threads"), "200", "2500")
     found = must("report", "summary", "--from", "0.2s", path)
     expect("used" not in found.split("Findings")[1].split("Processes")[0], found)
+
+
+GROW = """
+import os, resource, signal, sys
+held = b"x" * (int(sys.argv[1]) << 20)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, flush=True)
+if sys.argv[2:]:
+    os.kill(os.getpid(), signal.SIGKILL)
+"""
+
+for _sampler in "timer", "perf", "bpf":
+
+    @case("%s: the peak of memory is what getrusage says, also of who is killed, and not of children" % _sampler)
+    def _(sampler=_sampler):
+        need(sampler)
+        script = new_path("grow")
+        with open(script, "w", encoding="ascii") as f:
+            f.write(GROW)
+        for mb, more in (30, []), (60, ["killed"]):
+            path = new_path()
+            grow = [sys.executable, "-S", script, str(mb), *more]
+            done = aflame("record", "-q", "--sample", sampler, "-o", path, "--", *grow)
+            row = rows(path, "processes", "processes")[0]
+            witness = int(done.stdout) << 10
+            expect(witness <= row["peak_bytes"] <= witness + (2 << 20), "%d: %s" % (witness, row))
+            path = new_path()
+            done = aflame("record", "-q", "--sample", sampler, "-o", path, "--", "sh", "-c", '"$@"; :', "sh", *grow)
+            of = {row["name"]: row["peak_bytes"] for row in rows(path, "processes", "processes")}
+            expect(of["sh"] is None or of["sh"] < 10 << 20, "the shell's own: %s" % of)
+            python = [peak for name, peak in of.items() if name.startswith("python")][0]
+            witness = int(done.stdout) << 10
+            expect(python is None if more and sampler != "bpf" else witness <= python <= witness + (2 << 20),
+                   "a child of %d: %s" % (witness, of))
+
+
+SPAWN = """
+import subprocess, sys
+held = b"x" * (60 << 20)
+for command in sys.argv[1:]:
+    subprocess.run([command], stdout=subprocess.DEVNULL)
+"""
+
+for _sampler in "timer", "perf", "bpf":
+
+    @case("%s: the peak of what a large program starts is not that program's" % _sampler)
+    def _(sampler=_sampler):
+        need(sampler)
+        path = new_path()
+        commands = [need_tool("ls"), program("static_hello")]
+        must("record", "-q", "--sample", sampler, "-o", path, "--", sys.executable, "-S", "-c", SPAWN, *commands)
+        of = {row["name"]: row["peak_bytes"] for row in rows(path, "processes", "processes")}
+        expect([peak for name, peak in of.items() if name.startswith("python")][0] > 60 << 20, of)
+        expect(1 << 20 < of["ls"] < 10 << 20, "of a program that libaflame is in: %s" % of)
+        expect((of.get("static_hello") or 0) < 10 << 20, "of one without: %s" % of)
 
 
 run_cases()

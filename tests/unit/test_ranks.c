@@ -139,7 +139,7 @@ static void test_noise_is_not_odd(void **state)
 	af_ranks_close(all);
 }
 
-/* Of a path that is sampled twice some ranks have no sample, by chance. */
+/* A path that is sampled twice on average has no sample in some ranks, by chance. */
 static uint64_t chance_of_two(uint64_t *chance)
 {
 	uint64_t nr = 0;

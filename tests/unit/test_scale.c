@@ -139,6 +139,48 @@ static void test_strong(void **state)
 	af_scale_close(s);
 }
 
+/* Each of n ranks waits n × @wait_ns, and one works @serial_ns alone: what stops scaling first. */
+static const char *first_of(struct af_tables *f, uint64_t wait_ns, uint64_t serial_ns)
+{
+	struct af_scale *s = af_scale_open(false);
+
+	for (uint32_t ranks = 1; ranks <= 4; ranks *= 2) {
+		af_scale_begin(s, "run");
+		for (uint32_t i = 0; i < ranks; i++) {
+			struct af_results r = {0};
+			struct af_scale_rank rank = {.wall_ns = 1000 * MS};
+			struct af_tree *t = &r.trees[AF_VIEW_GPU];
+			af_tree_open(t, af_weights, AF_WEIGHTS);
+			device_add(t, "app;main;good", 640 * MS / ranks);
+			if (!i)
+				device_add(t, "app;main;serial", serial_ns);
+			call_add(&rank.calls, "MPI_Barrier", ranks * wait_ns);
+			af_tree_finish(t);
+			af_scale_add(s, &r, &rank);
+			af_tree_close(t);
+			af_tally_free(&rank.calls);
+		}
+	}
+	af_scale_tables(s, 0, f);
+	af_scale_close(s);
+	return af_tables_find(f, "scale")->note;
+}
+
+static void test_waits_have_causes(void **state)
+{
+	struct af_tables f = {0};
+
+	(void)state;
+	/* The work of one is why the others wait; without it the call is all that is known. */
+	assert_non_null(strstr(first_of(&f, 50 * MS, 200 * MS), "main > serial stops scaling"));
+	af_tables_free(&f);
+	f = (struct af_tables){0};
+	assert_non_null(strstr(first_of(&f, 50 * MS, 50 * MS),
+	                       "MPI_Barrier stops scaling first, "
+	                       "at 2 ranks: on 4 ranks each loses"));
+	af_tables_free(&f);
+}
+
 static void test_weak(void **state)
 {
 	struct af_scale *s = af_scale_open(true);
@@ -230,9 +272,8 @@ static void test_processes(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
-	    cmocka_unit_test(test_strong),
-	    cmocka_unit_test(test_weak),
-	    cmocka_unit_test(test_nothing_to_fit),
+	    cmocka_unit_test(test_strong),    cmocka_unit_test(test_waits_have_causes),
+	    cmocka_unit_test(test_weak),      cmocka_unit_test(test_nothing_to_fit),
 	    cmocka_unit_test(test_processes),
 	};
 

@@ -115,7 +115,8 @@ static void process_row(struct af_tables *f, struct af_table *t, const struct af
 	c->runnable_ns.value = s->use.queued_ns;
 	c->peak_bytes.value = s->max_rss_bytes;
 	c->sampled_ns.unknown = s->use.untimed && !s->use.sampled_ns;
-	c->user_ns.unknown = c->kernel_ns.unknown = c->peak_bytes.unknown = !s->measured;
+	c->user_ns.unknown = c->kernel_ns.unknown = !s->measured;
+	c->peak_bytes.unknown = !s->max_rss_bytes;
 	c->status.text = status_text(f, m, s, p->status);
 	c->group.text = af_tables_text(f, "%s", process_group(p));
 	c->measured.text = measured_text(p, s);

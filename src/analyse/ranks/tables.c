@@ -104,8 +104,12 @@ static void odd_table(const struct af_ranks_result *r, struct af_tables *f)
 	struct af_table *t =
 	    AF_TABLE(f, "odd_ranks", "Ranks that differ from the typical one", columns);
 
-	t->note = "times are held against the mean of the largest group; others wait for a rank at "
-		  "most as long as it takes more, wherever they meet";
+	t->note = r->nr < 3 ? "it takes three ranks to see which is odd"
+	          : !r->nr_odd
+	              ? "none: no rank differs from its group by more than sampling noise "
+	                "and a tenth of its own time"
+	              : "times are held against the mean of the largest group; others wait "
+	                "for a rank at most as long as it takes more, wherever they meet";
 	for (uint32_t i = 0; i < r->nr_odd; i++) {
 		const struct af_rank *rank = &r->ranks[r->odd[i]];
 		struct af_odd_rank_row *c = af_table_row(f, t);

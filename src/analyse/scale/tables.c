@@ -103,14 +103,32 @@ static void parts_show(const struct af_scale *s, struct scale_parts *parts, cons
 	*parts = (struct scale_parts){0};
 }
 
+/*
+ * The part that stops scaling first, or NULL. A path that loses half of what a call loses counts as
+ * the reason why ranks wait in it: the call is first only if it stops sooner or loses even more.
+ */
+static const struct scale_part *first_part(const struct scale_parts *paths,
+                                           const struct scale_parts *calls)
+{
+	const struct scale_part *path = paths->nr ? paths->all : NULL;
+	const struct scale_part *call = calls->nr ? calls->all : NULL;
+
+	path = path && path->stops_at ? path : NULL;
+	call = call && call->stops_at ? call : NULL;
+	if (!path || !call)
+		return path ? path : call;
+	if (path->stops_at != call->stops_at)
+		return path->stops_at < call->stops_at ? path : call;
+	return call->lost_ns > 2 * path->lost_ns ? call : path;
+}
+
 /* "main > solve > MPI_Allreduce stops first, at 4 ranks: a rank loses 1.2 s of 3.4 s" */
-static const char *first_text(const struct af_scale *s, const struct scale_parts *paths,
+static const char *first_text(const struct af_scale *s, const struct scale_part *p,
                               struct af_tables *f)
 {
 	const struct scale_set *last = &s->sets[s->nr - 1];
-	const struct scale_part *p = paths->all;
 
-	if (!paths->nr || !p->stops_at)
+	if (!p)
 		return af_tables_text(f,
 		                      "no call path stops scaling: none is less than %u %% "
 		                      "efficient and loses time beyond sampling noise",
@@ -118,12 +136,12 @@ static const char *first_text(const struct af_scale *s, const struct scale_parts
 	return af_tables_text(
 	    f, "%s stops scaling first, at %u ranks: on %u ranks %s loses %s in it (%s), of %s",
 	    name_text(s, p, f), p->stops_at, last->nr_ranks,
-	    p->kind == SCALE_WAIT ? "each" : "the slowest",
+	    p->kind == SCALE_WAIT || p->kind == SCALE_CALL ? "each" : "the slowest",
 	    af_tables_ns(f, af_tables_count(p->lost_ns)), kind_text(s, p),
 	    af_tables_ns(f, last->wall_ns));
 }
 
-static void sets_show(const struct af_scale *s, const struct scale_parts *paths,
+static void sets_show(const struct af_scale *s, const struct scale_part *first_to_stop,
                       struct af_tables *f)
 {
 	static const struct af_column columns[] = {AF_SCALE_COLUMNS(AF_ROW_COLUMN)};
@@ -146,12 +164,12 @@ static void sets_show(const struct af_scale *s, const struct scale_parts *paths,
 		c->wait_ns.value = scale_total(s, i, SCALE_WAIT);
 		c->mpi_ns.value = set->mpi_ns;
 	}
-	t->note = first_text(s, paths, f);
+	t->note = first_text(s, first_to_stop, f);
 }
 
 void af_scale_tables(struct af_scale *s, uint32_t least, struct af_tables *f)
 {
-	struct scale_parts parts = {0};
+	struct scale_parts paths = {0}, functions = {0}, calls = {0};
 
 	if (!s->nr || !s->sets[0].nr_ranks)
 		return;
@@ -159,12 +177,12 @@ void af_scale_tables(struct af_scale *s, uint32_t least, struct af_tables *f)
 	scale_sort(s);
 	af_tree_finish(&s->paths);
 	af_trees_tell_apart(&s->paths, 1);
-	scale_paths(s, &parts);
-	sets_show(s, &parts, f);
-	parts_show(s, &parts, "scale_paths", "Call paths that lose time, in the slowest rank", f);
-	scale_functions(s, least, &parts);
-	parts_show(s, &parts, "scale_functions", "Functions, by their own time: the mean of ranks",
-	           f);
-	scale_calls(s, least, &parts);
-	parts_show(s, &parts, "scale_calls", "Calls of APIs: the mean of ranks", f);
+	scale_paths(s, &paths);
+	scale_functions(s, least, &functions);
+	scale_calls(s, least, &calls);
+	sets_show(s, first_part(&paths, &calls), f);
+	parts_show(s, &paths, "scale_paths", "Call paths that lose time, in the slowest rank", f);
+	parts_show(s, &functions, "scale_functions",
+	           "Functions, by their own time: the mean of ranks", f);
+	parts_show(s, &calls, "scale_calls", "Calls of APIs: the mean of ranks", f);
 }

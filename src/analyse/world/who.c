@@ -94,6 +94,19 @@ static uint32_t usage_rank(uint32_t source)
 	return source == AF_USAGE_ENDED ? 0 : source;
 }
 
+/*
+ * The process itself knows the peak of its memory. Each of the others knows it up to when it
+ * looked, and wait4's may be that of the program that started it.
+ */
+static void peak_learn(struct af_process *p, bool own, uint64_t bytes)
+{
+	bool better = own && bytes && !p->has_own_peak;
+
+	if (better || (own == p->has_own_peak && bytes > p->max_rss_bytes))
+		p->max_rss_bytes = bytes;
+	p->has_own_peak |= better;
+}
+
 void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_process_end fixed;
@@ -110,13 +123,13 @@ void world_learn_process_end(struct af_world *w, const struct af_event *ev)
 		w->last_ns = ev->time_ns;
 	if (fixed.status != -1)
 		p->status = fixed.status;
+	peak_learn(p, fixed.source == AF_USAGE_SELF, fixed.max_rss_bytes);
 	if (p->has_usage && usage_rank(p->usage_source) <= usage_rank(fixed.source))
 		return;
 	p->has_usage = true;
 	p->usage_source = fixed.source;
 	p->user_ns = fixed.user_ns;
 	p->kernel_ns = fixed.kernel_ns;
-	p->max_rss_bytes = fixed.max_rss_bytes;
 }
 
 static struct af_note *note_of(struct af_world *w, const struct af_tail_view *tails)

@@ -43,6 +43,7 @@ struct af_process {
 	uint32_t usage_source; /* enum af_usage_source: the best seen */
 	int32_t status;
 	uint64_t user_ns, kernel_ns, max_rss_bytes;
+	bool has_own_peak; /* max_rss_bytes is the process's own figure */
 };
 
 /*

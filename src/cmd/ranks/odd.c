@@ -182,14 +182,10 @@ static void ranks_text(struct ranks_report *s, struct af_buf *b)
 {
 	uint32_t limit = limit_of(s, 0);
 
-	if (s->result->nr < 3)
-		af_buf_str(b, "It takes three ranks to see which is odd.\n");
-	else if (!s->result->nr_odd)
-		af_buf_fmt(b, "No rank is odd: none differs from its group by more than sampling "
-		              "noise and a tenth of its own time.\n");
 	for (const struct af_table *t = s->tables.first; t; t = t->next) {
-		bool closer = !strncmp(t->name, "odd_", 4) && strcmp(t->name, "odd_ranks") != 0;
-		if (!t->nr_rows)
+		bool odd = !strcmp(t->name, "odd_ranks");
+		bool closer = !strncmp(t->name, "odd_", 4) && !odd;
+		if (!t->nr_rows && !odd)
 			continue;
 		if (b->len)
 			af_buf_char(b, '\n');

@@ -156,19 +156,20 @@ void af_load_steady_copy(struct af_results *r, const struct af_results *part,
                          const struct af_phase_row *steady)
 {
 	static const struct {
-		const char *of, *name, *title;
+		const char *of, *name, *title; /* title: NULL for that of the whole */
 		bool links;
-	} tables[] = {
-	    {"verdict", "steady_verdict", "What holds the devices back in the steady part", false},
-	    {"findings", "steady_findings", "Findings of the steady part: what stands out in it",
-	     true}};
+	} tables[] = {{"verdict", "steady_verdict", NULL, false},
+	              {"findings", "steady_findings",
+	               "Findings of the steady part: what stands out in it", true}};
 
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
 		const struct af_table *t = af_tables_find(&part->tables, tables[i].of);
 		if (!t)
 			continue;
-		struct af_table *copy =
-		    af_tables_copy(&r->tables, t, tables[i].name, tables[i].title);
+		const char *title =
+		    tables[i].title ? tables[i].title
+				    : af_tables_text(&r->tables, "%s in the steady part", t->title);
+		struct af_table *copy = af_tables_copy(&r->tables, t, tables[i].name, title);
 		if (tables[i].links && steady)
 			link_steady(&r->tables, copy, steady);
 	}

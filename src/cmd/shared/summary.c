@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/load.h"
+#include "reduce/reduce.h"
 #include "render/text/findings.h"
 #include "render/text/tables.h"
 
@@ -81,5 +82,5 @@ bool af_colour(FILE *out)
 {
 	const char *no = getenv("NO_COLOR");
 
-	return isatty(fileno(out)) && !(no && *no);
+	return isatty(fileno(out)) && !(no && *no) && !af_reduce_is_launched();
 }

@@ -30,7 +30,10 @@ void af_summary_findings(struct af_buf *b, const struct af_tables *f, uint32_t l
 /* The end of the line about rows that are not shown, for commands with --limit. */
 #define AF_SHOW_ALL "--limit 0 shows all"
 
-/* Colours only on a terminal, and not when NO_COLOR is set (no-color.org). */
+/*
+ * Colours only on a terminal, and not when NO_COLOR is set (no-color.org). The terminal of a
+ * process that a launcher started may be the launcher's, which writes to a file.
+ */
 bool af_colour(FILE *out);
 
 #endif

@@ -280,6 +280,7 @@ void bpf_image_exec(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_t
 
 	i->ns_pid = t->head.ns_pid;
 	i->begun = true;
+	i->max_rss_pages = t->max_rss_pages;
 	image_read_user(i); /* a set-user-ID program's is set after the event of its exec, too */
 	image_read_rank(b, i);
 	if (!i->exe)

@@ -86,10 +86,11 @@ struct bpf_probes;
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
 struct bpf_image {
-	uint32_t pid;      /* in our namespace */
-	uint32_t ns_pid;   /* in its own namespace, 0: not known yet */
-	uint32_t process;  /* ordinal, 0: none yet */
-	uint64_t start_ns; /* 0: before the recording */
+	uint32_t pid;           /* in our namespace */
+	uint32_t ns_pid;        /* in its own namespace, 0: not known yet */
+	uint32_t process;       /* ordinal, 0: none yet */
+	uint64_t start_ns;      /* 0: before the recording */
+	uint64_t max_rss_pages; /* before its exec */
 	/*
 	 * The parent's pid of a process whose fork no event reported, in our namespace; 0: not
 	 * known

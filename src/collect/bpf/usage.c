@@ -94,6 +94,8 @@ void bpf_usage_thread(struct af_bpf *b, struct bpf_image *i, const struct af_bpf
 void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *i, const struct af_bpf_exit *e)
 {
 	struct af_used used = used_of(e->utime, e->stime, e->runtime_ns);
+	/* The kernel keeps the peak over an exec: that of the program before is not its own. */
+	uint64_t peak = e->max_rss_pages > i->max_rss_pages ? e->max_rss_pages : 0;
 	bool before = usage_difference(b, i, &used.user_ns, &used.kernel_ns);
 
 	/* For the program itself, the wait for its end reports that. */
@@ -101,7 +103,7 @@ void bpf_usage_exit(struct af_bpf *b, const struct bpf_image *i, const struct af
 		return;
 	af_stream_put(&b->r->stream, process_end, af_now_ns(), .process = i->process,
 	              .status = e->status, .user_ns = used.user_ns, .kernel_ns = used.kernel_ns,
-	              .max_rss_bytes = e->max_rss_pages * (uint64_t)sysconf(_SC_PAGESIZE),
+	              .max_rss_bytes = peak * (uint64_t)sysconf(_SC_PAGESIZE),
 	              .source = before ? AF_USAGE_WATCHED : AF_USAGE_SELF);
 }
 

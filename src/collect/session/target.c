@@ -233,17 +233,21 @@ static uint64_t less(uint64_t ns, uint64_t part_ns)
 
 /*
  * wait4 counts for the child everything that it waited for, too; until then its clocks give its own
- * part.
+ * part. The peak of its memory may be that of its children: then the process's own figure is
+ * better.
  */
 static void child_write_usage(struct af_recording *r, uint32_t process, struct af_used own,
                               const struct rusage *used)
 {
 	struct af_used tree = af_used_of(used), children = {less(tree.user_ns, own.user_ns),
 	                                                    less(tree.kernel_ns, own.kernel_ns)};
+	/* Both round: a process takes more than that to start. */
+	bool waited = tree.user_ns + tree.kernel_ns > own.user_ns + own.kernel_ns + 50000;
 
 	af_stream_put(&r->stream, process_end, af_now_ns(), .process = process, .status = r->status,
 	              .user_ns = own.user_ns, .kernel_ns = own.kernel_ns,
-	              .max_rss_bytes = (uint64_t)used->ru_maxrss * 1024, .source = AF_USAGE_ENDED);
+	              .max_rss_bytes = waited ? 0 : (uint64_t)used->ru_maxrss * 1024,
+	              .source = AF_USAGE_ENDED);
 	af_usage_write(r, process, 0, AF_USAGE_CHILDREN, AF_USAGE_ENDED, children);
 	af_usage_write(r, 0, 0, AF_USAGE_CHILDREN, AF_USAGE_WAIT, tree);
 }

@@ -18,6 +18,7 @@
 
 static void starts(void)
 {
+	af_usage_process_begins();
 	af_signals_start();
 	if (af_translator_runs_others())
 		af_exec_hide_us();

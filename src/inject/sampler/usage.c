@@ -1,5 +1,8 @@
 #include "inject/sampler/usage.h"
 
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -8,6 +11,7 @@
 
 #include "base/system/clock.h"
 #include "base/system/program.h"
+#include "inject/arch/arch.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
 #include "inject/sampler/rest.h"
@@ -51,6 +55,40 @@ static void unsampled_write(struct af_thread_context *t, enum af_unsampled cause
 	              .cause = cause, .count = count, .cpu_ns = cpu_ns);
 }
 
+/* The peak of memory that getrusage() has when the process begins, in kB. */
+static long peak_before;
+
+void af_usage_process_begins(void)
+{
+	struct rusage own;
+
+	if (!getrusage(RUSAGE_SELF, &own))
+		peak_before = own.ru_maxrss;
+}
+
+/* The peak of its memory in kB, as proc(5) has it; 0: not known. */
+static unsigned long peak_read(void)
+{
+	char status[2048];
+	int fd = (int)af_arch_syscall(SYS_openat, AT_FDCWD, (long)"/proc/self/status",
+	                              O_RDONLY | O_CLOEXEC, 0);
+	long n = fd < 0 ? 0 : af_arch_syscall(SYS_read, fd, (long)status, sizeof status - 1, 0);
+
+	if (fd >= 0)
+		af_arch_syscall(SYS_close, fd, 0, 0, 0);
+	status[n < 0 ? 0 : n] = 0;
+	const char *line = strstr(status, "\nVmHWM:");
+	return line ? strtoul(line + 7, NULL, 10) : 0;
+}
+
+/* getrusage(2) keeps the peak over an exec: it may be that of the program that started this one. */
+static uint64_t peak_bytes(const struct rusage *own)
+{
+	if (own->ru_maxrss > peak_before)
+		return (uint64_t)own->ru_maxrss * 1024;
+	return (uint64_t)peak_read() * 1024;
+}
+
 void af_usage_process_ends(void)
 {
 	struct rusage own, children;
@@ -62,8 +100,8 @@ void af_usage_process_ends(void)
 	getrusage(RUSAGE_CHILDREN, &children);
 	af_stream_put(&t->stream, process_end, af_now_ns(), .process = af_inject_process(),
 	              .status = -1, .user_ns = af_timeval_ns(&own.ru_utime),
-	              .kernel_ns = af_timeval_ns(&own.ru_stime),
-	              .max_rss_bytes = (uint64_t)own.ru_maxrss * 1024, .source = AF_USAGE_SELF);
+	              .kernel_ns = af_timeval_ns(&own.ru_stime), .max_rss_bytes = peak_bytes(&own),
+	              .source = AF_USAGE_SELF);
 	uint64_t user_ns = af_timeval_ns(&children.ru_utime),
 		 kernel_ns = af_timeval_ns(&children.ru_stime);
 	if (user_ns + kernel_ns)

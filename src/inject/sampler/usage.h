@@ -12,6 +12,9 @@ struct af_thread_context;
 /* The calling thread, whose context is @t and entered, ends. */
 void af_usage_thread_ends(struct af_thread_context *t);
 
+/* The process begins: it has run nothing of its own. */
+void af_usage_process_begins(void);
+
 /* The process ends, by exit() or _exit(): report its own time, its threads' and its children's. */
 void af_usage_process_ends(void);
 
