@@ -5,8 +5,7 @@
  * which the first of each came, evenly over the time that they took with what lay between them.
  *
  *	{ html_columns_add | html_columns_count → html_columns_coarsen }* → html_columns_end
- *	→ html_columns_write
- *	→ html_columns_free
+ *	→ html_columns_write → html_columns_free
  */
 #ifndef AF_RENDER_HTML_COLUMNS_H
 #define AF_RENDER_HTML_COLUMNS_H
