@@ -153,6 +153,56 @@ static void joined_slices_leave_no_end_of_their_time_empty(void **state)
 	html_columns_free(&c);
 }
 
+/* A thread that calls two functions in turn all the time: each step of time has both, once. */
+static void every_step_is_joined(void **state)
+{
+	static struct html_slice got[MOST];
+	struct html_columns c = {0};
+
+	for (uint64_t i = 0; i < 10000; i++) {
+		struct html_slice s = {i * 100, 90, 90, 1, 0, (uint32_t)(i % 2)};
+		html_columns_add(&c, &s, i < 5000 ? 0 : 4000);
+		if (i == 4999)
+			html_columns_coarsen(&c, 4000);
+	}
+	html_columns_end(&c);
+	assert_int_equal(read_columns(&c, got), 2 * 1000000 / 4000);
+	for (uint32_t i = 0; i < c.nr; i++) {
+		assert_int_equal(got[i].start_ns / 4000, i / 2);
+		assert_int_equal(got[i].count, 20);
+	}
+	assert_int_equal(c.depth, 1);
+	html_columns_free(&c);
+}
+
+/* Rows of slices, some with shorter ones in them; none so long that it separates others. */
+static void steps_are_known_to_leave_as_many_as_they_do(void **state)
+{
+	for (uint32_t level = 0; level < 8; level++) {
+		uint64_t merged[HTML_STEPS] = {0}, left = 0, at_ns = 0;
+		struct html_columns c = {0};
+
+		for (int i = 0; i < MOST; i++) {
+			struct html_slice s = random_slice(at_ns, 20 + next_random() % 900);
+			html_columns_add(&c, &s, 0);
+			if (i % 3 == 0) {
+				s.start_ns += 5;
+				s.length_ns -= 10;
+				html_columns_add(&c, &s, 0);
+			}
+			at_ns += s.length_ns + 20 + next_random() % 20000;
+		}
+		html_columns_count(&c, merged);
+		for (uint32_t i = 0; i <= level; i++)
+			left -= merged[i];
+		left += c.nr;
+		html_columns_coarsen(&c, html_step_ns(level));
+		html_columns_end(&c);
+		assert_int_equal(c.nr, left);
+		html_columns_free(&c);
+	}
+}
+
 /* A long one, in it a row of short ones of which each has a shorter one in it. */
 static void what_is_joined_stays_in_what_lies_around_it(void **state)
 {
@@ -183,6 +233,7 @@ static void what_is_joined_stays_in_what_lies_around_it(void **state)
 		assert_true(got[i].start_ns + got[i].length_ns <= around_ns);
 		inner_ns += got[i].length_ns;
 	}
+	assert_int_equal(c.depth, 2);
 	assert_int_equal(inner_ns, 100 * 20 * 2000);
 	assert_true(nr < 100 * 6);
 	html_columns_free(&c);
@@ -231,6 +282,8 @@ int main(void)
 	    cmocka_unit_test(columns_that_say_nothing_are_left_out),
 	    cmocka_unit_test(joined_slices_add_up_and_do_not_overlap),
 	    cmocka_unit_test(joined_slices_leave_no_end_of_their_time_empty),
+	    cmocka_unit_test(every_step_is_joined),
+	    cmocka_unit_test(steps_are_known_to_leave_as_many_as_they_do),
 	    cmocka_unit_test(what_is_joined_stays_in_what_lies_around_it),
 	    cmocka_unit_test(stacks_find_their_node_or_the_last_that_there_is),
 	};

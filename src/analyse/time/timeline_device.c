@@ -42,11 +42,11 @@ static uint32_t function_name(struct af_timeline *t, uint32_t function)
 	return *known;
 }
 
-void timeline_call(struct af_timeline *t, const struct af_event *ev)
+void timeline_call(struct af_timeline *t, const struct af_world *w, const struct af_event *ev)
 {
 	struct af_call call;
 
-	if (!af_call_read(&t->world, ev, &call) && !af_call_seen_read(&t->world, ev, &call))
+	if (!af_call_read(w, ev, &call) && !af_call_seen_read(w, ev, &call))
 		return;
 	if (!af_time_range_call(&t->world.time_range, &call))
 		return;

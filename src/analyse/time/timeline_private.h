@@ -43,6 +43,7 @@ struct af_timeline {
 	uint64_t from_ns, to_ns; /* of the trace's clock */
 
 	struct af_world world;
+	struct af_call call; /* at hand, for all who read it */
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_rows rows;
@@ -57,7 +58,7 @@ struct af_timeline {
 	uint32_t cap_nodes;
 	struct af_map by_doing;
 	struct af_keys by_launch_group;            /* of timeline_trees.c: → node of the stacks */
-	struct timeline_group near[TIMELINE_NEAR]; /* by a hash: one that has it */
+	struct timeline_group near[TIMELINE_NEAR]; /* by path, node and kernel */
 	struct flame_scratch scratch;
 	/* By kind and number: the row of the last slice. */
 	struct timeline_row {
@@ -147,8 +148,8 @@ void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t p
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
                           const char *name);
 
-/* By kind of event; the world has seen it. */
-void timeline_call(struct af_timeline *t, const struct af_event *ev);
+/* By kind of event; the world has seen it. @w is a copy of t->world that may have the call. */
+void timeline_call(struct af_timeline *t, const struct af_world *w, const struct af_event *ev);
 void timeline_launch(struct af_timeline *t, const struct af_event *ev);
 void timeline_work(void *timeline, const struct af_work *work);
 void timeline_memory(struct af_timeline *t, const struct af_event *ev);

@@ -18,7 +18,7 @@ static void timeline_event(void *timeline, const struct af_world *w, const struc
 {
 	struct af_timeline *t = timeline;
 
-	(void)w; /* it is a copy of the timeline's own, which does not change meanwhile */
+	/* Others get the timeline's own, of which @w is a copy: it does not change meanwhile. */
 	switch (ev->kind) {
 	case AF_KIND_LAUNCH:
 		timeline_launch(t, ev);
@@ -39,7 +39,7 @@ static void timeline_event(void *timeline, const struct af_world *w, const struc
 		timeline_lost(t, ev);
 		break;
 	default:
-		timeline_call(t, ev);
+		timeline_call(t, w, ev);
 	}
 	__atomic_store_n(&t->stopped, t->rows.rc != 0, __ATOMIC_RELAXED);
 }
@@ -68,10 +68,22 @@ static void deliver_work_on(void *arg, struct af_work *work)
 	deliver_work(arg, work);
 }
 
+/* A call is read once for the join and for its slice. */
+static void timeline_read_call(struct af_timeline *t, const struct af_event *ev)
+{
+	t->world.call = NULL;
+	if (!af_call_read(&t->world, ev, &t->call))
+		return;
+	t->world.call = &t->call;
+	t->world.call_payload = ev->payload;
+}
+
 static void timeline_read_event(struct af_timeline *t, struct deliver *d, const struct af_event *ev)
 {
 	uint64_t kind = af_kind_bit(ev->kind);
 
+	if (kind & (BIT(CALL) | BIT(CALL_LONG)))
+		timeline_read_call(t, ev);
 	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
 		af_launches_event(&t->launches, &t->world, ev);
 	if (kind & AF_SAMPLES_WANTS)

@@ -72,15 +72,29 @@ uint32_t timeline_trees_place(struct af_timeline *t, const struct af_stack_locat
 	return (uint32_t)*slot;
 }
 
+static inline bool group_is(const struct timeline_group *group,
+                            const struct af_launch_group_key *is)
+{
+	return group->node && !memcmp(&group->is, is, sizeof *is);
+}
+
+/* Paths have numbers one after another, so those that are in use do not meet. */
+static inline struct timeline_group *group_near(struct af_timeline *t,
+                                                const struct af_launch_group_key *is)
+{
+	uint32_t at = (is->path << 1 ^ is->node * 7) + (is->kernel & 1);
+
+	return &t->near[at & (TIMELINE_NEAR - 1)];
+}
+
 /* Few groups have most of the work: they are found without their keys. */
 uint32_t timeline_trees_group(struct af_timeline *t, const struct af_work *work)
 {
 	const struct af_launch_group_key is = af_launch_group_key(&t->world, work);
-	uint32_t at = is.path * 31 ^ is.node * 7 ^ is.kernel ^ is.function << 9;
-	struct timeline_group *near = &t->near[at & (TIMELINE_NEAR - 1)];
+	struct timeline_group *near = group_near(t, &is);
 	bool fresh;
 
-	if (near->node && !memcmp(&near->is, &is, sizeof is))
+	if (group_is(near, &is))
 		return near->node;
 	uint64_t *slot = af_keys_at(&t->by_launch_group, &is, sizeof is, &fresh);
 	if (fresh) {

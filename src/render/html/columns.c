@@ -32,23 +32,20 @@ void html_columns_free(struct html_columns *c)
 	*c = (struct html_columns){0};
 }
 
-/* Drop the open slices that ended by @start_ns; returns their number. */
-static uint32_t ends_pop(struct html_columns *c, uint64_t start_ns)
+/* Drop the open slices that ended by @start_ns. */
+static void ends_pop(struct html_columns *c, uint64_t start_ns)
 {
-	uint32_t before = c->nr_ends;
-
 	while (c->nr_ends && c->ends_ns[c->nr_ends - 1] <= start_ns)
 		c->nr_ends--;
-	return before - c->nr_ends;
 }
 
-static void ends_push(struct html_columns *c, const struct html_slice *s)
+static void ends_push(struct html_columns *c, const struct html_slice *s, bool around)
 {
 	if (c->nr_ends == AF_ROWS_DEPTH)
 		return;
 	if (c->nr_ends + 1 > c->depth)
 		c->depth = c->nr_ends + 1;
-	if (s->length_ns)
+	if (s->length_ns && around)
 		c->ends_ns[c->nr_ends++] = s->start_ns + s->length_ns;
 }
 
@@ -76,12 +73,13 @@ static inline void column_put_unless(struct html_columns *c, int column, uint64_
 	column_put(&c->columns[column], value);
 }
 
-static void columns_put(struct html_columns *c, const struct html_slice *s)
+/* @around: others may lie within it. */
+static void columns_put(struct html_columns *c, const struct html_slice *s, bool around)
 {
 	uint64_t flow = s->flow ? 1 + html_zigzag(s->flow - 1, c->last_flow) : 0;
 
 	ends_pop(c, s->start_ns);
-	ends_push(c, s);
+	ends_push(c, s, around);
 	column_put_unless(c, COLUMN_WEIGHT, s->weight_ns, s->length_ns);
 	column_put_unless(c, COLUMN_COUNT, s->count, 1);
 	column_put_unless(c, COLUMN_FLOW, flow, 0);
@@ -93,34 +91,49 @@ static void columns_put(struct html_columns *c, const struct html_slice *s)
 	c->last_flow = s->flow ? s->flow - 1 : c->last_flow;
 }
 
-static uint64_t column_next(const struct html_columns *c, struct html_columns_reader *r, int column,
-                            uint64_t usual)
+/* The number that begins with @byte, of which the rest is next. */
+static uint64_t column_rest(const struct af_buf *planes, size_t *at, uint8_t byte)
 {
-	const struct af_buf *planes = c->columns[column].planes;
-	uint64_t value = 0;
-	uint8_t byte;
-	size_t i = 0;
+	uint64_t value = af_leb128_part(byte, 0);
 
-	if (!planes[0].len)
-		return usual;
-	do {
-		byte = (uint8_t)planes[i].data[r->at[column][i]++];
+	for (size_t i = 1; byte & 0x80 && i < AF_LEB128_MAX; i++) {
+		byte = (uint8_t)planes[i].data[at[i]++];
 		value |= af_leb128_part(byte, i);
-	} while (byte & 0x80 && ++i < AF_LEB128_MAX);
+	}
 	return value;
 }
 
-bool html_columns_next(const struct html_columns *c, struct html_columns_reader *r,
-                       struct html_slice *s)
+static inline uint64_t column_next(const struct html_columns *c, struct html_columns_reader *r,
+                                   int column, uint64_t usual)
+{
+	const struct af_buf *planes = c->columns[column].planes;
+
+	if (!planes[0].len)
+		return usual;
+	uint8_t byte = (uint8_t)planes[0].data[r->at[column][0]++];
+	return byte & 0x80 ? column_rest(planes, r->at[column], byte) : byte;
+}
+
+/* Only when the next slice is, and what. */
+static inline bool times_next(const struct html_columns *c, struct html_columns_reader *r,
+                              struct html_slice *s)
 {
 	if (r->nr == c->nr)
 		return false;
 	r->start_ns += column_next(c, r, COLUMN_START, 0);
 	s->start_ns = r->start_ns;
 	s->length_ns = column_next(c, r, COLUMN_LENGTH, 0);
+	s->what = c->whats[r->nr++];
+	return true;
+}
+
+bool html_columns_next(const struct html_columns *c, struct html_columns_reader *r,
+                       struct html_slice *s)
+{
+	if (!times_next(c, r, s))
+		return false;
 	s->weight_ns = column_next(c, r, COLUMN_WEIGHT, s->length_ns);
 	s->count = column_next(c, r, COLUMN_COUNT, 1);
-	s->what = c->whats[r->nr++];
 	uint64_t way = column_next(c, r, COLUMN_FLOW, 0);
 	s->flow = 0;
 	if (way--) {
@@ -146,7 +159,7 @@ static void window_flush(struct html_columns *c)
 		    (unsigned __int128)before_ns * (c->window_end_ns - from_ns);
 		s->start_ns = from_ns + (all_ns ? (uint64_t)(share / all_ns) : 0);
 		before_ns += s->length_ns;
-		columns_put(c, s);
+		columns_put(c, s, false);
 	}
 	c->nr_window = 0;
 	c->epoch++;
@@ -172,20 +185,27 @@ static void window_add(struct html_columns *c, const struct html_slice *s)
 	into->flow = 0;
 }
 
+/* Does the slice around the window end by @start_ns, or does the next step begin? */
+static bool window_ends(const struct html_columns *c, uint64_t start_ns, uint64_t step_ns)
+{
+	return (c->nr_ends && c->ends_ns[c->nr_ends - 1] <= start_ns) ||
+	       start_ns - c->window_at >= step_ns;
+}
+
 static void columns_join(struct html_columns *c, const struct html_slice *s, uint64_t step_ns)
 {
-	bool left = ends_pop(c, s->start_ns) != 0;
-
 	if (s->length_ns >= step_ns) {
 		window_flush(c);
-		columns_put(c, s);
+		columns_put(c, s, true);
 		return;
 	}
 	if (c->nr_window && s->start_ns < c->window_end_ns)
 		return;
-	if (left || s->start_ns / step_ns != c->window_at)
+	if (window_ends(c, s->start_ns, step_ns)) {
 		window_flush(c);
-	c->window_at = s->start_ns / step_ns;
+		ends_pop(c, s->start_ns);
+		c->window_at = s->start_ns - s->start_ns % step_ns;
+	}
 	window_add(c, s);
 }
 
@@ -195,7 +215,71 @@ void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64
 	if (step_ns)
 		columns_join(c, s, step_ns);
 	else
-		columns_put(c, s);
+		columns_put(c, s, true);
+}
+
+/* The lowest level whose step is longer than @units of the shortest. */
+static uint32_t level_of(uint64_t units)
+{
+	return units ? (65 - (uint32_t)__builtin_clzll(units)) / 2 : 0;
+}
+
+/* Slices that are counted, in units of the shortest step. */
+struct counted {
+	struct counted_last {
+		uint64_t start, length; /* start 0: none */
+	} * last;                       /* by what */
+	uint32_t nr_last;
+	struct counted_around {
+		uint64_t end_ns, length;
+	} around[AF_ROWS_DEPTH]; /* those that lie around the next one */
+	uint32_t nr_around;
+};
+
+/* The level from which on the slice is left out, as what lies around it is short then. */
+static uint32_t level_around(struct counted *c, const struct html_slice *s, uint64_t length)
+{
+	uint32_t level = HTML_STEPS;
+
+	while (c->nr_around && c->around[c->nr_around - 1].end_ns <= s->start_ns)
+		c->nr_around--;
+	if (c->nr_around)
+		level = level_of(c->around[c->nr_around - 1].length);
+	if (c->nr_around < AF_ROWS_DEPTH)
+		c->around[c->nr_around++] =
+		    (struct counted_around){s->start_ns + s->length_ns, length};
+	return level;
+}
+
+/* Steps divide each other: the lowest level that merges the slice, HTML_STEPS for none. */
+static uint32_t counted_level(struct counted *c, const struct html_slice *s)
+{
+	uint64_t start = s->start_ns / HTML_STEP_NS + 1, length = s->length_ns / HTML_STEP_NS;
+	uint32_t around = level_around(c, s, length), level = HTML_STEPS;
+
+	if (around <= level_of(length))
+		return around;
+	AF_REACH(c->last, s->what, c->nr_last);
+	struct counted_last *last = &c->last[s->what];
+	if (last->start)
+		level = level_of(((start - 1) ^ (last->start - 1)) | length | last->length);
+	*last = (struct counted_last){start, length};
+	return level < around ? level : around;
+}
+
+void html_columns_count(struct html_columns *c, uint64_t merged[HTML_STEPS])
+{
+	struct html_columns_reader reader = {0};
+	struct counted counted = {0};
+	struct html_slice s;
+
+	window_flush(c);
+	while (times_next(c, &reader, &s)) {
+		uint32_t level = counted_level(&counted, &s);
+		if (level < HTML_STEPS)
+			merged[level]++;
+	}
+	free(counted.last);
 }
 
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns)

@@ -4,8 +4,8 @@
  * are merged, one for each name and stack: with their total length and weight, in the order in
  * which the first of each came, evenly over the time that they took with what lay between them.
  *
- *	{ html_columns_add | html_columns_coarsen }* → html_columns_end → html_columns_write
- *	→ html_columns_free
+ *	{ html_columns_add | html_columns_count → html_columns_coarsen }* → html_columns_end
+ *	→ html_columns_write → html_columns_free
  */
 #ifndef AF_RENDER_HTML_COLUMNS_H
 #define AF_RENDER_HTML_COLUMNS_H
@@ -42,6 +42,8 @@ enum {
 	COLUMN_END
 };
 
+enum { HTML_STEP_NS = 1000, HTML_STEPS = 26 };
+
 /* A column as pack.h has it: all first bytes of its varints, then all second ones, … */
 struct html_column {
 	struct af_buf planes[AF_LEB128_MAX];
@@ -69,6 +71,18 @@ struct html_columns {
 
 /* Add slices in order of their starts, the outer one first; @step_ns 0 merges none. */
 void html_columns_add(struct html_columns *c, const struct html_slice *s, uint64_t step_ns);
+
+/* Steps are of HTML_STEP_NS, and of 4 times as much at each level. */
+static inline uint64_t html_step_ns(uint32_t level)
+{
+	return (uint64_t)HTML_STEP_NS << 2 * level;
+}
+
+/*
+ * Add to @merged, by the lowest level that merges a slice into another or leaves it out, how many
+ * there are. Some of them stay: those that a longer slice separates from the one before.
+ */
+void html_columns_count(struct html_columns *c, uint64_t merged[HTML_STEPS]);
 
 /* Merge those shorter than @step_ns, which is larger than before. */
 void html_columns_coarsen(struct html_columns *c, uint64_t step_ns);

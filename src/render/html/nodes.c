@@ -36,6 +36,11 @@ void html_nodes_open(struct html_nodes *n, const struct html_tree *tree)
 	free(path);
 }
 
+static uint32_t nodes_end(const struct html_nodes *n, uint32_t node)
+{
+	return n->ends[node] & ~NODES_LISTED;
+}
+
 /* Most nodes of a tree are below those that stacks of a timeline reach. */
 static void nodes_list(struct html_nodes *n, uint32_t parent)
 {
@@ -44,7 +49,7 @@ static void nodes_list(struct html_nodes *n, uint32_t parent)
 	if (end & NODES_LISTED)
 		return;
 	n->ends[parent] |= NODES_LISTED;
-	for (uint32_t i = parent + 1; i < end; i = n->ends[i] & ~NODES_LISTED)
+	for (uint32_t i = parent + 1; i < end; i = nodes_end(n, i))
 		*af_map_at(&n->children, child_key(parent, n->tree->names[i]), NULL) = i;
 }
 
@@ -66,6 +71,22 @@ static uint32_t nodes_name(struct html_nodes *n, struct html_pack *pack,
 	return n->ids[name];
 }
 
+/* The child of @parent with the name, 0 for none. Most nodes have one child. */
+static uint32_t nodes_child(struct html_nodes *n, uint32_t parent, uint32_t name)
+{
+	uint32_t first = parent + 1, end = nodes_end(n, parent);
+
+	if (first == end)
+		return 0;
+	if (n->tree->names[first] == name)
+		return first;
+	if (nodes_end(n, first) == end)
+		return 0;
+	nodes_list(n, parent);
+	const uint64_t *child = af_map_get(&n->children, child_key(parent, name));
+	return child ? (uint32_t)*child : 0;
+}
+
 static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
                            const struct af_tree *stacks, uint32_t node)
 {
@@ -74,9 +95,8 @@ static uint32_t nodes_step(struct html_nodes *n, struct html_pack *pack,
 	if (parent & NODES_ENDED)
 		return parent;
 	uint32_t id = nodes_name(n, pack, stacks, name);
-	nodes_list(n, parent - 1);
-	const uint64_t *child = af_map_get(&n->children, child_key(parent - 1, id));
-	return child ? (uint32_t)*child + 1 : parent | NODES_ENDED;
+	uint32_t child = nodes_child(n, parent - 1, id);
+	return child ? child + 1 : parent | NODES_ENDED;
 }
 
 uint32_t html_nodes_of(struct html_nodes *n, struct html_pack *pack, const struct af_tree *stacks,

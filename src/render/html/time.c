@@ -91,9 +91,8 @@ static bool time_empty(const struct html_time *t)
 
 /* slices */
 
-/* The number of its meaning among those of its track. */
-static uint32_t slice_what(struct html_time *t, struct html_time_track *track,
-                           const struct af_slice *s)
+static uint32_t slice_find_what(struct html_time *t, struct html_time_track *track,
+                                const struct af_slice *s)
 {
 	bool fresh;
 	uint64_t *at =
@@ -109,6 +108,20 @@ static uint32_t slice_what(struct html_time *t, struct html_time_track *track,
 	                                                  .stack = s->stack,
 	                                                  .kind = s->kind};
 	return (uint32_t)*at;
+}
+
+/* The number of its meaning among those of its track. Most slices have one that is near. */
+static inline uint32_t slice_what(struct html_time *t, struct html_time_track *track,
+                                  const struct af_slice *s)
+{
+	uint32_t id = (t->first + s->track) * AF_SLICE_END + s->kind;
+	uint32_t at = s->stack * 0x9e3779b1u + id * 0x85ebca6bu + s->name;
+	struct html_time_near *near = &t->near_whats[at >> 16 & (HTML_TIME_NEAR_WHATS - 1)];
+
+	if (near->track_kind != id || near->stack != s->stack || near->name != s->name)
+		*near =
+		    (struct html_time_near){id, s->name, s->stack, slice_find_what(t, track, s)};
+	return near->at;
 }
 
 /* Ids are of a process and an API in their upper half: few, and a page has no room for 64 bits. */
@@ -148,13 +161,32 @@ static void launches_count(struct html_time *t, uint32_t device, uint32_t tid)
 	near->nr++;
 }
 
+/* The next step that leaves about @most slices or fewer. */
+static uint64_t time_step(const struct html_time *t, uint64_t most)
+{
+	uint64_t merged[HTML_STEPS] = {0}, left = 0;
+	uint32_t level = 0;
+
+	for (uint32_t i = 0; i < t->nr; i++) {
+		html_columns_count(&t->tracks[i].slices, merged);
+		left += t->tracks[i].slices.nr;
+	}
+	for (; level < HTML_STEPS - 1; level++) {
+		left -= merged[level];
+		if (html_step_ns(level) > t->step_ns && left <= most)
+			break;
+	}
+	return html_step_ns(level);
+}
+
 /* Merges slices with longer and longer steps until the page has room for all. */
 static void time_coarsen(struct html_time *t)
 {
 	uint64_t most = t->most ? t->most : HTML_TIME_SLICES;
 
-	while (t->nr_slices > most - most / 4 && t->step_ns < UINT64_MAX / 8) {
-		t->step_ns = t->step_ns ? t->step_ns * 4 : 1000;
+	most -= most / 4;
+	while (t->nr_slices > most && t->step_ns < html_step_ns(HTML_STEPS - 1)) {
+		t->step_ns = time_step(t, most);
 		t->nr_slices = 0;
 		for (uint32_t i = 0; i < t->nr; i++) {
 			html_columns_coarsen(&t->tracks[i].slices, t->step_ns);

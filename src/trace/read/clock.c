@@ -200,6 +200,16 @@ static uint64_t pair_reckon(const struct af_clock_pair *pair, uint64_t foreign_n
 	return pair->mono_ns > before ? pair->mono_ns - before : 0;
 }
 
+/* @a times @b / @c: most products have 64 bits, and a longer one is divided by a call. */
+static inline uint64_t share_of(uint64_t a, uint64_t b, uint64_t c)
+{
+	uint64_t product;
+
+	if (!__builtin_mul_overflow(a, b, &product))
+		return product / c;
+	return (uint64_t)((unsigned __int128)a * b / c);
+}
+
 /* @foreign_ns lies in the half open interval from @a to @b. */
 static uint64_t between(const struct af_clock_pair *a, const struct af_clock_pair *b,
                         uint64_t foreign_ns, uint64_t *doubt)
@@ -211,7 +221,7 @@ static uint64_t between(const struct af_clock_pair *a, const struct af_clock_pai
 	if (off <= add_most(known, foreign / CLOCK_STEP)) {
 		uint64_t from_a = pair_doubt(a, foreign_ns), from_b = pair_doubt(b, foreign_ns);
 		*doubt = from_a < from_b ? from_a : from_b;
-		return a->mono_ns + (uint64_t)((unsigned __int128)passed * mono / foreign);
+		return a->mono_ns + share_of(passed, mono, foreign);
 	}
 
 	/* It was set in between. The halves must not overlap where that took time away. */
