@@ -1,6 +1,7 @@
 /* aflame: the table of commands, and what is the same for all of them. */
 #include <errno.h>
 #include <fcntl.h>
+#include <malloc.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -188,12 +189,16 @@ _Noreturn void af_command_end(int rc)
 	exit(rc);
 }
 
+enum { LARGE_BYTES = 2 << 20 };
+
 int main(int argc, char **argv)
 {
 	struct af_err err = {0};
 	const char *name = argc > 1 ? argv[1] : "help";
 
 	af_rights_begin();
+	/* Large arrays that grow are moved and not copied, also after others were freed. */
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	standard_streams_keep();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";

@@ -29,7 +29,7 @@ static void spans_that_overlap_are_the_first_ones(void **state)
 	struct af_span s[] = {{20, 60, 0, 2}, {10, 40, 0, 1}, {50, 55, 0, 3}};
 
 	(void)state;
-	assert_int_equal(af_spans_tidy(s, NR(s)), 2);
+	assert_int_equal(af_spans_tidy(s, 0, NR(s)), 2);
 	assert_int_equal(s[0].what, 1);
 	assert_int_equal(s[0].end_ns, 40);
 	assert_int_equal(s[1].what, 2);
@@ -42,7 +42,7 @@ static void of_spans_that_begin_together_the_longest_counts(void **state)
 	struct af_span s[] = {{10, 20, 0, 1}, {10, 30, 0, 2}};
 
 	(void)state;
-	assert_int_equal(af_spans_tidy(s, NR(s)), 1);
+	assert_int_equal(af_spans_tidy(s, 0, NR(s)), 1);
 	assert_int_equal(s[0].what, 2);
 }
 
@@ -51,9 +51,9 @@ static void empty_and_turned_round_spans_are_nothing(void **state)
 	struct af_span s[] = {{10, 10, 0, 1}, {30, 20, 0, 2}, {UINT64_MAX, 0, 0, 3}, {5, 6, 0, 4}};
 
 	(void)state;
-	assert_int_equal(af_spans_tidy(s, NR(s)), 1);
+	assert_int_equal(af_spans_tidy(s, 0, NR(s)), 1);
 	assert_int_equal(s[0].what, 4);
-	assert_int_equal(af_spans_tidy(NULL, 0), 0);
+	assert_int_equal(af_spans_tidy(NULL, 0, 0), 0);
 }
 
 static void tidying_twice_changes_nothing(void **state)
@@ -61,10 +61,26 @@ static void tidying_twice_changes_nothing(void **state)
 	struct af_span s[] = {{0, 5, 0, 1}, {5, 9, 0, 2}, {8, 12, 0, 3}};
 
 	(void)state;
-	assert_int_equal(af_spans_tidy(s, NR(s)), 3);
+	assert_int_equal(af_spans_tidy(s, 0, NR(s)), 3);
 	assert_int_equal(s[2].start_ns, 9);
-	assert_int_equal(af_spans_tidy(s, 3), 3);
+	assert_int_equal(af_spans_tidy(s, 3, 3), 3);
 	assert_int_equal(s[2].start_ns, 9);
+}
+
+static void what_comes_behind_tidy_spans_is_as_good_as_there_before(void **state)
+{
+	struct af_span late[] = {{0, 5, 0, 1}, {5, 9, 0, 2}, {20, 25, 0, 3}, {3, 22, 0, 4}};
+	struct af_span behind[] = {{0, 5, 0, 1}, {5, 9, 0, 2}, {9, 9, 0, 3}, {9, 12, 0, 4}};
+
+	(void)state;
+	assert_int_equal(af_spans_tidy(late, 3, NR(late)), 3);
+	assert_int_equal(late[1].what, 4);
+	assert_int_equal(late[1].start_ns, 5);
+	assert_int_equal(late[2].what, 3);
+	assert_int_equal(late[2].start_ns, 22);
+	assert_int_equal(af_spans_tidy(behind, 2, NR(behind)), 3);
+	assert_int_equal(behind[2].what, 4);
+	assert_int_equal(af_spans_tidy(behind, 3, 3), 3);
 }
 
 static void a_span_holds_its_start_and_not_its_end(void **state)
@@ -173,6 +189,7 @@ int main(void)
 	    cmocka_unit_test(of_spans_that_begin_together_the_longest_counts),
 	    cmocka_unit_test(empty_and_turned_round_spans_are_nothing),
 	    cmocka_unit_test(tidying_twice_changes_nothing),
+	    cmocka_unit_test(what_comes_behind_tidy_spans_is_as_good_as_there_before),
 	    cmocka_unit_test(a_span_holds_its_start_and_not_its_end),
 	    cmocka_unit_test(a_search_from_anywhere_finds_the_same),
 	    cmocka_unit_test(a_walk_shares_out_every_instant_once),

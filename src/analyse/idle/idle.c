@@ -191,8 +191,10 @@ static void threads_tidy(struct idle *i)
 		struct idle_thread *t = &i->threads[n];
 		if (t->tidy)
 			continue;
-		t->nr_calls = af_spans_tidy(t->calls, t->nr_calls);
-		t->nr_waits = af_spans_tidy(t->waits, t->nr_waits);
+		t->nr_calls = af_spans_tidy(t->calls, t->tidy_calls, t->nr_calls);
+		t->nr_waits = af_spans_tidy(t->waits, t->tidy_waits, t->nr_waits);
+		t->tidy_calls = t->nr_calls;
+		t->tidy_waits = t->nr_waits;
 		if (t->nr_ticks)
 			qsort(t->ticks, t->nr_ticks, sizeof *t->ticks, tick_order);
 		t->tidy = true;
@@ -314,6 +316,8 @@ static void thread_forget(struct idle *i, struct idle_thread *t, uint64_t until_
 	t->near_wait -= t->near_wait < waits ? t->near_wait : waits;
 	t->nr_calls -= calls;
 	t->nr_waits -= waits;
+	t->tidy_calls = t->nr_calls;
+	t->tidy_waits = t->nr_waits;
 	t->nr_ticks -= ticks;
 	if (calls && t->nr_calls)
 		memmove(t->calls, t->calls + calls, t->nr_calls * sizeof *t->calls);
@@ -356,9 +360,11 @@ static void forget(struct idle *i)
 
 void idle_settle(struct idle *i, const struct af_world *w)
 {
-	if (i->fresh < AF_IDLE_SETTLE)
+	if (i->fresh < AF_IDLE_SETTLE && i->nr_works <= AF_IDLE_WORKS)
 		return;
 	i->fresh = 0;
+	if (i->now_ns <= AF_IDLE_LATE_NS && i->nr_works <= AF_IDLE_WORKS && i->held <= AF_IDLE_HELD)
+		return;
 	threads_tidy(i);
 	if (i->now_ns > AF_IDLE_LATE_NS)
 		settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);

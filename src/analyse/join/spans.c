@@ -16,12 +16,24 @@ static int span_order(const void *a, const void *b)
 	return x->what < y->what ? -1 : x->what > y->what;
 }
 
-uint32_t af_spans_tidy(struct af_span *spans, uint32_t nr)
+/* The first span from @i on that is empty, or begins before the one ahead of it has ended. */
+static uint32_t first_untidy(const struct af_span *spans, uint32_t i, uint32_t nr)
+{
+	uint64_t end_ns = i ? spans[i - 1].end_ns : 0;
+
+	for (; i < nr && spans[i].start_ns >= end_ns && spans[i].end_ns > spans[i].start_ns; i++)
+		end_ns = spans[i].end_ns;
+	return i;
+}
+
+uint32_t af_spans_tidy(struct af_span *spans, uint32_t tidy, uint32_t nr)
 {
 	uint64_t end_ns = 0;
-	uint32_t kept = 0, i = 1;
+	uint32_t kept = 0, i = first_untidy(spans, tidy, nr);
 
-	while (i < nr && span_order(&spans[i - 1], &spans[i]) <= 0)
+	if (i == nr)
+		return nr;
+	for (i += !i; i < nr && span_order(&spans[i - 1], &spans[i]) <= 0;)
 		i++;
 	if (i < nr)
 		qsort(spans, nr, sizeof *spans, span_order);

@@ -17,10 +17,10 @@ struct af_span {
 
 /*
  * Sort the spans and make them disjoint: where several overlap, the first to start keeps the time,
- * and among those the longest. Empty spans are dropped. Returns the number left. A list that is
- * tidy already costs one comparison a span.
+ * and among those the longest. Empty spans are dropped. Returns the number left. The first @tidy of
+ * the @nr spans are so already: they cost nothing if all others come behind them.
  */
-uint32_t af_spans_tidy(struct af_span *spans, uint32_t nr);
+uint32_t af_spans_tidy(struct af_span *spans, uint32_t tidy, uint32_t nr);
 
 /* The first of a tidy list that ends after @at_ns, or @nr. */
 uint32_t af_spans_after(const struct af_span *spans, uint32_t nr, uint64_t at_ns);

@@ -44,7 +44,6 @@ struct usage_function {
 	/* The queue that it puts work on or waits for; the event that it records or waits for. */
 	struct usage_value queue, event;
 	struct usage_value host, blocking, bytes, peer;
-	uint32_t last[AF_USAGE_KINDS]; /* index plus 1 of the sum used last */
 };
 
 /* Calls from @start_ns on. */
@@ -73,7 +72,7 @@ struct usage_loop {
 	uint64_t calls, time_ns, start_ns, end_ns;
 };
 
-enum { USAGE_LOOPS = 4 };
+enum { USAGE_LOOPS = 4, USAGE_NEAR_BITS = 11 };
 
 struct usage_thread {
 	uint32_t process; /* index of usage.processes */
@@ -120,6 +119,7 @@ struct usage {
 	uint32_t cap_streams;
 	struct af_map by_process, by_thread;
 	struct af_keys by_sum;
+	uint32_t near_sums[1 << USAGE_NEAR_BITS]; /* by a hash: index plus 1 */
 	struct usage_sum *sums;
 	uint32_t nr_sums, cap_sums;
 };

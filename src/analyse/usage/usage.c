@@ -66,16 +66,23 @@ static struct usage_process *process_of(const struct usage *u, uint32_t thread)
 	return &u->processes[u->threads[thread].process];
 }
 
-/* Most calls of a function have the path of the one before. */
+static bool is_sum(const struct usage_sum *a, const struct usage_sum *b)
+{
+	return a->kind == b->kind && a->thread == b->thread && a->function == b->function &&
+	       a->path == b->path && a->peer == b->peer;
+}
+
+/* Few sums get most of the calls: they are found without their keys. */
 static struct usage_sum *sum_of(struct usage *u, const struct usage_sum *like)
 {
-	uint32_t *last = &u->functions[like->function].last[like->kind];
-	const struct usage_sum *was = *last ? &u->sums[*last - 1] : NULL;
+	uint32_t hash = like->path * 0x9e3779b1u ^ like->function * 0x85ebca6bu ^
+	                like->thread * 0xc2b2ae35u ^ like->peer * 0x27d4eb2fu ^
+	                (uint32_t)like->kind << 29;
+	uint32_t *near = &u->near_sums[hash >> (32 - USAGE_NEAR_BITS)];
 	bool fresh;
 
-	if (was && was->thread == like->thread && was->path == like->path &&
-	    was->peer == like->peer)
-		return &u->sums[*last - 1];
+	if (*near && is_sum(&u->sums[*near - 1], like))
+		return &u->sums[*near - 1];
 	uint64_t *slot = af_keys_at(
 	    &u->by_sum, AF_KEY(like->kind, like->thread, like->function, like->path, like->peer),
 	    &fresh);
@@ -84,7 +91,7 @@ static struct usage_sum *sum_of(struct usage *u, const struct usage_sum *like)
 		u->sums[u->nr_sums] = *like;
 		*slot = u->nr_sums++;
 	}
-	*last = (uint32_t)*slot + 1;
+	*near = (uint32_t)*slot + 1;
 	return &u->sums[*slot];
 }
 
