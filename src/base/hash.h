@@ -47,4 +47,15 @@ static inline uint64_t af_scatter(uint64_t x)
 /* The same of @len bytes. */
 uint64_t af_scatter_bytes(const void *data, size_t len);
 
+/*
+ * Where four numbers go in a table of 2^@bits that remembers what was found last, in front of one
+ * with keys. Not for adversaries: numbers that meet cost a look into the other one.
+ */
+static inline uint32_t af_near(uint32_t bits, uint32_t a, uint32_t b, uint32_t c, uint32_t d)
+{
+	uint32_t hash = a * 0x9e3779b1u ^ b * 0x85ebca6bu ^ c * 0xc2b2ae35u ^ d * 0x27d4eb2fu;
+
+	return hash >> (32 - bits);
+}
+
 #endif

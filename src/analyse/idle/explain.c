@@ -7,6 +7,7 @@
 
 #include "analyse/world/world.h"
 #include "base/arena.h"
+#include "base/hash.h"
 
 enum { CAUSES_MAX = 32 };
 
@@ -76,9 +77,8 @@ static uint32_t sum_find(struct idle *i, const struct idle_sum *s)
 /* Few sums get most of the time: they are found without their keys. */
 static void sum_add(struct idle *i, const struct idle_sum *s)
 {
-	uint32_t hash =
-	    s->place * 0x9e3779b1u ^ s->story * 0x85ebca6bu ^ s->what * 0xc2b2ae35u ^ s->kind << 29;
-	uint32_t *near = &i->near_sums[hash >> (32 - IDLE_SUMS_NEAR_BITS)];
+	uint32_t *near =
+	    &i->near_sums[af_near(IDLE_SUMS_NEAR_BITS, s->place, s->story, s->what, s->kind)];
 
 	if (!*near || !is_sum(&i->sums[*near - 1], s))
 		*near = sum_find(i, s) + 1;

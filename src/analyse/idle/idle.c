@@ -58,7 +58,6 @@ void idle_call(struct idle *i, const struct af_call *call)
 	    .place = idle_place(i, call->process, call->path),
 	    .what = call->function,
 	};
-	t->tidy = false;
 	i->held++;
 }
 
@@ -76,7 +75,6 @@ static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t s
 	    .place = af_stack_locations_number(&i->stack_locations, &wait->at),
 	    .what = state,
 	};
-	t->tidy = false;
 	i->held++;
 }
 
@@ -103,7 +101,7 @@ void idle_tick(struct idle *i, const struct af_sample *s)
 	    .weight_ns = s->weight_ns,
 	    .place = af_stack_locations_number(&i->stack_locations, &s->at),
 	};
-	t->tidy = false;
+	t->tidy_ticks = false;
 	i->held++;
 }
 
@@ -189,15 +187,13 @@ static void threads_tidy(struct idle *i)
 {
 	for (uint32_t n = 0; n < i->nr_threads; n++) {
 		struct idle_thread *t = &i->threads[n];
-		if (t->tidy)
-			continue;
 		t->nr_calls = af_spans_tidy(t->calls, t->tidy_calls, t->nr_calls);
 		t->nr_waits = af_spans_tidy(t->waits, t->tidy_waits, t->nr_waits);
 		t->tidy_calls = t->nr_calls;
 		t->tidy_waits = t->nr_waits;
-		if (t->nr_ticks)
+		if (t->nr_ticks && !t->tidy_ticks)
 			qsort(t->ticks, t->nr_ticks, sizeof *t->ticks, tick_order);
-		t->tidy = true;
+		t->tidy_ticks = true;
 	}
 }
 
@@ -360,10 +356,12 @@ static void forget(struct idle *i)
 
 void idle_settle(struct idle *i, const struct af_world *w)
 {
-	if (i->fresh < AF_IDLE_SETTLE && i->nr_works <= AF_IDLE_WORKS)
+	bool full = i->nr_works > AF_IDLE_WORKS;
+
+	if (i->fresh < AF_IDLE_SETTLE && !full)
 		return;
 	i->fresh = 0;
-	if (i->now_ns <= AF_IDLE_LATE_NS && i->nr_works <= AF_IDLE_WORKS && i->held <= AF_IDLE_HELD)
+	if (!full && i->now_ns <= AF_IDLE_LATE_NS && i->held <= AF_IDLE_HELD)
 		return;
 	threads_tidy(i);
 	if (i->now_ns > AF_IDLE_LATE_NS)

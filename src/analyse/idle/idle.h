@@ -134,7 +134,7 @@ struct idle_thread {
 	uint32_t nr_calls, cap_calls, nr_waits, cap_waits, nr_ticks, cap_ticks;
 	uint32_t near_call, near_wait;   /* where the last search ended: spans.h */
 	uint32_t tidy_calls, tidy_waits; /* so many of them are tidy, from the first on */
-	bool tidy;
+	bool tidy_ticks;
 };
 
 struct idle_piece {

@@ -198,21 +198,11 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	}
 }
 
-/* A call is read once for all. */
-static void analysis_call(struct analysis *a, const struct af_event *ev)
-{
-	a->world.call = NULL;
-	if (!af_call_read(&a->world, ev, &a->call))
-		return;
-	a->world.call = &a->call;
-	a->world.call_payload = ev->payload;
-}
-
 /* Most events are not of these. */
 static void analysis_event_of(struct analysis *a, const struct af_event *ev, uint32_t todo)
 {
 	if (todo & TODO_CALL)
-		analysis_call(a, ev);
+		af_call_take(&a->world, ev, &a->call);
 	if (todo & TODO_DEVICE && a->tells_hosts)
 		analysis_device(a, ev);
 	if (todo & TODO_SAMPLE)

@@ -32,12 +32,11 @@ static double difference(const struct comparing *c, uint32_t cell, bool less)
 	return less ? -by : by;
 }
 
-/* By chance; where the rank was not sampled, its time varies as that of a typical one. */
 static double noise_of(const struct comparing *c, uint32_t cell)
 {
-	double own = fmax(c->own.variance[cell], c->typical.variance[cell] * c->nr_typical);
+	double mean = c->typical.variance[cell];
 
-	return SIGMAS * ranks_deviation(cell, own + c->typical.variance[cell]);
+	return SIGMAS * ranks_deviation(cell, c->own.variance[cell], mean * c->nr_typical, mean);
 }
 
 /* Does a difference at @cell count? */

@@ -135,19 +135,17 @@ static int by_value(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
-/*
- * How far rank @i is from group @to; alike ones are at most 1 apart. A rank that was not sampled on
- * a path varies as the members do.
- */
+/* How far rank @i is from group @to; alike ones are at most 1 apart. */
 static double distance(const struct grouping *g, uint32_t i, uint32_t to, double sigmas)
 {
 	double most = 0;
 
 	for (uint32_t f = 0; f < g->nr; f++) {
 		double by = fabs((double)g->values[i * FEATURES + f] - g->groups[to].values[f]);
-		double own = fmax((double)g->variances[i * FEATURES + f], g->groups[to].each[f]);
-		double noise = own + g->groups[to].variances[f];
-		double chance = sigmas * ranks_deviation(g->features[f].cell, noise);
+		double chance =
+		    sigmas * ranks_deviation(g->features[f].cell,
+		                             (double)g->variances[i * FEATURES + f],
+		                             g->groups[to].each[f], g->groups[to].variances[f]);
 		double scale = g->features[f].scale;
 		by = by / (chance > scale ? chance : scale);
 		most = by > most ? by : most;

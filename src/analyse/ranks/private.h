@@ -71,15 +71,17 @@ static inline uint32_t ranks_cell(uint32_t path, enum af_rank_kind kind)
 }
 
 /*
- * The standard deviation of the time at @cell, of @variance. The number of samples varies by
- * chance. That of waits hardly does, as a program makes them step by step, so half of it counts.
+ * The standard deviation of the time of a rank at @cell from the mean of others, by chance: of its
+ * variance @own, that of one of the others @each, and that of the mean @mean. A rank that was not
+ * sampled there varies as the others do. The number of samples varies by chance. That of waits
+ * hardly does, as a program makes them step by step, so half of it counts.
  */
-static inline double ranks_deviation(uint32_t cell, double variance)
+static inline double ranks_deviation(uint32_t cell, double own, double each, double mean)
 {
 	enum af_rank_kind kind = (enum af_rank_kind)(cell % AF_RANK_KINDS);
 	bool waits = kind == AF_RANK_DISK || kind == AF_RANK_WAIT || kind == AF_RANK_QUEUED;
 
-	return sqrt(variance) * (waits ? 0.5 : 1);
+	return sqrt(fmax(own, each) + mean) * (waits ? 0.5 : 1);
 }
 
 /* All zero, for the paths that there are. The caller closes them. */

@@ -68,22 +68,12 @@ static void deliver_work_on(void *arg, struct af_work *work)
 	deliver_work(arg, work);
 }
 
-/* A call is read once for the join and for its slice. */
-static void timeline_read_call(struct af_timeline *t, const struct af_event *ev)
-{
-	t->world.call = NULL;
-	if (!af_call_read(&t->world, ev, &t->call))
-		return;
-	t->world.call = &t->call;
-	t->world.call_payload = ev->payload;
-}
-
 static void timeline_read_event(struct af_timeline *t, struct deliver *d, const struct af_event *ev)
 {
 	uint64_t kind = af_kind_bit(ev->kind);
 
 	if (kind & (BIT(CALL) | BIT(CALL_LONG)))
-		timeline_read_call(t, ev);
+		af_call_take(&t->world, ev, &t->call);
 	if (kind & AF_LAUNCHES_WANTS && timeline_shows(t, AF_TIMELINE_WORK))
 		af_launches_event(&t->launches, &t->world, ev);
 	if (kind & AF_SAMPLES_WANTS)

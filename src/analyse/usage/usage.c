@@ -8,6 +8,7 @@
 #include "analyse/usage/private.h"
 #include "analyse/world/work.h"
 #include "base/arena.h"
+#include "base/hash.h"
 
 enum { MOMENTS_MOST = 4096 };
 
@@ -75,10 +76,8 @@ static bool is_sum(const struct usage_sum *a, const struct usage_sum *b)
 /* Few sums get most of the calls: they are found without their keys. */
 static struct usage_sum *sum_of(struct usage *u, const struct usage_sum *like)
 {
-	uint32_t hash = like->path * 0x9e3779b1u ^ like->function * 0x85ebca6bu ^
-	                like->thread * 0xc2b2ae35u ^ like->peer * 0x27d4eb2fu ^
-	                (uint32_t)like->kind << 29;
-	uint32_t *near = &u->near_sums[hash >> (32 - USAGE_NEAR_BITS)];
+	uint32_t *near = &u->near_sums[af_near(USAGE_NEAR_BITS, like->path, like->function,
+	                                       like->thread, like->peer ^ like->kind << 29)];
 	bool fresh;
 
 	if (*near && is_sum(&u->sums[*near - 1], like))

@@ -172,6 +172,15 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 	return ev->kind == AF_KIND_CALL_LONG && call_read_long(w, ev, call);
 }
 
+void af_call_take(struct af_world *w, const struct af_event *ev, struct af_call *room)
+{
+	w->call = NULL;
+	if (!af_call_read(w, ev, room))
+		return;
+	w->call = room;
+	w->call_payload = ev->payload;
+}
+
 const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
                                  struct af_call *room)
 {

@@ -70,6 +70,9 @@ bool af_call_read(const struct af_world *w, const struct af_event *ev, struct af
 const struct af_call *af_call_at(const struct af_world *w, const struct af_event *ev,
                                  struct af_call *room);
 
+/* Read @ev, if it is a call, into @room, and make it the world's call at hand: else it has none. */
+void af_call_take(struct af_world *w, const struct af_event *ev, struct af_call *room);
+
 /*
  * Is @function, an index of the world or 0, one of an API whose calls are made of calls of a
  * device's: CUDA's runtime? Where both are recorded, theirs are the same times.

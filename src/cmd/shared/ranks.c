@@ -57,7 +57,7 @@ static int rank_missing(const struct af_set *set, const char *rank, struct af_er
 	for (const struct af_member *m = set->members; m < set->members + set->nr; m++)
 		af_list_add(&l, m->has_rank ? NULL : m->name, m->rank, m->rank);
 	af_fail_plain(err, -ENOENT, "%s has no %s %s: the %ss are %s", set->path, one, rank, one,
-	              l.text.data);
+	              l.text.data ? l.text.data : "");
 	af_buf_free(&l.text);
 	return -ENOENT;
 }

@@ -7,6 +7,7 @@
 
 #include "analyse/tree/tree.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "render/html/time_private.h"
 
 const struct html_time_kind html_time_kinds[AF_SLICE_END] = {
@@ -115,8 +116,8 @@ static inline uint32_t slice_what(struct html_time *t, struct html_time_track *t
                                   const struct af_slice *s)
 {
 	uint32_t id = (t->first + s->track) * AF_SLICE_END + s->kind;
-	uint32_t at = s->stack * 0x9e3779b1u + id * 0x85ebca6bu + s->name;
-	struct html_time_near *near = &t->near_whats[at >> 16 & (HTML_TIME_NEAR_WHATS - 1)];
+	struct html_time_near *near =
+	    &t->near_whats[af_near(HTML_TIME_NEAR_BITS, s->stack, id, s->name, 0)];
 
 	if (near->track_kind != id || near->stack != s->stack || near->name != s->name)
 		*near =

@@ -69,7 +69,7 @@ enum {
 	HTML_TIME_SLICES_SET = 2000000,
 	HTML_TIME_VIEWS = 2,
 	HTML_TIME_NEAR = 64,
-	HTML_TIME_NEAR_WHATS = 8192 /* a power of two */
+	HTML_TIME_NEAR_BITS = 13
 };
 
 /* Zeroed: none. */
@@ -92,7 +92,7 @@ struct html_time {
 	} near[HTML_TIME_NEAR]; /* that are not added to those yet */
 	struct html_time_near {
 		uint32_t track_kind, name, stack, at; /* track_kind 0: none */
-	} near_whats[HTML_TIME_NEAR_WHATS];           /* by a hash: one that has it */
+	} near_whats[1 << HTML_TIME_NEAR_BITS];       /* by a hash: one that has it */
 	bool has_view[HTML_TIME_VIEWS], has_ranks;
 	uint32_t part, first; /* of the trace that slices come from, of several; its tracks */
 	uint32_t named;       /* of whats: html_time_names() has these */

@@ -88,7 +88,7 @@ void af_running_open(struct af_running *l, const char *proc)
 {
 	struct dirent *d;
 
-	*l = (struct af_running){.proc = af_xstrdup(proc)};
+	*l = (struct af_running){.proc = af_xstrndup(proc, strnlen(proc, RUNNING_PATH - 1))};
 	DIR *dir = opendir(l->proc);
 	while (dir && l->nr < RUNNING_PROCESSES && (d = readdir(dir))) {
 		struct af_running_process p = {.pid = atoi(d->d_name)};
