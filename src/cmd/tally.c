@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "analyse/set/read.h"
 #include "analyse/table/group_by.h"
 #include "analyse/tally/columns.h"
 #include "base/err.h"
@@ -34,6 +35,7 @@ struct tally {
 	struct af_tables shown;
 	struct af_err failure; /* of the last member that could not be read */
 	uint32_t nr_set;       /* members of the set */
+	uint32_t threads;      /* that read each of them */
 };
 
 static void tally_sort(const struct tally_options *o, const char *key, struct af_table *t)
@@ -232,6 +234,15 @@ static int tally_while(const struct tally *t, const char *dir, struct af_err *er
 	return tally_follow(&follow, dir, err);
 }
 
+static void tally_prepare(void *sum, struct af_set *set, uint32_t first, uint32_t nr)
+{
+	struct tally *t = sum;
+
+	(void)set;
+	(void)first;
+	t->threads = af_set_threads_each(af_set_threads(t->options->jobs), nr);
+}
+
 /* Any thread. */
 static void *tally_read(void *sum, const struct af_member *who, struct af_err *err)
 {
@@ -239,6 +250,7 @@ static void *tally_read(void *sum, const struct af_member *who, struct af_err *e
 	struct tally_sums *part = af_xcalloc(1, sizeof *part);
 
 	part->by = t->sums.by;
+	part->threads = t->threads;
 	if (!tally_sums_read(part, who->path, who->label, err))
 		return part;
 	tally_sums_free(part);
@@ -293,6 +305,7 @@ static int tally_load(struct tally *t, const char *dir, bool *silent, struct af_
 	const struct af_together how = {
 	    .what = "adding up the ranks",
 	    .jobs = t->options->jobs,
+	    .prepare = tally_prepare,
 	    .read = tally_read,
 	    .take = tally_take,
 	    .drop = tally_drop,

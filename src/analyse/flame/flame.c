@@ -76,6 +76,13 @@ static uint32_t flame_doing(const struct af_world *w, uint32_t process, uint32_t
 	return w->annotations.apart ? af_annotations_now(&w->annotations, process, tid) : 0;
 }
 
+/* @b to *@a, which may be as much as fits. */
+static void sum_most(uint64_t *a, uint64_t b)
+{
+	if (__builtin_add_overflow(*a, b, a))
+		*a = UINT64_MAX;
+}
+
 static void flame_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
 	struct flame *f = self;
@@ -85,8 +92,7 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
 	value[AF_WEIGHT_SAMPLES] += !s->out_of_range;
-	if (__builtin_add_overflow(value[AF_WEIGHT_COUNT], s->count, &value[AF_WEIGHT_COUNT]))
-		value[AF_WEIGHT_COUNT] = UINT64_MAX;
+	sum_most(&value[AF_WEIGHT_COUNT], s->count);
 	f->counted |= s->count != 0;
 }
 
@@ -101,8 +107,7 @@ static void flame_summed(struct flame *f, const struct af_world *w, const struct
 	const uint64_t sums[AF_WEIGHTS] = {s.busy_ns, s.samples, s.count, s.bytes, s.off_cpu_ns};
 
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
-		if (__builtin_add_overflow(value[i], sums[i], &value[i]))
-			value[i] = UINT64_MAX;
+		sum_most(&value[i], sums[i]);
 	f->summed = true;
 }
 
@@ -140,6 +145,25 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 	flame_work_add(&f->work, w, work);
 	if (work->matched && !work->matched_again)
 		flame_seen_matched(&f->seen, work);
+}
+
+static bool flame_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct flame *from = other;
+	struct flame *f = self;
+
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct flame_sum *s = &from->sums[i];
+		struct flame_sum *to =
+		    flame_at(f, &from->stack_locations.all[s->place], s->what, s->doing);
+		for (uint32_t v = 0; v < AF_WEIGHTS; v++)
+			sum_most(&to->value[v], s->value[v]);
+		to->square += s->square;
+	}
+	flame_work_merge(&f->work, w, &from->work);
+	f->summed |= from->summed;
+	f->counted |= from->counted;
+	return true;
 }
 
 /*
@@ -316,6 +340,7 @@ const struct af_pass_ops af_pass_flame = {
     .event = flame_event,
     .sample = flame_sample,
     .work = flame_take_work,
+    .merge = flame_merge,
     .finish = flame_finish,
     .close = flame_close,
 };

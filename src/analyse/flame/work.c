@@ -107,6 +107,32 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 	launch_group->bytes += w->descriptors[work->descriptor].is.bytes;
 }
 
+/* A work of the group. */
+static struct af_work group_work(const struct flame_launch_group *g)
+{
+	return (struct af_work){
+	    .process = g->process,
+	    .path = g->path,
+	    .function = g->function,
+	    .doing = g->doing,
+	    .node = g->node,
+	    .descriptor = g->descriptor,
+	    .matched = g->matched,
+	};
+}
+
+void flame_work_merge(struct flame_work *f, const struct af_world *w, const struct flame_work *from)
+{
+	for (uint32_t i = 0; i < from->nr_launch_groups; i++) {
+		const struct flame_launch_group *g = &from->launch_groups[i];
+		const struct af_work work = group_work(g);
+		uint32_t to = group_find(f, &work, label_of(f, w, g->descriptor));
+		f->launch_groups[to].time_ns += g->time_ns;
+		f->launch_groups[to].count += g->count;
+		f->launch_groups[to].bytes += g->bytes;
+	}
+}
+
 static uint32_t launch_group_has(const struct flame_launch_group *g)
 {
 	return (uint32_t) !!g->time_ns << AF_WEIGHT_TIME |
@@ -290,15 +316,7 @@ uint32_t flame_group_node(struct af_tree *t, struct flame_scratch *scratch,
 static struct af_launch_group_key launch_group_key(const struct af_world *w,
                                                    const struct flame_launch_group *g)
 {
-	const struct af_work work = {
-	    .process = g->process,
-	    .path = g->path,
-	    .function = g->function,
-	    .doing = g->doing,
-	    .node = g->node,
-	    .descriptor = g->descriptor,
-	    .matched = g->matched,
-	};
+	const struct af_work work = group_work(g);
 
 	return af_launch_group_key(w, &work);
 }

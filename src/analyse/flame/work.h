@@ -28,6 +28,10 @@ struct flame_work {
  */
 void flame_work_add(struct flame_work *f, const struct af_world *w, const struct af_work *work);
 
+/* Add what @from added up in another part of the trace. */
+void flame_work_merge(struct flame_work *f, const struct af_world *w,
+                      const struct flame_work *from);
+
 /* The weights that are not zero, as bits. */
 uint32_t flame_work_has(const struct flame_work *f);
 

@@ -7,8 +7,15 @@
 
 static void busy_settle(struct af_busy *b, uint32_t nr)
 {
+	bool is_head = b->in_part && !b->head && nr;
+
+	if (is_head) {
+		b->head = af_xcalloc(nr, sizeof *b->head);
+		memcpy(b->head, b->open, nr * sizeof *b->head);
+		b->nr_head = nr;
+	}
 	for (uint32_t i = 0; i < nr; i++) {
-		b->busy_ns += b->open[i].end_ns - b->open[i].start_ns;
+		b->busy_ns += is_head ? 0 : b->open[i].end_ns - b->open[i].start_ns;
 		if (b->settled)
 			b->settled(b->arg, &b->open[i]);
 	}
@@ -83,13 +90,49 @@ void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 		busy_settle(b, AF_BUSY_OPEN / 2);
 }
 
+/* Nothing comes before its head any more. */
+static void busy_whole(struct af_busy *b)
+{
+	for (uint32_t i = 0; i < b->nr_head; i++)
+		b->busy_ns += b->head[i].end_ns - b->head[i].start_ns;
+	b->nr_head = 0;
+	b->in_part = false;
+}
+
+/* Of a part that has not settled anything yet, all is known. */
+bool af_busy_merge(struct af_busy *b, const struct af_busy *from)
+{
+	busy_whole(b);
+	for (uint32_t i = 0; i < from->nr_head; i++)
+		af_busy_add(b, from->head[i].start_ns, from->head[i].end_ns);
+	if (!from->nr_head) {
+		for (uint32_t i = 0; i < from->nr; i++)
+			af_busy_add(b, from->open[i].start_ns, from->open[i].end_ns);
+		b->late_ns += from->late_ns;
+		return true;
+	}
+	if (b->last_ns > from->settled_ns || from->late_ns)
+		return false;
+	busy_settle(b, b->nr);
+	if (!b->open)
+		b->open = af_xcalloc(AF_BUSY_OPEN, sizeof *b->open);
+	memcpy(b->open, from->open, from->nr * sizeof *b->open);
+	b->nr = from->nr;
+	b->busy_ns += from->busy_ns;
+	b->last_ns = from->last_ns;
+	b->settled_ns = from->settled_ns;
+	return true;
+}
+
 void af_busy_end(struct af_busy *b)
 {
+	busy_whole(b);
 	busy_settle(b, b->nr);
 }
 
 void af_busy_free(struct af_busy *b)
 {
 	free(b->open);
+	free(b->head);
 	*b = (struct af_busy){0};
 }

@@ -23,6 +23,11 @@ struct af_busy {
 	/* Called with each interval of the union, in order, when it is settled; may be NULL. */
 	void (*settled)(void *arg, const struct af_interval *busy);
 	void *arg;
+	/*
+	 * Set before the first interval: these are of a part of the trace, and those of the part
+	 * before may reach into it.
+	 */
+	bool in_part;
 
 	uint64_t busy_ns;           /* right after af_busy_end() */
 	uint64_t first_ns, last_ns; /* from the first start to the last end */
@@ -31,11 +36,19 @@ struct af_busy {
 	/* private */
 	struct af_interval *open; /* in order, apart from each other */
 	uint32_t nr;
-	uint64_t settled_ns; /* all before is settled */
+	uint64_t settled_ns;      /* all before is settled */
+	struct af_interval *head; /* in a part: the first to be settled, which are in no sum yet */
+	uint32_t nr_head;
 };
 
 /* Add an interval; one that does not end after its start is ignored. */
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns);
+
+/*
+ * Add @from, which is of the part that follows those of @b; no `settled` is called for it. False:
+ * their intervals overlap by more than is known of each.
+ */
+bool af_busy_merge(struct af_busy *b, const struct af_busy *from);
 
 /* No more will come. */
 void af_busy_end(struct af_busy *b);

@@ -3,26 +3,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/join/launches_private.h"
 #include "analyse/join/launches_table.h"
 #include "api/tables/tables.h"
 #include "base/arena.h"
-
-enum { EARLY_NONE = UINT32_MAX };
-
-/* A work that came before its call; works whose ids share a hash are a list, the oldest first. */
-struct launches_early {
-	struct af_work work;
-	uint64_t until_ns;
-	uint32_t next; /* index, or EARLY_NONE */
-	bool waits;
-};
-
-/* The lists: index of the first and of the last of each hash. */
-struct launches_list {
-	uint32_t first, last;
-};
-
-enum { EARLY_FEW = 64 }; /* that the ring has room for at first */
 
 static struct launches_table *table_find(struct af_launches *l, uint32_t process, uint32_t api)
 {
@@ -112,83 +96,44 @@ static inline void hand_over(struct af_launches *l, const struct af_world *w,
 	l->take(l->arg, work);
 }
 
-static uint32_t early_hash(const struct af_launches *l, const struct af_work *work)
+struct launches_table *launches_table_of(struct af_launches *l, uint32_t process, uint32_t api)
 {
-	return (uint32_t)af_scatter(work->id ^ (uint64_t)work->process << 40 ^
-	                            (uint64_t)work->api << 36) &
-	       (l->cap_early - 1);
+	return table_of(l, process, api);
 }
 
-/* Behind all others of its list. */
-static void early_list(struct af_launches *l, uint32_t i)
+struct launches_device *launches_device_of(struct af_launches *l, uint32_t table, uint32_t device)
 {
-	struct launches_list *list = &l->lists[early_hash(l, &l->early[i].work)];
-
-	l->early[i].next = EARLY_NONE;
-	if (list->first == EARLY_NONE)
-		list->first = i;
-	else
-		l->early[list->last].next = i;
-	list->last = i;
+	return device_find(l, table, device);
 }
 
-/* Room for twice as many: those that wait stay in their order. */
-static void early_grow(struct af_launches *l)
+void launches_hand_over(struct af_launches *l, const struct af_world *w,
+                        const struct launches_table *t, struct af_work *work,
+                        struct launches_call *call)
 {
-	const struct launches_early *was = l->early;
-	const uint32_t had = l->cap_early;
-
-	l->cap_early = had ? had * 2 : EARLY_FEW;
-	l->early = af_xcalloc(l->cap_early, sizeof *l->early);
-	free(l->lists);
-	l->lists = af_xcalloc(l->cap_early, sizeof *l->lists);
-	for (uint32_t i = 0; i < l->cap_early; i++)
-		l->lists[i].first = EARLY_NONE;
-	for (uint32_t i = 0; i < l->early_nr; i++) {
-		l->early[i] = was[(l->early_first + i) % had];
-		if (l->early[i].waits)
-			early_list(l, i);
-	}
-	l->early_first = 0;
-	free((void *)was);
+	hand_over(l, w, t, work, call);
 }
 
-/* The oldest has waited long enough. It is the first of its list, because each list is in order. */
-static void early_give_up(struct af_launches *l, const struct af_world *w)
-{
-	struct launches_early *e = &l->early[l->early_first];
-
-	l->early_first = (l->early_first + 1) % l->cap_early;
-	l->early_nr--;
-	if (!e->waits)
-		return;
-	e->waits = false;
-	l->lists[early_hash(l, &e->work)].first = e->next;
-	hand_over(l, w, table_of(l, e->work.process, e->work.api), &e->work, NULL);
-}
-
+/* The oldest have waited long enough. */
 static void early_expire(struct af_launches *l, const struct af_world *w, uint64_t now_ns)
 {
-	while (l->early_nr &&
-	       (!l->early[l->early_first].waits || l->early[l->early_first].until_ns < now_ns))
-		early_give_up(l, w);
+	struct af_work *work;
+
+	while ((work = launches_early_oldest(&l->early, now_ns)))
+		hand_over(l, w, table_of(l, work->process, work->api), work, NULL);
 }
 
+/* In a part of the trace works wait for the calls of the parts before: see launches_merge.c. */
 static void early_put(struct af_launches *l, const struct af_world *w, const struct af_work *work,
                       uint64_t now_ns)
 {
-	if (l->early_nr == AF_LAUNCHES_EARLY)
-		early_give_up(l, w);
-	if (l->early_nr == l->cap_early)
-		early_grow(l);
-	uint32_t i = (l->early_first + l->early_nr++) % l->cap_early;
+	struct af_work *oldest = !l->in_part && l->early.nr == AF_LAUNCHES_EARLY
+	                             ? launches_early_oldest(&l->early, UINT64_MAX)
+	                             : NULL;
 
-	l->early[i] = (struct launches_early){
-	    .work = *work,
-	    .until_ns = now_ns + AF_LAUNCHES_EARLY_NS,
-	    .waits = true,
-	};
-	early_list(l, i);
+	if (oldest)
+		hand_over(l, w, table_of(l, oldest->process, oldest->api), oldest, NULL);
+	launches_early_put(&l->early, work, now_ns + AF_LAUNCHES_EARLY_NS);
+	l->overfull |= l->early.nr > AF_LAUNCHES_EARLY_PART;
 }
 
 /* Hand over the works that have waited for @call, a copy; the caller puts it into its table. */
@@ -196,23 +141,10 @@ static void early_take(struct af_launches *l, const struct af_world *w,
                        const struct launches_table *t, struct launches_call *call)
 {
 	const struct af_work like = {.process = t->process, .api = t->api, .id = call->id};
-	struct launches_list *list = &l->lists[early_hash(l, &like)];
-	uint32_t *from = &list->first, last = EARLY_NONE;
+	struct af_work *work;
 
-	while (*from != EARLY_NONE) {
-		struct launches_early *e = &l->early[*from];
-		bool is = e->work.id == call->id && e->work.process == t->process &&
-		          e->work.api == t->api;
-		if (!is) {
-			last = *from;
-			from = &e->next;
-			continue;
-		}
-		e->waits = false;
-		*from = e->next;
-		hand_over(l, w, t, &e->work, call);
-	}
-	list->last = last;
+	while ((work = launches_early_take(&l->early, &like)))
+		hand_over(l, w, t, work, call);
 }
 
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,
@@ -222,7 +154,7 @@ static void launches_call(struct af_launches *l, const struct af_world *w, struc
 
 	/* The kernel's record of it came first. */
 	t->calls += call->missed && !(was && was->seen && was->missed);
-	if (l->early_nr)
+	if (launches_early_may(&l->early, call->id))
 		early_take(l, w, t, call);
 	launches_put(t, call);
 }
@@ -284,7 +216,8 @@ static inline void call_fill(const struct af_launches *l, const struct af_world 
 static bool call_enter(struct af_launches *l, const struct af_world *w, struct launches_table *t,
                        const struct af_call *is, uint64_t id)
 {
-	struct launches_call *slot = l->sees || l->early_nr ? NULL : launches_free_slot(t, id);
+	struct launches_call *slot =
+	    l->sees || launches_early_may(&l->early, id) ? NULL : launches_free_slot(t, id);
 
 	if (!slot)
 		return false;
@@ -387,7 +320,7 @@ static void take_node(struct af_launches *l, const struct af_event *ev)
 
 void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev)
 {
-	if (l->early_nr)
+	if (l->early.nr && !l->in_part)
 		early_expire(l, w, ev->time_ns);
 	if (!ev->process)
 		return;
@@ -415,8 +348,7 @@ void af_launches_event(struct af_launches *l, const struct af_world *w, const st
 
 void af_launches_end(struct af_launches *l, const struct af_world *w)
 {
-	while (l->early_nr)
-		early_give_up(l, w);
+	early_expire(l, w, UINT64_MAX);
 	for (uint32_t i = 0; i < l->nr_tables; i++)
 		l->unfinished += launches_unfinished(&l->tables[i]);
 }
@@ -429,8 +361,7 @@ void af_launches_free(struct af_launches *l)
 	af_map_free(&l->by_table);
 	free(l->devices);
 	af_map_free(&l->by_device);
-	free(l->early);
-	free(l->lists);
+	launches_early_free(&l->early);
 	free(l->captured_ns);
 	*l = (struct af_launches){0};
 }

@@ -21,13 +21,15 @@
 
 #include <stdint.h>
 
+#include "analyse/join/launches_early.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"
 
 enum {
-	AF_LAUNCHES_WINDOW = 1 << 16,  /* calls, of each process and API */
-	AF_LAUNCHES_WAITING = 1 << 21, /* calls, of each process and API */
-	AF_LAUNCHES_EARLY = 1 << 16,   /* works without a call yet, of all */
+	AF_LAUNCHES_WINDOW = 1 << 16,     /* calls, of each process and API */
+	AF_LAUNCHES_WAITING = 1 << 21,    /* calls, of each process and API */
+	AF_LAUNCHES_EARLY = 1 << 16,      /* works without a call yet, of all */
+	AF_LAUNCHES_EARLY_PART = 1 << 20, /* in a part of the trace */
 };
 #define AF_LAUNCHES_EARLY_NS 10000000000ull
 
@@ -42,6 +44,12 @@ struct af_launches {
 	af_launches_take *take;
 	af_launches_room *room; /* a place for the next work, which may be taken then; or NULL */
 	void *arg;
+	/*
+	 * Set before the first event: this is one of several parts of the trace, and
+	 * af_launches_merge() adds it to those before it.
+	 */
+	bool in_part;
+	bool overfull; /* so many works wait that the part cannot be read by itself */
 
 	/* So far; `unfinished` is right after af_launches_end(). */
 	/*
@@ -62,11 +70,9 @@ struct af_launches {
 	struct af_map by_table;
 	struct launches_device *devices; /* of a table: what it did there */
 	uint32_t nr_devices, cap_devices, last_device;
-	struct af_map by_device;      /* table's index << 32 | device → index */
-	struct launches_early *early; /* a ring, of AF_LAUNCHES_EARLY at most */
-	struct launches_list *lists;
-	uint32_t early_first, early_nr, cap_early;
-	uint64_t *captured_ns; /* by stream: when its last node of a graph was made */
+	struct af_map by_device;     /* table's index << 32 | device → index */
+	struct launches_early early; /* AF_LAUNCHES_EARLY at most */
+	uint64_t *captured_ns;       /* by stream: when its last node of a graph was made */
 	uint32_t nr_streams;
 	bool sees; /* calls of the kernel's records are among those of the tables */
 };
@@ -82,6 +88,19 @@ struct af_launches {
  * l->take.
  */
 void af_launches_event(struct af_launches *l, const struct af_world *w, const struct af_event *ev);
+
+/*
+ * When a node of a graph was last made before the part that @l is of begins, by stream: a copy of
+ * @captured_ns.
+ */
+void af_launches_captured(struct af_launches *l, const uint64_t *captured_ns, uint32_t nr_streams);
+
+/*
+ * Add @from, which is of the part that follows those that @l is of, and is empty then. Works of it
+ * whose calls are in the parts before, and works of those that it has the calls of, are handed
+ * over. A part has no calls that only the kernel saw.
+ */
+void af_launches_merge(struct af_launches *l, const struct af_world *w, struct af_launches *from);
 
 /* No more will come: works that wait are handed over as they are. */
 void af_launches_end(struct af_launches *l, const struct af_world *w);

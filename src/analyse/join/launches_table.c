@@ -14,7 +14,7 @@ enum {
 uint64_t launches_extend(struct launches_table *t, uint32_t low)
 {
 	if (!t->highest)
-		t->highest = 1ull << 32 | low;
+		t->highest = t->lowest = 1ull << 32 | low;
 	int32_t ahead = (int32_t)(low - (uint32_t)t->highest);
 	uint64_t id = t->highest + (uint64_t)(int64_t)ahead;
 
@@ -163,6 +163,30 @@ uint64_t launches_unfinished(const struct launches_table *t)
 {
 	return t->forgotten + count_missed(t->window, t->window_cap) +
 	       count_missed(t->side, t->side_cap);
+}
+
+static void calls_put(struct launches_table *t, const struct launches_call *calls, uint32_t nr,
+                      uint64_t shift)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		struct launches_call c = calls[i];
+		if (!c.used)
+			continue;
+		c.id += shift;
+		launches_put(t, &c);
+	}
+}
+
+void launches_add(struct launches_table *t, const struct launches_table *from, uint64_t shift)
+{
+	uint64_t highest = from->highest + shift;
+
+	t->lowest = t->lowest ? t->lowest : from->lowest;
+	t->highest = highest > t->highest ? highest : t->highest;
+	t->calls += from->calls;
+	t->forgotten += from->forgotten;
+	calls_put(t, from->side, from->side_cap, shift);
+	calls_put(t, from->window, from->window_cap, shift);
 }
 
 void launches_free(struct launches_table *t)

@@ -27,6 +27,7 @@ struct launches_call {
 struct launches_table {
 	uint32_t process, api;
 	uint64_t highest;     /* id seen so far */
+	uint64_t lowest;      /* the first id that was extended; 0: none */
 	uint64_t calls;       /* that should get work */
 	uint32_t last_device; /* of its struct launches_device: index plus 1; 0: none */
 
@@ -85,6 +86,12 @@ uint64_t launches_unfinished(const struct launches_table *t);
 
 /* The id whose low half is @low: the nearest to the highest so far. */
 uint64_t launches_extend(struct launches_table *t, uint32_t low);
+
+/*
+ * Add the calls of @from, which are later ones, and the numbers that go with them. @shift is added
+ * to their ids.
+ */
+void launches_add(struct launches_table *t, const struct launches_table *from, uint64_t shift);
 
 /* Free what @t holds. A zeroed struct is fine. */
 void launches_free(struct launches_table *t);

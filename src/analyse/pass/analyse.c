@@ -5,29 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/host_samples.h"
-#include "analyse/join/launches.h"
-#include "analyse/join/match.h"
-#include "analyse/pass/deliver.h"
-#include "analyse/pass/pass.h"
-#include "analyse/world/code_names.h"
+#include "analyse/pass/analysis.h"
 #include "base/err.h"
 #include "base/system/threads.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
-
-/* For events of a kind. */
-enum {
-	TODO_LEARN = 1 << 0,
-	TODO_CALL = 1 << 1,
-	TODO_DEVICE = 1 << 2,
-	TODO_SAMPLE = 1 << 3,
-	TODO_JOIN = 1 << 4,
-	TODO_ATTRIBUTE = 1 << 5,
-	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
-	TODO_DELIVER = 1 << 7,
-	TODO_MATCH = 1 << 8,
-};
 
 void af_results_open(struct af_results *r, const struct af_query *query)
 {
@@ -75,28 +57,6 @@ static void note_damage(struct af_world *w, const struct af_trace *t)
 	w->damage = d->first;
 	w->trace_bytes = af_trace_size(t);
 }
-
-/* One reading of a trace. */
-struct analysis {
-	struct deliver deliver; /* the passes that run */
-	struct af_world world;
-	struct af_call call; /* at hand, for all who read it */
-	struct af_samples samples;
-	struct af_launches launches;
-	struct af_match match; /* behind it, where that is asked for */
-	struct af_attribution attribution;
-	struct af_code_names code_names;
-	const char *dir;
-	struct af_near range;
-	const struct af_near *near; /* that range, or NULL: everything is read */
-	bool joins;                 /* a pass takes work */
-	bool attributes;            /* a pass looks at samples of instructions */
-	bool has_clocks;
-	uint16_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
-	struct af_host_samples hosts;
-	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
-	struct af_trace *trace;
-};
 
 /* Was the thread doing now what is not asked for? */
 static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_t tid)
@@ -238,8 +198,20 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_event_of(a, ev, todo);
 }
 
+void analysis_event_known(struct analysis *a, const struct af_event *ev)
+{
+	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
+
+	deliver_next(&a->deliver, false);
+	af_world_count(&a->world, ev);
+	if (todo == TODO_JOIN)
+		af_launches_event(&a->launches, &a->world, ev);
+	else if (todo & ~TODO_LEARN)
+		analysis_event_of(a, ev, todo);
+}
+
 /* The reader treats all events of one kind alike. */
-static void analysis_plan(struct analysis *a)
+void analysis_plan(struct analysis *a)
 {
 	/* If a pass gets calls, they are read once for it and for the join. */
 	const uint64_t calls =
@@ -277,6 +249,15 @@ static uint32_t analysis_depth(const struct af_query *query)
 	return shallow ? query->answers & ~trees : query->answers;
 }
 
+void analysis_connect(struct analysis *a)
+{
+	a->samples.take = analysis_sample;
+	a->launches.take = a->match.on ? analysis_match : analysis_work;
+	a->launches.room = a->match.on ? NULL : analysis_work_room;
+	a->match.take = analysis_work;
+	a->samples.arg = a->launches.arg = a->match.arg = a;
+}
+
 static int analysis_open(struct analysis *a, const char *dir, const struct af_query *what,
                          struct af_err *err)
 {
@@ -293,23 +274,17 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	wanted |= query | (a->joins ? AF_LAUNCHES_WANTS : 0);
 	wanted |= a->attributes ? AF_ATTRIBUTION_WANTS : 0;
 	wanted |= what->locations ? 1ull << AF_KIND_MAPPING : 0;
-	a->samples.take = analysis_sample;
-	a->launches.take = a->match.on ? analysis_match : analysis_work;
-	a->launches.room = a->match.on ? NULL : analysis_work_room;
-	a->match.take = analysis_work;
-	a->samples.arg = a->launches.arg = a->match.arg = a;
+	analysis_connect(a);
 	/* It takes a reading of the trace, as pairs of readings count for what was before them. */
 	bool time_range = what->from_ns || what->to_ns;
-	bool clocks = a->joins && (time_range || a->match.on || query & 1ull << AF_KIND_CLOCK);
+	a->needs_clocks = a->joins && (time_range || a->match.on || query & 1ull << AF_KIND_CLOCK);
+	a->wanted = wanted;
 	a->dir = dir;
 	analysis_plan(a);
-	a->has_clocks = clocks;
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
 	a->near = af_query_near(what, &a->range);
 	int rc = af_trace_open_near(&a->trace, dir, wanted, a->near, err);
-	if (!rc && clocks)
-		af_clocks_read_again(&a->world.clocks, a->trace, a->near);
 	if (!rc)
 		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
 	return rc;
@@ -321,6 +296,15 @@ static void pass_drop(struct deliver_pass *p)
 		p->ops->close(p->state);
 	free(p->state);
 	p->state = NULL;
+}
+
+void analysis_drop(struct analysis *a)
+{
+	deliver_close(&a->deliver);
+	for (uint32_t i = 0; i < a->deliver.nr_passes; i++)
+		pass_drop(&a->deliver.passes[i]);
+	af_samples_free(&a->samples);
+	af_launches_free(&a->launches);
 }
 
 /* Kernels of a time may have run where no samples are of. */
@@ -427,6 +411,8 @@ static void analysis_read(struct analysis *a,
 {
 	const uint64_t size = af_trace_size(a->trace);
 
+	if (a->needs_clocks)
+		analysis_clocks(a);
 	deliver_read(&a->deliver, a->trace);
 	for (uint64_t n = 1;; n++) {
 		const struct af_event *ev = deliver_take(&a->deliver);
@@ -464,14 +450,11 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
 	a.world.threads_apart = query->group == AF_GROUP_TRACK;
 	int rc = analysis_open(&a, dir, query, err);
 	if (!rc) {
-		analysis_read(&a, progress, arg);
+		if (!analysis_read_parts(&a, query, progress, arg))
+			analysis_read(&a, progress, arg);
 		analysis_finish(&a, out);
 	}
-	deliver_close(&a.deliver);
-	for (uint32_t i = 0; i < a.deliver.nr_passes; i++)
-		pass_drop(&a.deliver.passes[i]);
-	af_samples_free(&a.samples);
-	af_launches_free(&a.launches);
+	analysis_drop(&a);
 	af_host_samples_free(&a.hosts);
 	af_attribution_free(&a.attribution);
 	af_code_names_close(&a.code_names);

@@ -116,6 +116,8 @@ struct af_pass_ops {
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
+	/* Of these, those that hold on: a part of the trace begins with all that came before it. */
+	uint64_t holds;
 
 	/*
 	 * A pass runs in one thread at a time, and not always in the same one. Before end() it uses
@@ -131,6 +133,13 @@ struct af_pass_ops {
 	 * AF_KIND_CLOCK among its wants.
 	 */
 	void (*work)(void *self, const struct af_world *w, const struct af_work *work);
+	/*
+	 * Add @from, the state of this pass for the part of the trace that follows those of @self:
+	 * w->in_part, and one world for all. Works and samples that lie across the border came to
+	 * @self before. False: the parts do not tell what the whole would be, so that is read in
+	 * one. @from is only closed afterwards. NULL: the pass always takes the trace in one.
+	 */
+	bool (*merge)(void *self, const struct af_world *w, void *from);
 	/* No more will come. Passes end beside one another, and finish one after the other. */
 	void (*end)(void *self, const struct af_world *w);
 	void (*finish)(void *self, const struct af_world *w, struct af_results *out);

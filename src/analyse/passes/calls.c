@@ -24,8 +24,10 @@ static uint32_t sum_find(struct calls *c, const struct call_sum *key)
 
 	if (fresh) {
 		AF_GROW(c->sums, c->nr, c->cap);
-		c->sums[c->nr] = *key;
-		c->sums[c->nr].min_ns = UINT64_MAX;
+		c->sums[c->nr] = (struct call_sum){.process = key->process,
+		                                   .function = key->function,
+		                                   .source = key->source,
+		                                   .min_ns = UINT64_MAX};
 		*slot = c->nr++;
 	}
 	return (uint32_t)*slot;
@@ -145,6 +147,29 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 	}
 }
 
+static bool calls_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct calls *from = other;
+	struct calls *c = self;
+
+	(void)w;
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct call_sum *s = &from->sums[i];
+		struct call_sum *to = sum_of(c, s);
+		to->time_ns += s->time_ns;
+		to->count += s->count;
+		to->failed += s->failed;
+		to->min_ns = s->min_ns < to->min_ns ? s->min_ns : to->min_ns;
+		to->max_ns = s->max_ns > to->max_ns ? s->max_ns : to->max_ns;
+	}
+	for (uint32_t i = 0; i < AF_OVERHEAD_END; i++) {
+		c->cost[i].count += from->cost[i].count;
+		c->cost[i].time_ns += from->cost[i].time_ns;
+	}
+	c->nr_twice += from->nr_twice;
+	return true;
+}
+
 static void calls_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	const struct calls *c = self;
@@ -170,6 +195,7 @@ const struct af_pass_ops af_pass_calls = {
              1ull << AF_KIND_API_BIT,
     .state_size = sizeof(struct calls),
     .event = calls_event,
+    .merge = calls_merge,
     .finish = calls_finish,
     .close = calls_close,
 };

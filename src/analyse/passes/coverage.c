@@ -53,6 +53,25 @@ static void coverage_sample(void *self, const struct af_world *w, const struct a
 }
 
 /* All of these only grow: of several that measured, whoever came last knows most. */
+static void children_used(struct coverage_image *image, uint64_t user_ns, uint64_t kernel_ns)
+{
+	if (user_ns + kernel_ns <= image->children_user + image->children_kernel)
+		return;
+	image->children_user = user_ns;
+	image->children_kernel = kernel_ns;
+}
+
+static void thread_used(struct coverage_thread *t, uint32_t source, uint64_t user_ns,
+                        uint64_t kernel_ns)
+{
+	if (t->known && user_ns + kernel_ns <= af_covered_used(&t->cpu))
+		return;
+	t->known = true;
+	t->source = source;
+	t->cpu.used_user = user_ns;
+	t->cpu.used_kernel = kernel_ns;
+}
+
 static void take_usage(struct coverage_pass *p, const struct af_ev_usage *u)
 {
 	if (u->whose == AF_USAGE_CHILDREN && !u->process) {
@@ -60,19 +79,9 @@ static void take_usage(struct coverage_pass *p, const struct af_ev_usage *u)
 		p->tree.used_kernel = u->kernel_ns;
 		p->has_tree = true;
 	} else if (u->whose == AF_USAGE_CHILDREN) {
-		struct coverage_image *image = image_at(p, u->process);
-		if (u->user_ns + u->kernel_ns > image->children_user + image->children_kernel) {
-			image->children_user = u->user_ns;
-			image->children_kernel = u->kernel_ns;
-		}
+		children_used(image_at(p, u->process), u->user_ns, u->kernel_ns);
 	} else if (u->whose == AF_USAGE_OWN && u->tid) {
-		struct coverage_thread *t = thread_at(p, u->process, u->tid);
-		if (t->known && u->user_ns + u->kernel_ns <= af_covered_used(&t->cpu))
-			return;
-		t->known = true;
-		t->source = u->source;
-		t->cpu.used_user = u->user_ns;
-		t->cpu.used_kernel = u->kernel_ns;
+		thread_used(thread_at(p, u->process, u->tid), u->source, u->user_ns, u->kernel_ns);
 	}
 }
 
@@ -111,6 +120,52 @@ static void coverage_event(void *self, const struct af_world *w, const struct af
 		p->summed = true;
 		break;
 	}
+}
+
+static void map_add(struct af_map *to, const struct af_map *from)
+{
+	for (size_t i = 0; i < from->cap; i++)
+		if (from->slots[i].used)
+			*af_map_at(to, from->slots[i].key, NULL) += from->slots[i].value;
+}
+
+static void samples_add(struct coverage_pass *p, const struct coverage_pass *from)
+{
+	for (uint32_t i = 0; i < from->nr_images; i++) {
+		struct coverage_image *image = image_at(p, i);
+		image->sampled_user += from->images[i].sampled_user;
+		image->sampled_kernel += from->images[i].sampled_kernel;
+		children_used(image, from->images[i].children_user,
+		              from->images[i].children_kernel);
+	}
+	for (uint32_t i = 0; i < from->nr_threads; i++) {
+		const struct coverage_thread *t = &from->threads[i];
+		struct coverage_thread *to = thread_at(p, t->process, t->tid);
+		to->cpu.sampled_user += t->cpu.sampled_user;
+		to->cpu.sampled_kernel += t->cpu.sampled_kernel;
+		if (t->known)
+			thread_used(to, t->source, t->cpu.used_user, t->cpu.used_kernel);
+	}
+}
+
+static bool coverage_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct coverage_pass *from = other;
+	struct coverage_pass *p = self;
+
+	(void)w;
+	samples_add(p, from);
+	map_add(&p->cause_count, &from->cause_count);
+	map_add(&p->cause_ns, &from->cause_ns);
+	map_add(&p->lost, &from->lost);
+	if (from->least_ns && (!p->least_ns || from->least_ns < p->least_ns))
+		p->least_ns = from->least_ns;
+	if (from->has_tree)
+		p->tree = from->tree;
+	p->has_tree |= from->has_tree;
+	p->summed |= from->summed;
+	p->kernel_seen |= from->kernel_seen;
+	return true;
 }
 
 /* Used is of all the time that a process lived; samples may be of a part. */
@@ -336,6 +391,7 @@ const struct af_pass_ops af_pass_coverage = {
     .state_size = sizeof(struct coverage_pass),
     .event = coverage_event,
     .sample = coverage_sample,
+    .merge = coverage_merge,
     .finish = coverage_finish,
     .close = coverage_close,
 };

@@ -78,14 +78,16 @@ static uint32_t devices_row(struct devices *d, const struct af_world *w,
 	return (uint32_t)*slot;
 }
 
-static uint32_t devices_busy(struct devices *d, uint32_t process, uint32_t device)
+static uint32_t devices_busy(struct devices *d, const struct af_world *w, uint32_t process,
+                             uint32_t device)
 {
 	bool fresh;
 	uint64_t *slot = af_map_at(&d->by_busy, (uint64_t)process << 32 | device, &fresh);
 
 	if (fresh) {
 		AF_GROW(d->busy, d->nr_busy, d->cap_busy);
-		d->busy[d->nr_busy] = (struct device_busy){.process = process, .device = device};
+		d->busy[d->nr_busy] = (struct device_busy){
+		    .process = process, .device = device, .busy = {.in_part = w->in_part}};
 		*slot = d->nr_busy++;
 	}
 	return (uint32_t)*slot;
@@ -119,7 +121,7 @@ static const struct devices_place *devices_place(struct devices *d, const struct
 	if (!place->row) {
 		uint32_t device = af_work_device(w, work);
 		place->row = devices_row(d, w, s, device) + 1;
-		place->busy = devices_busy(d, s->process, device) + 1;
+		place->busy = devices_busy(d, w, s->process, device) + 1;
 		place->small_blocks = small_blocks(w, s, device);
 	}
 	return place;
@@ -204,6 +206,48 @@ static void devices_event(void *self, const struct af_world *w, const struct af_
 		row->descriptor = work.descriptor;
 		row->config = s->config;
 	}
+}
+
+static void row_merge(struct device_row *to, const struct device_row *from)
+{
+	to->count += from->count;
+	to->time_ns += from->time_ns;
+	to->bytes += from->bytes;
+	to->wait_ns += from->wait_ns;
+	to->nr_waits += from->nr_waits;
+	to->small_ns += from->small_ns;
+	if (from->small_blocks > to->small_blocks)
+		to->small_blocks = from->small_blocks;
+	if (from->min_ns < to->min_ns)
+		to->min_ns = from->min_ns;
+	if (from->max_ns > to->max_ns || !to->descriptor) {
+		to->max_ns = from->max_ns;
+		to->descriptor = from->descriptor;
+		to->config = from->config;
+	}
+}
+
+static bool devices_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct devices *from = other;
+	struct devices *d = self;
+	bool fine = true;
+
+	for (uint32_t i = 0; i < from->nr_rows; i++) {
+		const struct device_row *r = &from->rows[i];
+		const struct af_work_descriptor like = {.process = r->process,
+		                                        .is = {.op = r->op, .kernel = r->kernel}};
+		uint32_t to = devices_row(d, w, &like, r->device);
+		row_merge(&d->rows[to], r);
+	}
+	for (uint32_t i = 0; i < from->nr_busy; i++) {
+		const struct device_busy *b = &from->busy[i];
+		uint32_t to = devices_busy(d, w, b->process, b->device);
+		d->busy[to].work_ns += b->work_ns;
+		d->busy[to].count += b->count;
+		fine &= af_busy_merge(&d->busy[to].busy, &b->busy);
+	}
+	return fine;
 }
 
 static int row_order(const void *a, const void *b)
@@ -424,6 +468,7 @@ const struct af_pass_ops af_pass_devices = {
     .state_size = sizeof(struct devices),
     .event = devices_event,
     .work = devices_work,
+    .merge = devices_merge,
     .finish = devices_finish,
     .close = devices_close,
 };

@@ -30,6 +30,21 @@ static void run_sample(void *self, const struct af_world *w, const struct af_sam
 		*af_map_at(&r->path_ns, s->at.path, NULL) += s->weight_ns;
 }
 
+static bool run_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct run *from = other;
+	struct run *r = self;
+
+	(void)w;
+	r->sampled_ns += from->sampled_ns;
+	r->unknown_ns += from->unknown_ns;
+	for (size_t i = 0; i < from->path_ns.cap; i++)
+		if (from->path_ns.slots[i].used)
+			*af_map_at(&r->path_ns, from->path_ns.slots[i].key, NULL) +=
+			    from->path_ns.slots[i].value;
+	return true;
+}
+
 static void row_note(struct af_tables *f, struct af_table *t, const struct af_world *w,
                      const char *label, const char *key)
 {
@@ -347,6 +362,7 @@ const struct af_pass_ops af_pass_run = {
     .wants = UINT64_MAX, /* the world counts what is read */
     .state_size = sizeof(struct run),
     .sample = run_sample,
+    .merge = run_merge,
     .finish = run_finish,
     .close = run_close,
 };

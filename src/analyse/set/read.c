@@ -34,6 +34,11 @@ unsigned af_set_threads(uint64_t wanted)
 	return wanted < THREADS_MOST ? (unsigned)wanted : THREADS_MOST;
 }
 
+unsigned af_set_threads_each(unsigned threads, uint32_t nr)
+{
+	return nr && nr < threads ? threads / nr : 1;
+}
+
 /* Under the lock, which is open while a result is taken: others go on reading. */
 static void take_what_is_there(struct reading *r)
 {

@@ -291,6 +291,29 @@ static void tally_work(void *self, const struct af_world *w, const struct af_wor
 	stats->failed += work->status != 0;
 }
 
+static bool tally_merge(void *self, const struct af_world *w, void *other)
+{
+	const struct tally *from = other;
+	struct tally *t = self;
+
+	(void)w;
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct tally_sum *s = &from->sums[i];
+		const struct tally_thread *of = &from->threads[s->thread];
+		struct tally_sum like = *s;
+		uint32_t number;
+
+		like.thread = thread_find(t, of->process, of->tid);
+		like.stats = (struct af_call_stats){0};
+		like.next = 0;
+		struct tally_sum *to = s->kind ? api_sum(t, like.thread, (uint16_t)s->kind, &number)
+		                               : path_sum(t, &like);
+		af_stats_merge(&to->stats, &s->stats);
+	}
+	t->nr_open += from->nr_open;
+	return true;
+}
+
 static void tally_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	struct tally *t = self;
@@ -325,6 +348,7 @@ const struct af_pass_ops af_pass_tally = {
     .state_size = sizeof(struct tally),
     .event = tally_event,
     .work = tally_work,
+    .merge = tally_merge,
     .finish = tally_finish,
     .close = tally_close,
 };

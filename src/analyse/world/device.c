@@ -91,7 +91,7 @@ void world_learn_descriptor(struct af_world *w, const struct af_event *ev)
 		return;
 	uint32_t i = WORLD_ADD(w, descriptors);
 	w->descriptors[i] = (struct af_work_descriptor){.process = ev->process, .is = fixed};
-	*af_map_at(&w->by_descriptor, world_key(ev->stream, fixed.descriptor), NULL) = i;
+	world_set(w, &w->by_descriptor, world_key(ev->stream, fixed.descriptor), i);
 	world_small_set(&w->small_descriptors, ev->stream, fixed.descriptor, i);
 }
 
@@ -124,7 +124,7 @@ void world_learn_function(struct af_world *w, const struct af_event *ev)
 	    .category = fixed.category,
 	    .name = world_text(w, &tails[0]),
 	};
-	*af_map_at(&w->by_function, world_key(ev->process, fixed.function), NULL) = i;
+	world_set(w, &w->by_function, world_key(ev->process, fixed.function), i);
 	w->api_seen[fixed.function & 255] = world_key(ev->process, fixed.function);
 	w->api_function[fixed.function & 255] = i;
 }
@@ -154,6 +154,11 @@ static void learn_kind(struct af_world *w, uint32_t process, uint16_t kind)
 	};
 	*af_map_at(&w->by_function, key, &fresh) = i;
 	w->api_function[kind & 255] = i;
+}
+
+void af_world_learn_call(struct af_world *w, uint32_t process, uint16_t kind)
+{
+	learn_kind(w, process, kind);
 }
 
 bool world_learns_api(const struct af_world *w, const struct af_event *ev)

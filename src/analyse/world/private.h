@@ -34,6 +34,16 @@ static inline uint32_t world_find(const struct af_map *m, uint32_t scope, uint32
 	return v ? (uint32_t)*v : 0;
 }
 
+/* What @key means from now on; most keys get one meaning for good. */
+static inline void world_set(struct af_world *w, struct af_map *map, uint64_t key, uint32_t index)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(map, key, &fresh);
+
+	w->redefined |= !fresh;
+	*slot = index;
+}
+
 /* An id is small when it is not far beyond the number of those that its stream defined. */
 static inline void world_small_set(struct af_small_ids *ids, uint32_t stream, uint32_t id,
                                    uint32_t index)

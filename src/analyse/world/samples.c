@@ -1,6 +1,7 @@
 #include "analyse/world/samples.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/arena.h"
 
@@ -13,17 +14,20 @@ struct samples_thread {
 	uint32_t process, tid;
 	uint32_t nr, cap;
 	struct samples_tick *ticks;
+	/* In a part: its first SAMPLE has come, with this path, and is held unless ticks got it. */
+	bool met, holds;
+	uint32_t path;
+	struct af_sample held;
 };
 
-static struct samples_thread *thread_of(struct af_samples *s, const struct af_event *ev)
+static struct samples_thread *thread_of(struct af_samples *s, uint32_t process, uint32_t tid)
 {
-	uint64_t key = (uint64_t)ev->process << 32 | ev->tid;
 	bool fresh;
-	uint64_t *slot = af_map_at(&s->by_thread, key, &fresh);
+	uint64_t *slot = af_map_at(&s->by_thread, (uint64_t)process << 32 | tid, &fresh);
 
 	if (fresh) {
 		AF_GROW(s->threads, s->nr, s->cap);
-		s->threads[s->nr] = (struct samples_thread){.process = ev->process, .tid = ev->tid};
+		s->threads[s->nr] = (struct samples_thread){.process = process, .tid = tid};
 		*slot = s->nr++;
 	}
 	return &s->threads[*slot];
@@ -57,7 +61,7 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 		return;
 	struct af_stack_location at = af_place_of(w, ev, k.callpath, k.kstack);
 	if (k.flags & AF_SAMPLE_JOINS) {
-		struct samples_thread *t = thread_of(s, ev);
+		struct samples_thread *t = thread_of(s, ev->process, ev->tid);
 		AF_GROW(t->ticks, t->nr, t->cap);
 		t->ticks[t->nr++] = (struct samples_tick){
 		    .time_ns = ev->time_ns,
@@ -78,6 +82,15 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 	s->take(s->arg, &sample);
 }
 
+/* The thread of @ev; NULL: it has no ticks, and need not be known. */
+static struct samples_thread *thread_near(struct af_samples *s, const struct af_event *ev)
+{
+	if (s->in_part)
+		return thread_of(s, ev->process, ev->tid);
+	const uint64_t *slot = af_map_get(&s->by_thread, (uint64_t)ev->process << 32 | ev->tid);
+	return slot ? &s->threads[*slot] : NULL;
+}
+
 static void take_sample(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_sample u;
@@ -85,9 +98,14 @@ static void take_sample(struct af_samples *s, const struct af_world *w, const st
 	if (!af_event_decode(ev, &u, sizeof u, NULL))
 		return;
 	uint32_t path = af_world_path(w, ev, u.callpath);
-	uint64_t *slot = af_map_get(&s->by_thread, (uint64_t)ev->process << 32 | ev->tid);
-	if (slot && s->threads[*slot].nr) {
-		hand_over(s, &s->threads[*slot], path);
+	struct samples_thread *t = thread_near(s, ev);
+	bool first = s->in_part && !t->met;
+	if (first) {
+		t->met = true;
+		t->path = path;
+	}
+	if (t && t->nr) {
+		hand_over(s, t, path);
 		return;
 	}
 	bool in_kernel = u.flags & AF_SAMPLE_SYSCALL;
@@ -99,6 +117,11 @@ static void take_sample(struct af_samples *s, const struct af_world *w, const st
 	    .at = {ev->process, path, in_kernel ? AF_KSTACK_MISSED : 0},
 	    .in_kernel = in_kernel,
 	};
+	if (first) {
+		t->holds = true;
+		t->held = sample;
+		return;
+	}
 	s->take(s->arg, &sample);
 }
 
@@ -129,6 +152,28 @@ void af_samples_event(struct af_samples *s, const struct af_world *w, const stru
 		take_ksample(s, w, ev);
 	else if (ev->kind == AF_KIND_COUNTED)
 		take_counted(s, w, ev);
+}
+
+static void thread_merge(struct af_samples *s, struct samples_thread *from)
+{
+	struct samples_thread *t = thread_of(s, from->process, from->tid);
+	bool waited = t->nr;
+
+	if (from->met)
+		hand_over(s, t, from->path);
+	if (from->holds && !waited)
+		s->take(s->arg, &from->held);
+	AF_ROOM(t->ticks, t->nr + from->nr, t->cap);
+	if (from->nr)
+		memcpy(t->ticks + t->nr, from->ticks, from->nr * sizeof *t->ticks);
+	t->nr += from->nr;
+}
+
+void af_samples_merge(struct af_samples *s, struct af_samples *from)
+{
+	for (uint32_t i = 0; i < from->nr; i++)
+		thread_merge(s, &from->threads[i]);
+	af_samples_free(from);
 }
 
 uint64_t af_samples_end(struct af_samples *s)

@@ -37,6 +37,8 @@ typedef void af_samples_take(void *arg, const struct af_sample *s);
 struct af_samples {
 	af_samples_take *take;
 	void *arg;
+	/* Set before the first event: of one of several parts of the trace, see below. */
+	bool in_part;
 
 	/* private: by (process, tid) the ticks that wait for their user part */
 	struct af_map by_thread;
@@ -49,6 +51,12 @@ struct af_samples {
 
 /* An event of AF_SAMPLES_WANTS, after the world @w has seen it. Whole samples go to s->take. */
 void af_samples_event(struct af_samples *s, const struct af_world *w, const struct af_event *ev);
+
+/*
+ * Add @from, which is of the part that follows those that @s is of, and is empty then. Ticks that
+ * wait get the user part of their threads' first SAMPLE in it.
+ */
+void af_samples_merge(struct af_samples *s, struct af_samples *from);
 
 /*
  * No more will come: ticks that still wait become samples with the kernel's part alone. Returns

@@ -74,7 +74,7 @@ static void learn_kstack(struct af_world *w, const struct af_event *ev)
 	    .nr = tails[0].len,
 	    .pcs = world_u64s(w, &tails[0]),
 	};
-	*af_map_at(&w->by_kstack, world_key(ev->stream, fixed.kstack), NULL) = i;
+	world_set(w, &w->by_kstack, world_key(ev->stream, fixed.kstack), i);
 }
 
 static void learn_py_stack(struct af_world *w, const struct af_event *ev)
@@ -107,7 +107,7 @@ static void learn_path(struct af_world *w, const struct af_event *ev)
 	    .stack = world_find(&w->by_stack, ev->stream, fixed.stack),
 	    .py_stack = world_find(&w->by_py_stack, ev->stream, fixed.py_stack),
 	};
-	*af_map_at(&w->by_path, world_key(ev->stream, fixed.callpath), NULL) = i;
+	world_set(w, &w->by_path, world_key(ev->stream, fixed.callpath), i);
 	world_small_set(&w->small_paths, ev->stream, fixed.callpath, i);
 }
 

@@ -232,6 +232,9 @@ struct af_world {
 	struct af_note *notes;             /* in order */
 	struct af_note **notes_end;
 	uint64_t lost[AF_LOST_END]; /* by reason */
+	/* An id of a stream has had two meanings: what it means depends on the time. */
+	bool redefined;
+	bool in_part; /* what comes is of one of several parts of the trace: pass/parts.c */
 
 	/* Set by the reader at the end. */
 	uint64_t damaged_packets, damaged_bytes, trace_bytes;
@@ -292,6 +295,9 @@ static inline void af_world_count(struct af_world *w, const struct af_event *ev)
 		w->first_ns = ev->time_ns;
 	w->last_ns = ev->time_ns;
 }
+
+/* Learn that @process called a function of the tables of APIs, as its first call would tell. */
+void af_world_learn_call(struct af_world *w, uint32_t process, uint16_t kind);
 
 /* Does the world learn from some events of this kind? */
 bool af_world_learns_kind(uint16_t kind);

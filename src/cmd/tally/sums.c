@@ -200,8 +200,8 @@ static int prepare(const char *dir, struct af_err *err)
 static int sums_load(struct tally_sums *s, const char *dir, const char *who, bool live,
                      struct af_err *err)
 {
-	/* A tally has one pass: other threads may read other members. */
-	const struct af_query query = {.answers = AF_ANSWER_TALLY, .own = &s->calls, .threads = 1};
+	const struct af_query query = {
+	    .answers = AF_ANSWER_TALLY, .own = &s->calls, .threads = s->threads ? s->threads : 1};
 	struct af_results r = {0};
 
 	int rc = af_load_quietly(dir, &query, &r, err);

@@ -49,6 +49,7 @@ struct tally_sums {
 	struct af_arena texts;
 	struct tally_missing missing[TALLY_NAMED];
 	uint32_t nr_named;
+	uint32_t threads; /* that read a trace, of which others may read other members; 0: one */
 };
 
 /* Free what @s holds; its group stays. */

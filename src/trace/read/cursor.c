@@ -5,6 +5,7 @@
 
 #include "trace/kinds.h"
 #include "trace/read/near_memo.h"
+#include "trace/read/parts.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
@@ -14,19 +15,6 @@ enum { SEQ_GAP_MAX = 1 << 30 };
  * last ones may still be used: events are read ahead.
  */
 enum { DROP_BYTES = 8 << 20, KEEP_BYTES = 1 << 20 };
-
-/*
- * Kinds that count at their moment and for the moments next to it. All others define something, or
- * hold from then on: ranges that are open, memory in use.
- */
-#define MOMENTARY                                                                                  \
-	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED |              \
-	 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE | 1ull << AF_KIND_LAUNCH |                  \
-	 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG | 1ull << AF_KIND_CALL |                 \
-	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
-	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |          \
-	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_API_BIT)
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");
 
@@ -45,14 +33,14 @@ void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage
 void af_filter_far(struct af_filter *far, const struct af_filter *f)
 {
 	*far = *f;
-	far->wanted &= ~MOMENTARY;
+	far->wanted &= ~AF_KINDS_MOMENTARY;
 	far->unknown = false;
 }
 
 static bool is_far(const struct af_cursor *c, const struct af_packet *p)
 {
-	return c->far &&
-	       ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) || p->begin_ns > c->until_ns);
+	return c->nowhere || (c->far && ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) ||
+	                                 p->begin_ns > c->until_ns));
 }
 
 /* Does the packet that was entered hold nothing but what counts at its moment? */
@@ -61,7 +49,7 @@ static bool is_momentary(const struct af_cursor *c)
 	for (size_t at = c->at; at < c->end;) {
 		const struct af_event_header *h = (const void *)(c->data + at);
 		if (c->end - at < sizeof *h || h->size < sizeof *h || h->size > c->end - at ||
-		    !(MOMENTARY & af_kind_bit(h->kind)))
+		    !(AF_KINDS_MOMENTARY & af_kind_bit(h->kind)))
 			return false;
 		at += h->size;
 	}
@@ -104,6 +92,14 @@ void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t s
 	c->filter = is_far(c, &c->packet) ? far : c->near;
 	if (is_behind(c, &c->packet))
 		cursor_end(c);
+}
+
+void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far)
+{
+	c->nowhere = true;
+	af_cursor_near(c, far, UINT64_MAX, UINT64_MAX);
+	if (c->started)
+		far_enter(c, (size_t)(c->at - sizeof c->packet));
 }
 
 void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
@@ -260,6 +256,15 @@ static void drop_pages(struct af_cursor *c)
 	size_t whole = (c->next - KEEP_BYTES - c->dropped) / DROP_BYTES * DROP_BYTES;
 	madvise((void *)(c->data + c->dropped), whole, MADV_DONTNEED);
 	c->dropped += whole;
+}
+
+void af_cursor_place(struct af_cursor *c, const struct af_part_place *place)
+{
+	c->next = c->resync = place->at;
+	c->at = c->end = place->at;
+	c->seq = place->seq;
+	c->discarded = place->discarded;
+	c->dropped = place->at / DROP_BYTES * DROP_BYTES;
 }
 
 bool af_cursor_packet(struct af_cursor *c)

@@ -206,8 +206,7 @@ int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *stre
 	return 0;
 }
 
-struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
-                                     const struct af_near *near)
+struct af_trace *af_trace_reopen(const struct af_trace *of, uint64_t wanted)
 {
 	struct af_trace *trace = af_xcalloc(1, sizeof *trace);
 
@@ -221,6 +220,14 @@ struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
 		               of->cursors[i].name);
 		c->mapped = true;
 	}
+	return trace;
+}
+
+struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
+                                     const struct af_near *near)
+{
+	struct af_trace *trace = af_trace_reopen(of, wanted);
+
 	if (near)
 		af_merge_near(trace, near);
 	af_merge_start(trace);

@@ -52,6 +52,9 @@ int af_trace_open_memory(struct af_trace **t, const struct af_stream_bytes *stre
 struct af_trace *af_trace_open_again(const struct af_trace *of, uint64_t wanted,
                                      const struct af_near *near);
 
+/* The same, before af_merge_start(). */
+struct af_trace *af_trace_reopen(const struct af_trace *of, uint64_t wanted);
+
 /* Read only what is near: see near.h. Before af_merge_start(). */
 void af_merge_near(struct af_trace *t, const struct af_near *near);
 

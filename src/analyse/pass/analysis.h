@@ -1,0 +1,70 @@
+/*
+ * One reading of a trace, for the files of this room: analyse.c reads all of it, parts.c several
+ * parts beside one another.
+ */
+#ifndef AF_ANALYSE_PASS_ANALYSIS_H
+#define AF_ANALYSE_PASS_ANALYSIS_H
+
+#include "analyse/join/host_samples.h"
+#include "analyse/join/launches.h"
+#include "analyse/join/match.h"
+#include "analyse/pass/deliver.h"
+#include "analyse/pass/pass.h"
+#include "analyse/world/code_names.h"
+
+/* For events of a kind. */
+enum {
+	TODO_LEARN = 1 << 0,
+	TODO_CALL = 1 << 1,
+	TODO_DEVICE = 1 << 2,
+	TODO_SAMPLE = 1 << 3,
+	TODO_JOIN = 1 << 4,
+	TODO_ATTRIBUTE = 1 << 5,
+	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
+	TODO_DELIVER = 1 << 7,
+	TODO_MATCH = 1 << 8,
+};
+
+/* One reading of a trace. */
+struct analysis {
+	struct deliver deliver; /* the passes that run */
+	struct af_world world;
+	struct af_call call; /* at hand, for all who read it */
+	struct af_samples samples;
+	struct af_launches launches;
+	struct af_match match; /* behind it, where that is asked for */
+	struct af_attribution attribution;
+	struct af_code_names code_names;
+	const char *dir;
+	struct af_near range;
+	const struct af_near *near; /* that range, or NULL: everything is read */
+	bool joins;                 /* a pass takes work */
+	bool attributes;            /* a pass looks at samples of instructions */
+	bool needs_clocks, has_clocks;
+	uint64_t wanted;                    /* kinds */
+	uint16_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
+	struct af_host_samples hosts;
+	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
+	struct af_trace *trace;
+};
+
+/* Samples and works that are joined go to the passes of @a. */
+void analysis_connect(struct analysis *a);
+
+/* Fill @a->todo. */
+void analysis_plan(struct analysis *a);
+
+/* An event of which the world has learned before. */
+void analysis_event_known(struct analysis *a, const struct af_event *ev);
+
+/* Close the passes, and free what was joined; not the world, the trace and what it tells. */
+void analysis_drop(struct analysis *a);
+
+/*
+ * Read the trace of @a, which is open and was not read yet, in parts, if it is large and all passes
+ * can be read so: true. False: nothing was read, and the passes are as they were.
+ */
+bool analysis_read_parts(struct analysis *a, const struct af_query *query,
+                         void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg);
+
+#endif

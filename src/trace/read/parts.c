@@ -1,0 +1,327 @@
+#include "trace/read/parts.h"
+
+#include <pthread.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/map.h"
+#include "base/system/threads.h"
+#include "trace/read/merge.h"
+#include "trace/read/near.h"
+#include "trace/read/near_memo.h"
+
+enum { CALLS_NEAR = 256 /* a power of two */ };
+
+/* A packet by its header. */
+struct parts_packet {
+	struct af_part_place place;
+	uint64_t begin_ns, end_ns; /* end: UINT64_MAX where the header does not tell */
+	uint64_t bytes;
+};
+
+/* What one thread finds out of a part. */
+struct parts_seen {
+	uint64_t kinds;
+	bool strange;      /* times that cannot be, events that cannot be */
+	uint64_t *span_ns; /* by stream: the times of the first and of the last event; 0: none */
+};
+
+struct parts_walk {
+	struct af_parts *parts;
+	const struct af_trace *trace;
+	struct parts_packet **packets; /* by stream */
+	uint32_t *nr;
+	struct parts_seen *seen; /* by part */
+	pthread_mutex_t lock;    /* of the calls */
+	struct af_map calls;
+};
+
+/* The packets of a stream; false if any is damaged. */
+static bool packets_list(struct parts_walk *w, uint32_t stream)
+{
+	struct parts_packet **packets = &w->packets[stream];
+	const struct af_trace *t = w->trace;
+	uint32_t *nr = &w->nr[stream];
+	const struct af_cursor *of = &t->cursors[stream];
+	struct af_trace_damage damage = {0};
+	struct af_part_place place = {0};
+	struct af_filter filter;
+	struct af_cursor c;
+	uint32_t cap = 0;
+
+	af_filter_init(&filter, 0, &damage);
+	af_cursor_open(&c, &filter, of->data, of->size, of->name);
+	for (bool more = c.started; more; more = af_cursor_packet(&c)) {
+		const struct af_packet *p = &c.packet;
+		AF_GROW(*packets, *nr, cap);
+		if (!*nr)
+			place.seq = p->seq; /* of a ring the first ones may be gone */
+		(*packets)[(*nr)++] = (struct parts_packet){
+		    .place = place,
+		    .begin_ns = p->begin_ns,
+		    .end_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX,
+		    .bytes = c.next - place.at,
+		};
+		place = (struct af_part_place){c.next, c.seq, c.discarded};
+	}
+	w->parts->discarded += damage.discarded;
+	return !damage.first[0];
+}
+
+static int begin_order(const void *a, const void *b)
+{
+	const struct parts_packet *x = a, *y = b;
+
+	if (x->begin_ns != y->begin_ns)
+		return x->begin_ns < y->begin_ns ? -1 : 1;
+	return x->bytes < y->bytes ? -1 : x->bytes > y->bytes;
+}
+
+/* Begins of packets, so that about as many bytes lie between each two. */
+static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
+{
+	struct af_parts *p = w->parts;
+	struct parts_packet *all = NULL;
+	uint32_t nr = 0, cap = 0;
+	uint64_t before = 0;
+
+	for (uint32_t s = 0; s < p->nr_streams; s++) {
+		AF_ROOM(all, nr + w->nr[s], cap);
+		if (w->nr[s])
+			memcpy(all + nr, w->packets[s], w->nr[s] * sizeof *all);
+		nr += w->nr[s];
+	}
+	if (nr)
+		qsort(all, nr, sizeof *all, begin_order);
+	p->from_ns = af_xcalloc((size_t)most + 1, sizeof *p->from_ns);
+	p->nr = 1;
+	for (uint32_t i = 0; i < nr && p->nr < most; i++) {
+		bool is_due = before >= size / most * p->nr;
+		if (is_due && all[i].begin_ns > p->from_ns[p->nr - 1])
+			p->from_ns[p->nr++] = all[i].begin_ns;
+		before += all[i].bytes;
+	}
+	p->from_ns[p->nr] = UINT64_MAX;
+	free(all);
+}
+
+/* The first packet that may have events of the part, or the end of the stream. */
+static void parts_place(const struct parts_walk *w, uint32_t part, uint32_t stream)
+{
+	const struct parts_packet *packets = w->packets[stream];
+	struct af_parts *p = w->parts;
+	uint32_t i = 0;
+
+	/* A packet whose end its header does not tell is over when the next one begins. */
+	while (i < w->nr[stream] &&
+	       (packets[i].end_ns < p->from_ns[part] ||
+	        (i + 1 < w->nr[stream] && packets[i + 1].begin_ns < p->from_ns[part])))
+		i++;
+	struct af_part_place *place = &p->places[part * p->nr_streams + stream];
+	if (i < w->nr[stream])
+		*place = packets[i].place;
+	else
+		place->at = w->trace->cursors[stream].size;
+}
+
+/* The first call of a function by a process that this thread comes across. */
+static void call_note(struct parts_walk *w, uint32_t process, uint16_t kind)
+{
+	struct af_parts *p = w->parts;
+	bool fresh;
+
+	pthread_mutex_lock(&w->lock);
+	af_map_at(&w->calls, (uint64_t)process << 16 | kind, &fresh);
+	if (fresh) {
+		AF_GROW(p->calls, p->nr_calls, p->cap_calls);
+		p->calls[p->nr_calls++] = (struct af_part_call){process, kind};
+	}
+	pthread_mutex_unlock(&w->lock);
+}
+
+/* The kinds of the events of the packet that @c has entered, whose times are checked. */
+static uint64_t packet_kinds(struct parts_walk *w, const struct af_cursor *c,
+                             uint64_t near[CALLS_NEAR], uint64_t span_ns[2], bool *strange)
+{
+	uint64_t kinds = 0, last_ns = span_ns[1];
+
+	for (size_t at = c->at; at < c->end;) {
+		const struct af_event_header *h = (const void *)(c->data + at);
+		if (c->end - at < sizeof *h || h->size < sizeof *h || h->size > c->end - at) {
+			*strange = true;
+			break;
+		}
+		*strange |= h->time_ns < last_ns || h->time_ns > c->limit_ns;
+		last_ns = h->time_ns;
+		span_ns[0] = span_ns[0] ? span_ns[0] : last_ns;
+		*strange |= h->kind < AF_KIND_API &&
+		            (h->kind >= AF_KIND_MAX || !(c->filter->known >> h->kind & 1));
+		kinds |= af_kind_bit(h->kind);
+		uint64_t call = (uint64_t)c->packet.process << 16 | h->kind;
+		if (h->kind >= AF_KIND_API && near[h->kind % CALLS_NEAR] != call) {
+			near[h->kind % CALLS_NEAR] = call;
+			call_note(w, c->packet.process, h->kind);
+		}
+		at += h->size;
+	}
+	span_ns[1] = last_ns;
+	return kinds;
+}
+
+static void stream_see(struct parts_walk *w, uint32_t part, uint32_t stream, uint64_t memo_at,
+                       uint64_t near[CALLS_NEAR])
+{
+	const struct af_parts *p = w->parts;
+	const struct af_part_place *from = &p->places[part * p->nr_streams + stream];
+	size_t to = part + 1 < p->nr ? from[p->nr_streams].at : w->trace->cursors[stream].size;
+	struct parts_seen *seen = &w->seen[part];
+	struct af_trace_damage damage = {0};
+	struct af_filter filter;
+	struct af_cursor c;
+
+	af_filter_init(&filter, 0, &damage);
+	af_cursor_open(&c, &filter, w->trace->cursors[stream].data, w->trace->cursors[stream].size,
+	               "");
+	af_cursor_place(&c, from);
+	while (c.next < to) {
+		size_t at = c.next;
+		if (!af_cursor_packet(&c))
+			break;
+		uint64_t kinds =
+		    packet_kinds(w, &c, near, &seen->span_ns[stream * 2], &seen->strange);
+		seen->kinds |= kinds;
+		if (p->memo && !(kinds & ~AF_KINDS_MOMENTARY))
+			af_near_memo_set(p->memo, memo_at, at);
+	}
+	seen->strange |= damage.first[0];
+}
+
+static void part_see(void *arg, uint32_t part)
+{
+	struct parts_walk *w = arg;
+	uint64_t near[CALLS_NEAR] = {0}, memo_at = 0;
+
+	for (uint32_t s = 0; s < w->parts->nr_streams; s++) {
+		stream_see(w, part, s, memo_at, near);
+		memo_at += af_near_memo_size(w->trace->cursors[s].size);
+	}
+}
+
+/* Walk through all events; false if any of them, or its time, cannot be. */
+static bool parts_see(struct parts_walk *w, uint32_t threads)
+{
+	struct af_parts *p = w->parts;
+	uint64_t *spans = af_xcalloc((size_t)p->nr * p->nr_streams * 2 + 1, sizeof *spans);
+	bool fine = true;
+
+	w->seen = af_xcalloc(p->nr, sizeof *w->seen);
+	for (uint32_t i = 0; i < p->nr; i++)
+		w->seen[i].span_ns = spans + (size_t)i * p->nr_streams * 2;
+	af_threads_each(threads, p->nr, part_see, w);
+	for (uint32_t i = 0; i < p->nr; i++) {
+		p->kinds |= w->seen[i].kinds;
+		fine &= !w->seen[i].strange;
+	}
+	for (uint32_t s = 0; s < p->nr_streams; s++) {
+		uint64_t last_ns = 0;
+		for (uint32_t i = 0; i < p->nr; i++) {
+			const uint64_t *span = &w->seen[i].span_ns[s * 2];
+			fine &= !span[0] || span[0] >= last_ns;
+			last_ns = span[0] ? span[1] : last_ns;
+		}
+	}
+	free(spans);
+	free(w->seen);
+	return fine;
+}
+
+static int call_order(const void *a, const void *b)
+{
+	const struct af_part_call *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return (x->kind > y->kind) - (x->kind < y->kind);
+}
+
+static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint32_t threads)
+{
+	struct af_parts *p = w->parts;
+
+	for (uint32_t s = 0; s < p->nr_streams; s++)
+		if (!packets_list(w, s))
+			return false;
+	parts_divide(w, size, most);
+	if (p->nr < 2)
+		return false;
+	p->places = af_xcalloc((size_t)p->nr * p->nr_streams, sizeof *p->places);
+	for (uint32_t i = 0; i < p->nr; i++)
+		for (uint32_t s = 0; s < p->nr_streams; s++)
+			parts_place(w, i, s);
+	p->memo = af_near_memo_make(size, p->nr_streams);
+	return parts_see(w, threads);
+}
+
+bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes, uint32_t most,
+                   uint32_t threads)
+{
+	const uint64_t size = af_trace_size(t), nr = bytes ? size / bytes : 0;
+	struct parts_walk w = {.parts = p, .trace = t};
+
+	*p = (struct af_parts){.nr_streams = t->nr_streams};
+	if (nr < 2 || most < 2)
+		return false;
+	w.packets = af_xcalloc(t->nr_streams, sizeof *w.packets);
+	w.nr = af_xcalloc(t->nr_streams, sizeof *w.nr);
+	pthread_mutex_init(&w.lock, NULL);
+	bool fine = parts_walk(&w, size, nr < most ? (uint32_t)nr : most, threads);
+	pthread_mutex_destroy(&w.lock);
+	af_map_free(&w.calls);
+	if (p->nr_calls)
+		qsort(p->calls, p->nr_calls, sizeof *p->calls, call_order);
+	for (uint32_t s = 0; s < t->nr_streams; s++)
+		free(w.packets[s]);
+	free(w.packets);
+	free(w.nr);
+	if (!fine)
+		af_parts_free(p);
+	return fine;
+}
+
+void af_parts_free(struct af_parts *p)
+{
+	free(p->from_ns);
+	free(p->places);
+	free(p->calls);
+	af_near_memo_free(p->memo);
+	*p = (struct af_parts){0};
+}
+
+struct af_trace *af_trace_open_part(const struct af_trace *of, uint64_t wanted,
+                                    const struct af_parts *p, uint32_t part)
+{
+	struct af_trace *t = af_trace_reopen(of, wanted);
+
+	for (uint32_t s = 0; s < t->nr_streams; s++)
+		af_cursor_place(&t->cursors[s], &p->places[part * p->nr_streams + s]);
+	af_merge_start(t);
+	return t;
+}
+
+struct af_trace *af_trace_open_definitions(const struct af_trace *of, uint64_t wanted,
+                                           const struct af_parts *p)
+{
+	struct af_trace *t = af_trace_reopen(of, wanted);
+	uint64_t memo_at = 0;
+
+	af_filter_far(&t->far, &t->filter);
+	for (uint32_t s = 0; s < t->nr_streams; s++) {
+		t->cursors[s].memo = p->memo;
+		t->cursors[s].memo_at = memo_at;
+		af_cursor_nowhere(&t->cursors[s], &t->far);
+		memo_at += af_near_memo_size(t->cursors[s].size);
+	}
+	af_merge_start(t);
+	return t;
+}
