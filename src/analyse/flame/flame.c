@@ -147,7 +147,7 @@ static void flame_take_work(void *self, const struct af_world *w, const struct a
 		flame_seen_matched(&f->seen, work);
 }
 
-static bool flame_merge(void *self, const struct af_world *w, void *other)
+static bool flame_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct flame *from = other;
 	struct flame *f = self;

@@ -165,11 +165,19 @@ static void part_read(struct parts *p, uint32_t i)
 	part_open(p, &p->all[i], true);
 	a->trace = af_trace_open_part(p->whole->trace, p->whole->wanted, &p->found, i);
 	deliver_read(&a->deliver, a->trace);
+	a->world.part_from_ns = i ? from_ns : 0;
+	a->world.part_to_ns = to_ns;
 	if (i)
 		part_recall(p, a, from_ns);
 	while (!failed && (ev = deliver_take(&a->deliver)) && ev->time_ns < to_ns)
 		if (ev->time_ns >= from_ns)
 			analysis_event_known(a, ev);
+	deliver_settle(&a->deliver);
+	for (uint32_t n = 0; n < a->deliver.nr_passes; n++) {
+		const struct deliver_pass *pass = &a->deliver.passes[n];
+		if (pass->ops->settles)
+			pass->ops->merge(pass->state, &a->world, NULL);
+	}
 }
 
 /* What is defined, for passes that take nothing else. */
@@ -189,23 +197,28 @@ static void definitions_read(struct parts *p)
 	deliver_settle(&a->deliver);
 }
 
-/* The first state becomes that of the whole, as it is. */
-static bool passes_merge(struct parts *p, struct part *part, bool first)
+static bool passes_merge(struct parts *p, struct part *part)
 {
 	bool fine = true;
 
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		struct deliver_pass *from = &part->a.deliver.passes[i];
 		struct deliver_pass *to = &p->whole->deliver.passes[part->passes[i]];
-		if (first) {
-			void *state = to->state;
-			to->state = from->state;
-			from->state = state;
-		} else {
-			fine &= to->ops->merge(to->state, &p->shared, from->state);
-		}
+		fine &= to->ops->merge(to->state, &p->shared, from->state);
 	}
 	return fine;
+}
+
+/* Passes that took what is defined have all of it. */
+static void passes_move(struct parts *p, struct part *part)
+{
+	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
+		struct deliver_pass *from = &part->a.deliver.passes[i];
+		struct deliver_pass *to = &p->whole->deliver.passes[part->passes[i]];
+		void *state = to->state;
+		to->state = from->state;
+		from->state = state;
+	}
 }
 
 static void world_count(struct af_world *w, const struct af_world *part)
@@ -222,11 +235,10 @@ static void part_merge(struct parts *p, uint32_t i)
 {
 	struct analysis *a = p->whole, *from = &p->all[i].a;
 
-	deliver_settle(&from->deliver);
 	deliver_settle(&a->deliver);
 	af_samples_merge(&a->samples, &from->samples);
 	af_launches_merge(&a->launches, &p->shared, &from->launches);
-	bool fine = passes_merge(p, &p->all[i], !i);
+	bool fine = passes_merge(p, &p->all[i]);
 	world_count(&a->world, &from->world);
 	if (!fine || a->launches.overfull || af_trace_damage(from->trace)->first[0])
 		__atomic_store_n(&p->failed, true, __ATOMIC_RELAXED);
@@ -322,7 +334,7 @@ static bool parts_read(struct parts *p)
 	p->shared = p->whole->world;
 	if (!p->failed) {
 		af_threads_each(threads, nr + 1, part_run, p);
-		passes_merge(p, &p->all[nr], true);
+		passes_move(p, &p->all[nr]);
 		analysis_drop(&p->all[nr].a);
 		af_trace_close(p->all[nr].a.trace);
 	}

@@ -113,6 +113,7 @@ struct af_pass_ops {
 	uint32_t attributes; /* for which of these finish() uses instruction samples */
 	uint32_t works_for;  /* for which of these work() is of use; 0: for all */
 	bool works_fast;     /* work() takes no longer than handing work to another thread does */
+	bool settles;        /* see merge() */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
@@ -134,12 +135,15 @@ struct af_pass_ops {
 	 */
 	void (*work)(void *self, const struct af_world *w, const struct af_work *work);
 	/*
-	 * Add @from, the state of this pass for the part of the trace that follows those of @self:
-	 * w->in_part, and one world for all. Works and samples that lie across the border came to
-	 * @self before. False: the parts do not tell what the whole would be, so that is read in
-	 * one. @from is only closed afterwards. NULL: the pass always takes the trace in one.
+	 * Add @from, the state of this pass for the part of the trace that follows those of @self,
+	 * to @self, which is zeroed before the first part. All are of one world, that of the whole
+	 * trace; while a part is read, w->in_part. Works and samples that lie across the border
+	 * came to @self before. @from stays as it is, and may be added elsewhere too. False: the
+	 * parts do not tell what the whole would be, so that is read in one. NULL: the pass always
+	 * takes the trace in one. Where `settles`, it is called with @from NULL at the end of each
+	 * part, for its state @self, beside the others: what depends on no other part can be done.
 	 */
-	bool (*merge)(void *self, const struct af_world *w, void *from);
+	bool (*merge)(void *self, const struct af_world *w, const void *from);
 	/* No more will come. Passes end beside one another, and finish one after the other. */
 	void (*end)(void *self, const struct af_world *w);
 	void (*finish)(void *self, const struct af_world *w, struct af_results *out);

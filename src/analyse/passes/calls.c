@@ -147,7 +147,7 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 	}
 }
 
-static bool calls_merge(void *self, const struct af_world *w, void *other)
+static bool calls_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct calls *from = other;
 	struct calls *c = self;

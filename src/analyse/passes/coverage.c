@@ -148,7 +148,7 @@ static void samples_add(struct coverage_pass *p, const struct coverage_pass *fro
 	}
 }
 
-static bool coverage_merge(void *self, const struct af_world *w, void *other)
+static bool coverage_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct coverage_pass *from = other;
 	struct coverage_pass *p = self;

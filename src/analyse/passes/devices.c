@@ -227,7 +227,7 @@ static void row_merge(struct device_row *to, const struct device_row *from)
 	}
 }
 
-static bool devices_merge(void *self, const struct af_world *w, void *other)
+static bool devices_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct devices *from = other;
 	struct devices *d = self;

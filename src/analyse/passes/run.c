@@ -30,7 +30,7 @@ static void run_sample(void *self, const struct af_world *w, const struct af_sam
 		*af_map_at(&r->path_ns, s->at.path, NULL) += s->weight_ns;
 }
 
-static bool run_merge(void *self, const struct af_world *w, void *other)
+static bool run_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct run *from = other;
 	struct run *r = self;

@@ -291,7 +291,7 @@ static void tally_work(void *self, const struct af_world *w, const struct af_wor
 	stats->failed += work->status != 0;
 }
 
-static bool tally_merge(void *self, const struct af_world *w, void *other)
+static bool tally_merge(void *self, const struct af_world *w, const void *other)
 {
 	const struct tally *from = other;
 	struct tally *t = self;

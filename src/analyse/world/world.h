@@ -234,7 +234,12 @@ struct af_world {
 	uint64_t lost[AF_LOST_END]; /* by reason */
 	/* An id of a stream has had two meanings: what it means depends on the time. */
 	bool redefined;
-	bool in_part; /* what comes is of one of several parts of the trace: pass/parts.c */
+	/*
+	 * What comes is of one of several parts of the trace (pass/parts.c): of its time, which
+	 * begins at 0 for the first part and ends at UINT64_MAX for the last one.
+	 */
+	bool in_part;
+	uint64_t part_from_ns, part_to_ns;
 
 	/* Set by the reader at the end. */
 	uint64_t damaged_packets, damaged_bytes, trace_bytes;
