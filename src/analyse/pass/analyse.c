@@ -228,7 +228,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_event_of(a, ev, todo);
 }
 
-void analysis_event_known(struct analysis *a, const struct af_event *ev)
+/* An event of which the world has learned before. */
+static inline void analysis_event_known(struct analysis *a, const struct af_event *ev)
 {
 	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
 
@@ -238,6 +239,19 @@ void analysis_event_known(struct analysis *a, const struct af_event *ev)
 		af_launches_event(&a->launches, &a->world, ev);
 	else if (todo & ~TODO_LEARN)
 		analysis_event_of(a, ev, todo);
+}
+
+void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct af_event *ev;
+
+	deliver_read(&a->deliver, a->trace);
+	do
+		ev = deliver_take(&a->deliver);
+	while (ev && ev->time_ns < from_ns);
+	for (; ev && ev->time_ns < to_ns; ev = deliver_take(&a->deliver))
+		analysis_event_known(a, ev);
+	deliver_settle(&a->deliver);
 }
 
 /* The reader treats all events of one kind alike. */

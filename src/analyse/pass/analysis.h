@@ -73,8 +73,11 @@ void analysis_work(void *arg, struct af_work *work);
 /* Fill @a->todo. */
 void analysis_plan(struct analysis *a);
 
-/* An event of which the world has learned before. */
-void analysis_event_known(struct analysis *a, const struct af_event *ev);
+/*
+ * Read the events of @a's trace from @from_ns on and before @to_ns, of which the world has learned
+ * before.
+ */
+void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns);
 
 /* All passes have got everything: their results go to @out. */
 void analysis_finish(struct analysis *a, struct af_results *out);

@@ -139,16 +139,12 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i)
 	const uint64_t from_ns = r->found.from_ns[i], to_ns = r->found.from_ns[i + 1];
 	const bool failed = __atomic_load_n(&r->failed, __ATOMIC_RELAXED);
 	struct analysis *a = &part->a;
-	const struct af_event *ev;
 
 	a->trace = af_trace_open_part(r->whole->trace, r->whole->wanted, &r->found, i);
-	deliver_read(&a->deliver, a->trace);
 	if (i)
 		part_recall(r, a, from_ns);
-	while (!failed && (ev = deliver_take(&a->deliver)) && ev->time_ns < to_ns)
-		if (ev->time_ns >= from_ns)
-			analysis_event_known(a, ev);
-	deliver_settle(&a->deliver);
+	if (!failed)
+		analysis_read_known(a, from_ns, to_ns);
 	for (uint32_t n = 0; n < a->deliver.nr_passes; n++) {
 		const struct deliver_pass *pass = &a->deliver.passes[n];
 		if (pass->ops->settles)
@@ -159,15 +155,11 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i)
 void part_read_definitions(struct af_reading *r, struct part *part)
 {
 	struct analysis *a = &part->a;
-	const struct af_event *ev;
 
 	if (!a->deliver.nr_takers)
 		return;
 	a->trace = af_trace_open_definitions(r->whole->trace, a->deliver.takes, &r->found);
-	deliver_read(&a->deliver, a->trace);
-	while ((ev = deliver_take(&a->deliver)))
-		analysis_event_known(a, ev);
-	deliver_settle(&a->deliver);
+	analysis_read_known(a, 0, UINT64_MAX);
 }
 
 bool part_add(struct af_reading *r, struct analysis *to, const struct part *part)
