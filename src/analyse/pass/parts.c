@@ -86,7 +86,8 @@ static bool parts_learn(struct af_reading *r)
 	af_launches_free(&nodes);
 	af_clocks_build(&w->clocks);
 	w->lost[AF_LOST_RING_FULL] += r->found.discarded;
-	w->nr_events = w->first_ns = w->last_ns = w->opened_ns = 0;
+	/* A process may end after its last event, as the recorder noted: the last time stays. */
+	w->nr_events = w->first_ns = w->opened_ns = 0;
 	return fine;
 }
 
@@ -225,7 +226,7 @@ static void world_count(struct af_world *w, const struct af_world *part)
 		w->opened_ns = part->opened_ns;
 	w->nr_events += part->nr_events;
 	w->first_ns = w->first_ns ? w->first_ns : part->first_ns;
-	w->last_ns = part->last_ns ? part->last_ns : w->last_ns;
+	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
 }
 
 /* Add the next part. What lies across the border comes first. */
