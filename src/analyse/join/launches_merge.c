@@ -15,7 +15,7 @@ void af_launches_captured(struct af_launches *l, const uint64_t *captured_ns, ui
 	memcpy(l->captured_ns, captured_ns, nr_streams * sizeof *captured_ns);
 }
 
-/* What ids of @from lack: each part extends those of 32 bits for itself. */
+/* How much ids of @from lack: each part extends those of 32 bits for itself. */
 static uint64_t ids_shift(const struct launches_table *t, const struct launches_table *from)
 {
 	if (!t->highest || !from->lowest)

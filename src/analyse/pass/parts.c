@@ -11,8 +11,8 @@
 #include "analyse/pass/analysis.h"
 #include "base/arena.h"
 #include "base/system/threads.h"
+#include "trace/parts/parts.h"
 #include "trace/read/merge.h"
-#include "trace/read/parts.h"
 
 enum { PARTS_BYTES = 64 << 20, PARTS_MOST = 64 };
 
@@ -135,7 +135,7 @@ static void part_open(struct parts *p, struct part *part, bool moments)
 	analysis_plan(a);
 }
 
-/* What was there before the part, for passes that have to know. */
+/* Hand over what was there before the part, to passes that have to know. */
 static void part_recall(const struct parts *p, struct analysis *a, uint64_t from_ns)
 {
 	uint64_t holds = 0;
@@ -180,7 +180,7 @@ static void part_read(struct parts *p, uint32_t i)
 	}
 }
 
-/* What is defined, for passes that take nothing else. */
+/* Hand over what is defined, to passes that take nothing else. */
 static void definitions_read(struct parts *p)
 {
 	struct part *part = &p->all[p->found.nr];

@@ -5,7 +5,6 @@
 
 #include "trace/kinds.h"
 #include "trace/read/near_memo.h"
-#include "trace/read/parts.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
@@ -258,7 +257,7 @@ static void drop_pages(struct af_cursor *c)
 	c->dropped += whole;
 }
 
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place)
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place)
 {
 	c->next = c->resync = place->at;
 	c->at = c->end = place->at;

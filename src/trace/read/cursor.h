@@ -19,7 +19,11 @@
 #include "trace/read/near.h"
 #include "trace/read/reader.h"
 
-struct af_part_place;
+/* A packet of a stream, and what is due there. */
+struct af_cursor_place {
+	size_t at;
+	uint64_t seq, discarded;
+};
 
 /*
  * Kinds that count at their moment and for the moments next to it. All others define something, or
@@ -96,14 +100,14 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
                     uint64_t until_ns);
 
-/* Of all packets, wherever they are, only what @far wants is handed over. */
+/* All packets are far: only what @far wants is handed over. */
 void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far);
 
 /*
  * Go on at the packet @place of the stream, which no other packet is missing before. Call it before
  * the first af_cursor_next().
  */
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place);
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place);
 
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
 bool af_cursor_packet(struct af_cursor *c);

@@ -1,4 +1,4 @@
-#include "trace/read/parts.h"
+#include "trace/parts/parts.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,12 +15,12 @@ enum { CALLS_NEAR = 256 /* a power of two */ };
 
 /* A packet by its header. */
 struct parts_packet {
-	struct af_part_place place;
+	struct af_cursor_place place;
 	uint64_t begin_ns, end_ns; /* end: UINT64_MAX where the header does not tell */
 	uint64_t bytes;
 };
 
-/* What one thread finds out of a part. */
+/* One thread finds this out of a part. */
 struct parts_seen {
 	uint64_t kinds;
 	bool strange;      /* times that cannot be, events that cannot be */
@@ -45,7 +45,7 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 	uint32_t *nr = &w->nr[stream];
 	const struct af_cursor *of = &t->cursors[stream];
 	struct af_trace_damage damage = {0};
-	struct af_part_place place = {0};
+	struct af_cursor_place place = {0};
 	struct af_filter filter;
 	struct af_cursor c;
 	uint32_t cap = 0;
@@ -63,7 +63,7 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 		    .end_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX,
 		    .bytes = c.next - place.at,
 		};
-		place = (struct af_part_place){c.next, c.seq, c.discarded};
+		place = (struct af_cursor_place){c.next, c.seq, c.discarded};
 	}
 	w->parts->discarded += damage.discarded;
 	return !damage.first[0];
@@ -118,7 +118,7 @@ static void parts_place(const struct parts_walk *w, uint32_t part, uint32_t stre
 	       (packets[i].end_ns < p->from_ns[part] ||
 	        (i + 1 < w->nr[stream] && packets[i + 1].begin_ns < p->from_ns[part])))
 		i++;
-	struct af_part_place *place = &p->places[part * p->nr_streams + stream];
+	struct af_cursor_place *place = &p->places[part * p->nr_streams + stream];
 	if (i < w->nr[stream])
 		*place = packets[i].place;
 	else
@@ -173,7 +173,7 @@ static void stream_see(struct parts_walk *w, uint32_t part, uint32_t stream, uin
                        uint64_t near[CALLS_NEAR])
 {
 	const struct af_parts *p = w->parts;
-	const struct af_part_place *from = &p->places[part * p->nr_streams + stream];
+	const struct af_cursor_place *from = &p->places[part * p->nr_streams + stream];
 	size_t to = part + 1 < p->nr ? from[p->nr_streams].at : w->trace->cursors[stream].size;
 	struct parts_seen *seen = &w->seen[part];
 	struct af_trace_damage damage = {0};
@@ -183,7 +183,7 @@ static void stream_see(struct parts_walk *w, uint32_t part, uint32_t stream, uin
 	af_filter_init(&filter, 0, &damage);
 	af_cursor_open(&c, &filter, w->trace->cursors[stream].data, w->trace->cursors[stream].size,
 	               "");
-	af_cursor_place(&c, from);
+	af_cursor_go(&c, from);
 	while (c.next < to) {
 		size_t at = c.next;
 		if (!af_cursor_packet(&c))
@@ -304,7 +304,7 @@ struct af_trace *af_trace_open_part(const struct af_trace *of, uint64_t wanted,
 	struct af_trace *t = af_trace_reopen(of, wanted);
 
 	for (uint32_t s = 0; s < t->nr_streams; s++)
-		af_cursor_place(&t->cursors[s], &p->places[part * p->nr_streams + s]);
+		af_cursor_go(&t->cursors[s], &p->places[part * p->nr_streams + s]);
 	af_merge_start(t);
 	return t;
 }

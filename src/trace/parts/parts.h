@@ -7,8 +7,8 @@
  *
  * Where the parts begin depends on the trace alone.
  */
-#ifndef AF_TRACE_READ_PARTS_H
-#define AF_TRACE_READ_PARTS_H
+#ifndef AF_TRACE_PARTS_PARTS_H
+#define AF_TRACE_PARTS_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,12 +16,7 @@
 
 struct af_trace;
 struct af_near_memo;
-
-/* Where the first packet of a part is in a stream, and what is due there. */
-struct af_part_place {
-	size_t at;
-	uint64_t seq, discarded;
-};
+struct af_cursor_place;
 
 /* An API's function, of the tables of APIs, that a process called. */
 struct af_part_call {
@@ -32,9 +27,9 @@ struct af_part_call {
 struct af_parts {
 	uint32_t nr, nr_streams;
 	uint64_t *from_ns; /* by part, and the end: events before the next part's are of this one */
-	struct af_part_place *places; /* by part and stream */
-	uint64_t kinds;               /* bits of af_kind_bit(): which there are in the trace */
-	struct af_part_call *calls;   /* which there are, each once, in order */
+	struct af_cursor_place *places; /* by part and stream */
+	uint64_t kinds;                 /* bits of af_kind_bit(): which there are in the trace */
+	struct af_part_call *calls;     /* which there are, each once, in order */
 	uint32_t nr_calls, cap_calls;
 	uint64_t discarded;        /* events that were lost, by the headers */
 	struct af_near_memo *memo; /* of packets that define nothing, in all streams */
