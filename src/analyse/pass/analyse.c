@@ -8,6 +8,7 @@
 #include "analyse/pass/analysis.h"
 #include "base/err.h"
 #include "base/system/threads.h"
+#include "trace/read/cursor.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
@@ -66,10 +67,12 @@ static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_
 	return r->only && !af_annotations_inside(r, af_annotations_now(r, process, tid));
 }
 
-static void analysis_sample(void *arg, const struct af_sample *s)
+void analysis_sample(void *arg, const struct af_sample *s)
 {
 	struct analysis *a = arg;
 	struct af_sample sample = *s;
+
+	analysis_reach(a, s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0, s->time_ns);
 
 	/* Here too, what is not asked for was sampled all the same. */
 	bool attributes = a->attributes && af_time_range_moment(&a->world.time_range, s->time_ns);
@@ -98,7 +101,7 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 		af_match_seen(&a->match, &a->world, &call);
 }
 
-static void analysis_work(void *arg, struct af_work *work)
+void analysis_work(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 	const struct af_time_range *range = &a->world.time_range;
@@ -117,6 +120,7 @@ static void analysis_work(void *arg, struct af_work *work)
 	}
 	if (!range->to_ns)
 		work->placed_ns = af_work_placed_ns(&a->world, work);
+	analysis_reach(a, work->placed_ns, work->placed_ns + af_work_busy_ns(work));
 	deliver_work(&a->deliver, work);
 }
 
@@ -158,6 +162,30 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	}
 }
 
+/* The same for an event that is handed over, if it counts at its moment. */
+static void analysis_reach_event(struct analysis *a, const struct af_event *ev)
+{
+	const struct af_call *call = a->world.call;
+	struct af_ev_offcpu wait;
+	struct af_api_head head;
+	uint64_t ns = 0;
+
+	if (call && a->world.call_payload == ev->payload) {
+		ns = call->end_ns - call->start_ns;
+	} else if (ev->kind == AF_KIND_OFFCPU) {
+		if (af_event_decode(ev, &wait, sizeof wait, NULL))
+			ns = wait.blocked_ns + wait.queued_ns;
+	} else if (ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL) {
+		if (ev->payload_size < sizeof head)
+			return;
+		memcpy(&head, ev->payload, sizeof head);
+		ns = af_u48_value(head.duration_ns);
+	} else if (!(af_kind_bit(ev->kind) & AF_KINDS_MOMENTARY)) {
+		return;
+	}
+	analysis_reach(a, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+}
+
 /* Most events are not of these. */
 static void analysis_event_of(struct analysis *a, const struct af_event *ev, uint32_t todo)
 {
@@ -176,6 +204,8 @@ static void analysis_event_of(struct analysis *a, const struct af_event *ev, uin
 	if (!(todo & TODO_DELIVER) ||
 	    (todo & TODO_OUTSIDE && analysis_outside(a, ev->process, ev->tid)))
 		return;
+	if (a->reaches)
+		analysis_reach_event(a, ev);
 	if (a->world.time_range.part && !af_time_range_event(&a->world.time_range, ev))
 		return;
 	deliver_event(&a->deliver, ev);
@@ -198,7 +228,8 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_event_of(a, ev, todo);
 }
 
-void analysis_event_known(struct analysis *a, const struct af_event *ev)
+/* An event of which the world has learned before. */
+static inline void analysis_event_known(struct analysis *a, const struct af_event *ev)
 {
 	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
 
@@ -208,6 +239,19 @@ void analysis_event_known(struct analysis *a, const struct af_event *ev)
 		af_launches_event(&a->launches, &a->world, ev);
 	else if (todo & ~TODO_LEARN)
 		analysis_event_of(a, ev, todo);
+}
+
+void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+{
+	const struct af_event *ev;
+
+	deliver_read(&a->deliver, a->trace);
+	do
+		ev = deliver_take(&a->deliver);
+	while (ev && ev->time_ns < from_ns);
+	for (; ev && ev->time_ns < to_ns; ev = deliver_take(&a->deliver))
+		analysis_event_known(a, ev);
+	deliver_settle(&a->deliver);
 }
 
 /* The reader treats all events of one kind alike. */
@@ -371,9 +415,9 @@ static void analysis_part(struct analysis *a, struct af_results *out)
 	out->launches_unfinished = out->works_unlaunched = out->coverage.nr_launches = 0;
 }
 
-static void analysis_finish(struct analysis *a, struct af_results *out)
+/* No more comes: what waits is handed over. */
+static void analysis_join_end(struct analysis *a, struct af_results *out)
 {
-	analysis_unit(&a->world, out);
 	note_damage(&a->world, a->trace);
 	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
 	af_launches_end(&a->launches, &a->world);
@@ -389,6 +433,11 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	out->works_matched = a->match.matched;
 	out->calls_seen_alone = a->launches.seen_alone;
 	analysis_part(a, out);
+}
+
+void analysis_finish(struct analysis *a, struct af_results *out)
+{
+	analysis_unit(&a->world, out);
 	out->start_ns = af_trace_start_ns(a->trace);
 	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
 	deliver_end(&a->deliver);
@@ -403,7 +452,6 @@ static void analysis_finish(struct analysis *a, struct af_results *out)
 	for (int i = 0; i < AF_VIEWS; i++)
 		af_tree_finish(&out->trees[i]);
 	af_trees_tell_apart(out->trees, AF_VIEWS);
-	af_trace_close(a->trace);
 }
 
 static void analysis_read(struct analysis *a,
@@ -424,13 +472,64 @@ static void analysis_read(struct analysis *a,
 	}
 }
 
-static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
-                            uint32_t answers)
+void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
+                     const struct af_query *query)
 {
+	deliver_open(&a->deliver, &a->world,
+	             query->threads ? query->threads : af_threads_allowed());
 	for (int i = 0; passes[i]; i++)
-		if (passes[i]->answers & answers)
+		if (passes[i]->answers & query->answers)
 			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size),
-			            answers);
+			            query->answers);
+}
+
+void analysis_close(struct analysis *a)
+{
+	if (!a)
+		return;
+	analysis_drop(a);
+	af_host_samples_free(&a->hosts);
+	af_attribution_free(&a->attribution);
+	af_code_names_close(&a->code_names);
+	af_match_free(&a->match);
+	af_world_close(&a->world);
+	af_trace_close(a->trace);
+	free(a);
+}
+
+int af_analyse_how(const char *dir, const struct af_pass_ops *const *passes,
+                   const struct af_query *query, struct af_results *out,
+                   const struct af_analyse_how *how, struct af_err *err)
+{
+	struct analysis *a = af_xcalloc(1, sizeof *a);
+	struct af_reading *parts = NULL;
+
+	af_results_open(out, query);
+	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
+	analysis_choose(a, passes, query);
+	a->world.annotations.apart = query->ranges || query->range;
+	a->world.annotations.only = query->range;
+	a->match.on = query->by_time;
+	a->world.threads_apart = query->group == AF_GROUP_TRACK;
+	int rc = analysis_open(a, dir, query, err);
+	if (!rc) {
+		parts = analysis_read_parts(a, query, how);
+		if (!parts && how->in_one)
+			how->in_one(how->in_one_arg, &a->deliver.most_threads);
+		if (!parts)
+			analysis_read(a, how->progress, how->arg);
+		analysis_join_end(a, out);
+		analysis_finish(a, out);
+	}
+	if (!parts) {
+		analysis_close(a);
+	} else if (how->kept) {
+		analysis_parts_keep(parts, out);
+		*how->kept = parts;
+	} else {
+		af_reading_close(parts);
+	}
+	return rc;
 }
 
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
@@ -438,27 +537,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err)
 {
-	struct analysis a = {0};
+	const struct af_analyse_how how = {.progress = progress, .arg = arg};
 
-	af_results_open(out, query);
-	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
-	deliver_open(&a.deliver, &a.world, query->threads ? query->threads : af_threads_allowed());
-	analysis_choose(&a, passes, query->answers);
-	a.world.annotations.apart = query->ranges || query->range;
-	a.world.annotations.only = query->range;
-	a.match.on = query->by_time;
-	a.world.threads_apart = query->group == AF_GROUP_TRACK;
-	int rc = analysis_open(&a, dir, query, err);
-	if (!rc) {
-		if (!analysis_read_parts(&a, query, progress, arg))
-			analysis_read(&a, progress, arg);
-		analysis_finish(&a, out);
-	}
-	analysis_drop(&a);
-	af_host_samples_free(&a.hosts);
-	af_attribution_free(&a.attribution);
-	af_code_names_close(&a.code_names);
-	af_match_free(&a.match);
-	af_world_close(&a.world);
-	return rc;
+	return af_analyse_how(dir, passes, query, out, &how, err);
 }

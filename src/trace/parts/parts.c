@@ -17,6 +17,7 @@ enum { CALLS_NEAR = 256 /* a power of two */ };
 struct parts_packet {
 	struct af_cursor_place place;
 	uint64_t begin_ns, end_ns; /* end: UINT64_MAX where the header does not tell */
+	uint32_t has;
 	uint64_t bytes;
 };
 
@@ -32,6 +33,7 @@ struct parts_walk {
 	const struct af_trace *trace;
 	struct parts_packet **packets; /* by stream */
 	uint32_t *nr;
+	uint32_t *first; /* by part and stream, and behind the last: the first of its packets */
 	struct parts_seen *seen; /* by part */
 	pthread_mutex_t lock;    /* of the calls */
 	struct af_map calls;
@@ -61,6 +63,7 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 		    .place = place,
 		    .begin_ns = p->begin_ns,
 		    .end_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX,
+		    .has = p->has,
 		    .bytes = c.next - place.at,
 		};
 		place = (struct af_cursor_place){c.next, c.seq, c.discarded};
@@ -110,19 +113,20 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 static void parts_place(const struct parts_walk *w, uint32_t part, uint32_t stream)
 {
 	const struct parts_packet *packets = w->packets[stream];
+	const uint32_t nr = w->nr[stream];
 	struct af_parts *p = w->parts;
-	uint32_t i = 0;
+	size_t at = (size_t)part * p->nr_streams + stream;
+	uint32_t i = part ? w->first[at - p->nr_streams] : 0;
 
 	/* A packet whose end its header does not tell is over when the next one begins. */
-	while (i < w->nr[stream] &&
-	       (packets[i].end_ns < p->from_ns[part] ||
-	        (i + 1 < w->nr[stream] && packets[i + 1].begin_ns < p->from_ns[part])))
+	while (i < nr && (packets[i].end_ns < p->from_ns[part] ||
+	                  (i + 1 < nr && packets[i + 1].begin_ns < p->from_ns[part])))
 		i++;
-	struct af_cursor_place *place = &p->places[part * p->nr_streams + stream];
-	if (i < w->nr[stream])
-		*place = packets[i].place;
+	w->first[at] = i;
+	if (i < nr)
+		p->places[at] = packets[i].place;
 	else
-		place->at = w->trace->cursors[stream].size;
+		p->places[at].at = w->trace->cursors[stream].size;
 }
 
 /* The first call of a function by a process that this thread comes across. */
@@ -169,30 +173,55 @@ static uint64_t packet_kinds(struct parts_walk *w, const struct af_cursor *c,
 	return kinds;
 }
 
+/* Kinds that the events of a packet may be, by its header. */
+static uint64_t kinds_of(uint32_t has)
+{
+	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
+	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+
+	return (has & AF_HAS_CALLS_SEEN ? seen : 0) | (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) |
+	       (has & AF_HAS_MOMENTS
+	            ? AF_KINDS_MOMENTARY & ~(seen | samples | 1ull << AF_KIND_API_BIT)
+	            : 0);
+}
+
+/* A packet that says that it defines nothing is not walked through. */
+static bool is_told(const struct parts_packet *p)
+{
+	return p->has && !(p->has & (AF_HAS_DEFINITIONS | AF_HAS_API_CALLS));
+}
+
 static void stream_see(struct parts_walk *w, uint32_t part, uint32_t stream, uint64_t memo_at,
                        uint64_t near[CALLS_NEAR])
 {
 	const struct af_parts *p = w->parts;
-	const struct af_cursor_place *from = &p->places[part * p->nr_streams + stream];
-	size_t to = part + 1 < p->nr ? from[p->nr_streams].at : w->trace->cursors[stream].size;
+	const struct af_cursor *of = &w->trace->cursors[stream];
+	const uint32_t *first = &w->first[(size_t)part * p->nr_streams + stream];
+	const uint32_t end = part + 1 < p->nr ? first[p->nr_streams] : w->nr[stream];
 	struct parts_seen *seen = &w->seen[part];
+	uint64_t *span_ns = &seen->span_ns[stream * 2];
 	struct af_trace_damage damage = {0};
 	struct af_filter filter;
 	struct af_cursor c;
 
 	af_filter_init(&filter, 0, &damage);
-	af_cursor_open(&c, &filter, w->trace->cursors[stream].data, w->trace->cursors[stream].size,
-	               "");
-	af_cursor_go(&c, from);
-	while (c.next < to) {
-		size_t at = c.next;
-		if (!af_cursor_packet(&c))
-			break;
-		uint64_t kinds =
-		    packet_kinds(w, &c, near, &seen->span_ns[stream * 2], &seen->strange);
+	for (uint32_t i = *first; i < end; i++) {
+		const struct parts_packet *is = &w->packets[stream][i];
+		uint64_t kinds = kinds_of(is->has);
+		if (is_told(is)) {
+			seen->strange |= is->begin_ns < span_ns[1];
+			span_ns[0] = span_ns[0] ? span_ns[0] : is->begin_ns;
+			span_ns[1] = is->end_ns == UINT64_MAX ? is->begin_ns : is->end_ns;
+		} else {
+			af_cursor_open(&c, &filter, of->data, of->size, "");
+			af_cursor_go(&c, &is->place);
+			if (!af_cursor_packet(&c))
+				break;
+			kinds = packet_kinds(w, &c, near, span_ns, &seen->strange);
+		}
 		seen->kinds |= kinds;
 		if (p->memo && !(kinds & ~AF_KINDS_MOMENTARY))
-			af_near_memo_set(p->memo, memo_at, at);
+			af_near_memo_set(p->memo, memo_at, is->place.at);
 	}
 	seen->strange |= damage.first[0];
 }
@@ -256,6 +285,7 @@ static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint3
 	if (p->nr < 2)
 		return false;
 	p->places = af_xcalloc((size_t)p->nr * p->nr_streams, sizeof *p->places);
+	w->first = af_xcalloc((size_t)p->nr * p->nr_streams, sizeof *w->first);
 	for (uint32_t i = 0; i < p->nr; i++)
 		for (uint32_t s = 0; s < p->nr_streams; s++)
 			parts_place(w, i, s);
@@ -284,6 +314,7 @@ bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes,
 		free(w.packets[s]);
 	free(w.packets);
 	free(w.nr);
+	free(w.first);
 	if (!fine)
 		af_parts_free(p);
 	return fine;
