@@ -58,6 +58,19 @@ static bool hosts_can(const struct af_reading *r)
 	return true;
 }
 
+/* Functions from @call on whose first calls come before @ev, or all; which are left. */
+static uint32_t calls_learn(struct af_reading *r, uint32_t call, const struct af_event *ev)
+{
+	const struct af_part_call *all = r->found.calls;
+	struct analysis *a = r->whole;
+
+	if (!(a->wanted >> AF_KIND_API_BIT & 1))
+		return call;
+	for (; call < r->found.nr_calls && (!ev || af_part_call_before(&all[call], ev)); call++)
+		af_world_learn_call(&a->world, all[call].process, all[call].kind);
+	return call;
+}
+
 /* All that the trace defines, and when graphs were captured. */
 static bool parts_learn(struct af_reading *r)
 {
@@ -65,15 +78,14 @@ static bool parts_learn(struct af_reading *r)
 	struct af_world *w = &a->world;
 	struct af_launches nodes = {0};
 	struct af_event ev;
-	uint32_t part = 1;
+	uint32_t part = 1, call = 0;
 
-	for (uint32_t i = 0; i < r->found.nr_calls; i++)
-		af_world_learn_call(w, r->found.calls[i].process, r->found.calls[i].kind);
 	struct af_trace *t = af_trace_open_definitions(a->trace, a->wanted, &r->found);
 	while (af_trace_next(t, &ev)) {
 		for (; part < r->found.nr && ev.time_ns >= r->found.from_ns[part]; part++)
 			af_launches_captured(&r->all[part].a.launches, nodes.captured_ns,
 			                     nodes.nr_streams);
+		call = calls_learn(r, call, &ev);
 		if (ev.kind == AF_KIND_GRAPH_NODE)
 			af_launches_event(&nodes, w, &ev);
 		if (a->needs_clocks)
@@ -82,11 +94,13 @@ static bool parts_learn(struct af_reading *r)
 	}
 	for (; part < r->found.nr; part++)
 		af_launches_captured(&r->all[part].a.launches, nodes.captured_ns, nodes.nr_streams);
+	calls_learn(r, call, NULL);
 	bool fine = !af_trace_damage(t)->first[0] && !w->redefined;
 	af_trace_close(t);
 	af_launches_free(&nodes);
 	af_clocks_build(&w->clocks);
-	w->lost[AF_LOST_RING_FULL] += r->found.discarded;
+	/* The whole's first packets were counted when it was opened. */
+	w->lost[AF_LOST_RING_FULL] += r->found.discarded - af_trace_damage(a->trace)->discarded;
 	w->nr_events = w->first_ns = w->last_ns = w->opened_ns = 0;
 	return fine;
 }
