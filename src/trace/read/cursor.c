@@ -270,6 +270,16 @@ static void drop_pages(struct af_cursor *c)
 	c->dropped += whole;
 }
 
+void af_cursor_drop(struct af_cursor *c)
+{
+	const size_t page = 4096, to = c->at / page * page;
+
+	if (!c->mapped || !c->placed || to <= c->dropped)
+		return;
+	madvise((void *)(c->data + c->dropped), to - c->dropped, MADV_DONTNEED);
+	c->dropped = to;
+}
+
 void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place)
 {
 	c->next = c->resync = place->at;
