@@ -18,7 +18,7 @@
 enum { PARTS_BYTES = 64 << 20, PARTS_KEPT_BYTES = 16 << 20, PARTS_MOST = 64 };
 
 /* Kinds that mean something else in a part than in the whole: what came before matters. */
-#define PARTS_NEVER (1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION | 1ull << AF_KIND_CALL_SEEN)
+#define PARTS_NEVER (1ull << AF_KIND_CALL_SEEN)
 
 static bool takes_moments(const struct af_reading *r, const struct deliver_pass *pass)
 {
@@ -71,6 +71,29 @@ static uint32_t calls_learn(struct af_reading *r, uint32_t call, const struct af
 	return call;
 }
 
+/* The part begins here, where @w has seen all that was defined before. */
+static void part_begins(struct part *part, const struct af_world *w,
+                        const struct af_launches *nodes)
+{
+	af_launches_captured(&part->a.launches, nodes->captured_ns, nodes->nr_streams);
+	if (w->annotations.nr_threads)
+		part->annotated = af_annotations_reached(&w->annotations, &part->nr_annotated);
+}
+
+/* Threads of the part @i are in the contexts that they were in when it began. */
+static void part_annotate(const struct af_reading *r, struct part *part, uint32_t i)
+{
+	const struct part *is = &r->all[i];
+	const uint32_t nr = part->a.world.annotations.nr_threads;
+
+	if (!nr)
+		return;
+	part->reached = af_xcalloc(nr, sizeof *part->reached);
+	if (is->nr_annotated)
+		memcpy(part->reached, is->annotated, is->nr_annotated * sizeof *part->reached);
+	part->a.world.annotations.reached = part->reached;
+}
+
 /* All that the trace defines, and when graphs were captured. */
 static bool parts_learn(struct af_reading *r)
 {
@@ -80,11 +103,12 @@ static bool parts_learn(struct af_reading *r)
 	struct af_event ev;
 	uint32_t part = 1, call = 0;
 
+	w->annotations.keeps = true;
+
 	struct af_trace *t = af_trace_open_definitions(a->trace, a->wanted, &r->found);
 	while (af_trace_next(t, &ev)) {
 		for (; part < r->found.nr && ev.time_ns >= r->found.from_ns[part]; part++)
-			af_launches_captured(&r->all[part].a.launches, nodes.captured_ns,
-			                     nodes.nr_streams);
+			part_begins(&r->all[part], w, &nodes);
 		call = calls_learn(r, call, &ev);
 		if (ev.kind == AF_KIND_GRAPH_NODE)
 			af_launches_event(&nodes, w, &ev);
@@ -93,7 +117,7 @@ static bool parts_learn(struct af_reading *r)
 		af_world_event(w, &ev);
 	}
 	for (; part < r->found.nr; part++)
-		af_launches_captured(&r->all[part].a.launches, nodes.captured_ns, nodes.nr_streams);
+		part_begins(&r->all[part], w, &nodes);
 	calls_learn(r, call, NULL);
 	bool fine = !af_trace_damage(t)->first[0] && !w->redefined;
 	af_trace_close(t);
@@ -155,6 +179,7 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i)
 	const bool failed = __atomic_load_n(&r->failed, __ATOMIC_RELAXED);
 	struct analysis *a = &part->a;
 
+	part_annotate(r, part, i);
 	a->trace = af_trace_open_part(r->whole->trace, r->whole->wanted, &r->found, i);
 	if (i)
 		part_recall(r, a, from_ns);
@@ -204,6 +229,8 @@ void part_close(struct part *part)
 	if (part->a.deliver.world)
 		analysis_drop(&part->a);
 	af_trace_close(part->a.trace);
+	free(part->annotated);
+	free(part->reached);
 	free(part->works);
 	free(part->samples);
 	*part = (struct part){0};
