@@ -131,7 +131,7 @@ static bool is_repeated(const struct maker *m, const struct tally_sum *s)
 	return false;
 }
 
-/* Rows are in an order that does not depend on which call came first; unknown functions are last. */
+/* The order of rows does not depend on which call came first. Unknown functions are last. */
 static int sum_order(const void *a, const void *b, void *arg)
 {
 	const struct tally *t = arg;

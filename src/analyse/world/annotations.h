@@ -55,8 +55,8 @@ struct af_annotations {
 	/* Set before the first event: every context is kept, for parts of the trace. */
 	bool keeps;
 	/*
-	 * Of a part of the trace, whose other members are those of the whole: by thread, the number
-	 * of contexts that it has reached. NULL: the latest ones.
+	 * In a part of the trace, whose other members are those of the whole: by thread, how many
+	 * contexts it has reached. NULL: threads are in their latest ones.
 	 */
 	uint32_t *reached;
 

@@ -234,7 +234,7 @@ static uint64_t kinds_of(uint32_t has)
 }
 
 /* A packet that says that it defines nothing is not walked through. */
-static bool is_told(const struct parts_packet *p)
+static bool is_clear(const struct parts_packet *p)
 {
 	return p->has && !(p->has & (AF_HAS_DEFINITIONS | AF_HAS_API_CALLS));
 }
@@ -246,7 +246,7 @@ static uint64_t packet_see(struct parts_stream *s, const struct parts_packet *is
 	const struct af_filter *filter = s->c.filter;
 
 	s->span_ns[0] = s->span_ns[0] ? s->span_ns[0] : is->begin_ns;
-	if (is_told(is)) {
+	if (is_clear(is)) {
 		s->seen->strange |= is->begin_ns < s->span_ns[1];
 		s->span_ns[1] = is->end_ns == UINT64_MAX ? is->begin_ns : is->end_ns;
 		return kinds_of(is->has);
