@@ -245,14 +245,14 @@ static inline void analysis_event_known(struct analysis *a, const struct af_even
 
 void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns)
 {
-	const struct af_event *ev;
+	struct af_event ev;
+	bool more;
 
-	deliver_read(&a->deliver, a->trace);
 	do
-		ev = deliver_take(&a->deliver);
-	while (ev && ev->time_ns < from_ns);
-	for (; ev && ev->time_ns < to_ns; ev = deliver_take(&a->deliver))
-		analysis_event_known(a, ev);
+		more = af_trace_next(a->trace, &ev);
+	while (more && ev.time_ns < from_ns);
+	for (; more && ev.time_ns < to_ns; more = af_trace_next(a->trace, &ev))
+		analysis_event_known(a, &ev);
 	deliver_settle(&a->deliver);
 }
 
