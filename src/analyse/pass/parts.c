@@ -253,7 +253,7 @@ void part_close(struct part *part)
 	*part = (struct part){0};
 }
 
-/* What lies across a border is kept beside, for parts of the run. */
+/* Works and samples that lie across a border are kept beside, for parts of the run. */
 static void border_work(void *arg, struct af_work *work)
 {
 	struct af_reading *r = arg;
