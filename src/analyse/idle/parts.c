@@ -188,6 +188,26 @@ static void threads_whole(struct idle *i)
 		i->threads[n].whole = true;
 }
 
+#define SHRINK(array, nr, cap)                                                                     \
+	do {                                                                                       \
+		if ((nr) < (cap) / 2) {                                                            \
+			(cap) = (nr) + 1;                                                          \
+			(array) = af_xrealloc(array, (cap) * sizeof *(array));                     \
+		}                                                                                  \
+	} while (0)
+
+/* The part may be kept for long, and most of what it held is gone. */
+static void part_shrink(struct idle *i)
+{
+	SHRINK(i->works, i->nr_works, i->cap_works);
+	for (uint32_t n = 0; n < i->nr_threads; n++) {
+		struct idle_thread *t = &i->threads[n];
+		SHRINK(t->calls, t->nr_calls, t->cap_calls);
+		SHRINK(t->waits, t->nr_waits, t->cap_waits);
+		SHRINK(t->ticks, t->nr_ticks, t->cap_ticks);
+	}
+}
+
 void idle_part_end(struct idle *i, const struct af_world *w)
 {
 	uint64_t from_ns = w->part_from_ns ? w->part_from_ns : w->first_ns, to_ns = w->part_to_ns;
@@ -218,4 +238,5 @@ void idle_part_end(struct idle *i, const struct af_world *w)
 	i->unsure |= i->late != 0;
 	i->body = true;
 	idle_forget_part(i, w);
+	part_shrink(i);
 }
