@@ -295,6 +295,15 @@ static void world_ends(struct af_world *w)
 			w->last_ns = w->processes[i].end_ns;
 }
 
+/* Does a pass depend on when works come? */
+static bool part_settles(const struct part *part)
+{
+	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++)
+		if (part->a.deliver.passes[i].ops->settles && part->a.deliver.passes[i].works)
+			return true;
+	return false;
+}
+
 /* Add the next part. What lies across the border comes first. */
 static void part_merge(struct af_reading *r, struct part *part)
 {
@@ -305,6 +314,9 @@ static void part_merge(struct af_reading *r, struct part *part)
 	af_launches_merge(&a->launches, &r->shared, &from->launches);
 	bool fine = part_add(r, a, part);
 	world_count(&a->world, &from->world);
+	/* Work without a call comes last then, and not in time. */
+	if (r->merged + 1 == r->found.nr && a->launches.early.nr && part_settles(part))
+		fine = false;
 	if (!fine || a->launches.overfull || af_trace_damage(from->trace)->first[0])
 		__atomic_store_n(&r->failed, true, __ATOMIC_RELAXED);
 	af_trace_close(from->trace);
@@ -343,6 +355,8 @@ static void part_run(void *arg, uint32_t i)
 		part_read_definitions(r, part);
 		return;
 	}
+	/* Nothing comes before the first part. */
+	part->a.samples.in_part = part->a.launches.in_part = i > 0;
 	part->a.world.part_from_ns = i ? r->found.from_ns[i] : 0;
 	part->a.world.part_to_ns = r->found.from_ns[i + 1];
 	part_read(r, part, i);
