@@ -128,7 +128,8 @@ class Maker:
         self.wakes += 1
         self.asleep.append(self.wakes)
         if self.random.random() < .9:
-            self.own(tid, f"wake wake={self.wakes} tid={self.random.choice(THREADS)} callpath={self.random.randrange(1, 9)} kstack=0")
+            self.own(tid, f"wake wake={self.wakes} tid={self.random.choice(THREADS)} "
+                          f"callpath={self.random.randrange(1, 9)} kstack=0")
 
     def wait(self, tid):
         state = self.random.choice(("SLEEPING", "RUNNABLE"))
