@@ -81,8 +81,8 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 /*
  * Steps by call paths that launch device work.
  *
- *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort → { phase_calls_find |
- *	phase_calls_of }* → phase_calls_free
+ *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort
+ *	→ { phase_calls_find | phase_calls_of }* → phase_calls_free
  */
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
