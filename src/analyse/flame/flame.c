@@ -87,7 +87,7 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 {
 	struct flame *f = self;
 	uint64_t *value = flame_at(f, &s->at, s->on_device ? FLAME_DEVICE : 0,
-	                           flame_doing(w, s->at.process, s->tid))
+	                           w->annotations.apart ? s->doing : 0)
 	                      ->value;
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;

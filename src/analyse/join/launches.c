@@ -144,8 +144,9 @@ static void early_take(struct af_launches *l, const struct af_world *w,
 	const struct af_work like = {.process = t->process, .api = t->api, .id = call->id};
 	struct af_work *work;
 
+	/* In a part they are not given up before: it knows only here that nothing came in time. */
 	while ((work = launches_early_take(&l->early, &like)))
-		hand_over(l, w, t, work, call);
+		hand_over(l, w, t, work, launches_early_until(work) < call->end_ns ? NULL : call);
 }
 
 static void launches_call(struct af_launches *l, const struct af_world *w, struct launches_table *t,

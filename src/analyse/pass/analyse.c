@@ -79,7 +79,7 @@ void analysis_sample(void *arg, const struct af_sample *s)
 	sample.on_device =
 	    af_host_samples_take(&a->hosts, &a->world, attributes ? &a->attribution : NULL, s);
 	sample.at.tid = a->world.threads_apart ? s->tid : 0;
-	if (analysis_outside(a, s->at.process, s->tid) ||
+	if (!af_annotations_inside(&a->world.annotations, s->doing) ||
 	    !af_time_range_sample(&a->world.time_range, &sample))
 		return;
 	deliver_sample(&a->deliver, &sample);
@@ -233,8 +233,10 @@ static inline void analysis_event_known(struct analysis *a, const struct af_even
 {
 	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
 
-	deliver_next(&a->deliver, false);
+	deliver_next(&a->deliver, todo & TODO_RANGE);
 	af_world_count(&a->world, ev);
+	if (todo & TODO_RANGE)
+		af_annotations_follow(&a->world.annotations, ev);
 	if (todo == TODO_JOIN)
 		af_launches_event(&a->launches, &a->world, ev);
 	else if (todo & ~TODO_LEARN)
@@ -277,6 +279,7 @@ void analysis_plan(struct analysis *a)
 		    {TODO_OUTSIDE, outside >> i & 1},
 		    {TODO_DELIVER, a->deliver.takes >> i & 1},
 		    {TODO_MATCH, a->match.on},
+		    {TODO_RANGE, a->world.in_part && i == AF_KIND_RANGE},
 		};
 		for (size_t j = 0; j < sizeof all / sizeof *all; j++)
 			a->todo[i] |= all[j].is ? all[j].todo : 0;
@@ -419,7 +422,7 @@ static void analysis_part(struct analysis *a, struct af_results *out)
 static void analysis_join_end(struct analysis *a, struct af_results *out)
 {
 	note_damage(&a->world, a->trace);
-	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
+	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples, &a->world);
 	af_launches_end(&a->launches, &a->world);
 	out->coverage.nr_launches =
 	    af_launches_sums(&a->launches, &a->world, &out->coverage.launches);

@@ -23,6 +23,7 @@ enum {
 	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
 	TODO_DELIVER = 1 << 7,
 	TODO_MATCH = 1 << 8,
+	TODO_RANGE = 1 << 9, /* changes what a thread is doing */
 };
 
 /* One reading of a trace. */

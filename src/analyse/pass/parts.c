@@ -11,13 +11,14 @@
 
 #include "base/arena.h"
 #include "base/system/threads.h"
+#include "trace/parts/parts.h"
 #include "trace/read/merge.h"
 
 /* A part that is kept is small, as the edges of what is asked for are read again. */
 enum { PARTS_BYTES = 64 << 20, PARTS_KEPT_BYTES = 16 << 20, PARTS_MOST = 64 };
 
 /* Kinds that mean something else in a part than in the whole: what came before matters. */
-#define PARTS_NEVER (1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION | 1ull << AF_KIND_CALL_SEEN)
+#define PARTS_NEVER (1ull << AF_KIND_CALL_SEEN)
 
 static bool takes_moments(const struct af_reading *r, const struct deliver_pass *pass)
 {
@@ -57,6 +58,42 @@ static bool hosts_can(const struct af_reading *r)
 	return true;
 }
 
+/* Functions from @call on whose first calls come before @ev, or all; which are left. */
+static uint32_t calls_learn(struct af_reading *r, uint32_t call, const struct af_event *ev)
+{
+	const struct af_part_call *all = r->found.calls;
+	struct analysis *a = r->whole;
+
+	if (!(a->wanted >> AF_KIND_API_BIT & 1))
+		return call;
+	for (; call < r->found.nr_calls && (!ev || af_part_call_before(&all[call], ev)); call++)
+		af_world_learn_call(&a->world, all[call].process, all[call].kind);
+	return call;
+}
+
+/* The part begins here, where @w has seen all that was defined before. */
+static void part_begins(struct part *part, const struct af_world *w,
+                        const struct af_launches *nodes)
+{
+	af_launches_captured(&part->a.launches, nodes->captured_ns, nodes->nr_streams);
+	if (w->annotations.nr_threads)
+		part->annotated = af_annotations_reached(&w->annotations, &part->nr_annotated);
+}
+
+/* Threads of the part @i are in the contexts that they were in when it began. */
+static void part_annotate(const struct af_reading *r, struct part *part, uint32_t i)
+{
+	const struct part *is = &r->all[i];
+	const uint32_t nr = part->a.world.annotations.nr_threads;
+
+	if (!nr)
+		return;
+	part->reached = af_xcalloc(nr, sizeof *part->reached);
+	if (is->nr_annotated)
+		memcpy(part->reached, is->annotated, is->nr_annotated * sizeof *part->reached);
+	part->a.world.annotations.reached = part->reached;
+}
+
 /* All that the trace defines, and when graphs were captured. */
 static bool parts_learn(struct af_reading *r)
 {
@@ -64,15 +101,15 @@ static bool parts_learn(struct af_reading *r)
 	struct af_world *w = &a->world;
 	struct af_launches nodes = {0};
 	struct af_event ev;
-	uint32_t part = 1;
+	uint32_t part = 1, call = 0;
 
-	for (uint32_t i = 0; i < r->found.nr_calls; i++)
-		af_world_learn_call(w, r->found.calls[i].process, r->found.calls[i].kind);
+	w->annotations.keeps = true;
+
 	struct af_trace *t = af_trace_open_definitions(a->trace, a->wanted, &r->found);
 	while (af_trace_next(t, &ev)) {
 		for (; part < r->found.nr && ev.time_ns >= r->found.from_ns[part]; part++)
-			af_launches_captured(&r->all[part].a.launches, nodes.captured_ns,
-			                     nodes.nr_streams);
+			part_begins(&r->all[part], w, &nodes);
+		call = calls_learn(r, call, &ev);
 		if (ev.kind == AF_KIND_GRAPH_NODE)
 			af_launches_event(&nodes, w, &ev);
 		if (a->needs_clocks)
@@ -80,13 +117,16 @@ static bool parts_learn(struct af_reading *r)
 		af_world_event(w, &ev);
 	}
 	for (; part < r->found.nr; part++)
-		af_launches_captured(&r->all[part].a.launches, nodes.captured_ns, nodes.nr_streams);
+		part_begins(&r->all[part], w, &nodes);
+	calls_learn(r, call, NULL);
 	bool fine = !af_trace_damage(t)->first[0] && !w->redefined;
 	af_trace_close(t);
 	af_launches_free(&nodes);
 	af_clocks_build(&w->clocks);
-	w->lost[AF_LOST_RING_FULL] += r->found.discarded;
-	w->nr_events = w->first_ns = w->last_ns = w->opened_ns = 0;
+	/* The whole's first packets were counted when it was opened. */
+	w->lost[AF_LOST_RING_FULL] += r->found.discarded - af_trace_damage(a->trace)->discarded;
+	/* A process may end after its last event, as the recorder noted: the last time stays. */
+	w->nr_events = w->first_ns = w->opened_ns = 0;
 	return fine;
 }
 
@@ -150,6 +190,7 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i)
 	const bool failed = __atomic_load_n(&r->failed, __ATOMIC_RELAXED);
 	struct analysis *a = &part->a;
 
+	part_annotate(r, part, i);
 	a->trace = af_trace_open_part(r->whole->trace, r->whole->wanted, &r->found, i);
 	if (i)
 		part_recall(r, a, from_ns);
@@ -205,6 +246,8 @@ void part_close(struct part *part)
 	if (part->a.deliver.world)
 		analysis_drop(&part->a);
 	af_trace_close(part->a.trace);
+	free(part->annotated);
+	free(part->reached);
 	free(part->works);
 	free(part->samples);
 	*part = (struct part){0};
@@ -241,7 +284,7 @@ static void world_count(struct af_world *w, const struct af_world *part)
 		w->opened_ns = part->opened_ns;
 	w->nr_events += part->nr_events;
 	w->first_ns = w->first_ns ? w->first_ns : part->first_ns;
-	w->last_ns = part->last_ns ? part->last_ns : w->last_ns;
+	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
 }
 
 /* The end of a process, which its recorder reports, ends the run as well. */

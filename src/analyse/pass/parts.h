@@ -5,12 +5,15 @@
 #include <pthread.h>
 
 #include "analyse/pass/analysis.h"
-#include "trace/read/parts.h"
+#include "trace/parts/parts.h"
 
 struct part {
 	struct analysis a;
 	uint32_t passes[DELIVER_PASSES]; /* of each of its passes: the one of the whole */
 	bool read;
+	/* By thread: how many of its annotation contexts came before it, and in it. */
+	uint32_t *annotated, *reached;
+	uint32_t nr_annotated;
 	/* What came to the whole when this part was added, because it lies across the border. */
 	struct af_work *works;
 	struct af_sample *samples;

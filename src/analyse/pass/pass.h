@@ -118,7 +118,7 @@ struct af_pass_ops {
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
-	/* Of these, those that hold on: a part of the trace begins with all that came before it. */
+	/* Those of them that hold on: a part of the trace begins with all that came before it. */
 	uint64_t holds;
 	/*
 	 * No part gets these: a state of its own gets them for the whole trace, and in the end

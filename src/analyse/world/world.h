@@ -235,7 +235,7 @@ struct af_world {
 	/* An id of a stream has had two meanings: what it means depends on the time. */
 	bool redefined;
 	/*
-	 * What comes is of one of several parts of the trace (pass/parts.c): of its time, which
+	 * The events are of one of several parts of the trace (pass/parts.c): of its time, which
 	 * begins at 0 for the first part and ends at UINT64_MAX for the last one.
 	 */
 	bool in_part;

@@ -5,7 +5,6 @@
 
 #include "trace/kinds.h"
 #include "trace/read/near_memo.h"
-#include "trace/read/parts.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
@@ -281,7 +280,7 @@ void af_cursor_drop(struct af_cursor *c)
 	c->dropped = to;
 }
 
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place)
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place)
 {
 	c->next = c->resync = place->at;
 	c->at = c->end = place->at;

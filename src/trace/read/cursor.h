@@ -20,7 +20,11 @@
 #include "trace/read/near.h"
 #include "trace/read/reader.h"
 
-struct af_part_place;
+/* A packet of a stream, and what is due there. */
+struct af_cursor_place {
+	size_t at;
+	uint64_t seq, discarded;
+};
 
 /* The part that is the same for all streams of one reading. */
 struct af_filter {
@@ -66,7 +70,7 @@ struct af_cursor {
 	/* af_cursor_near(): packets that end before since_ns or begin after until_ns are far. */
 	const struct af_filter *near, *far; /* NULL: nothing is far */
 	bool nowhere;                       /* everything is */
-	bool placed;                        /* by af_cursor_place() */
+	bool placed;                        /* by af_cursor_go() */
 	struct af_near_memo *memo;          /* or NULL */
 	uint64_t memo_at;                   /* where this stream begins in it */
 	uint64_t since_ns, until_ns;
@@ -85,14 +89,14 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
                     uint64_t until_ns);
 
-/* Of all packets, wherever they are, only what @far wants is handed over. */
+/* All packets are far: only what @far wants is handed over. */
 void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far);
 
 /*
  * Go on at the packet @place of the stream, which no other packet is missing before. Call it before
  * the first af_cursor_next().
  */
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place);
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place);
 
 /* Of a stream that began in the middle: give back the pages that were read, as far as @c went. */
 void af_cursor_drop(struct af_cursor *c);
