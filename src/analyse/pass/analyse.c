@@ -311,10 +311,12 @@ static void analysis_read(struct analysis *a,
 void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
                      const struct af_query *query)
 {
+	const bool run = !query->from_ns && !query->to_ns;
+
 	deliver_open(&a->deliver, &a->world,
 	             query->threads ? query->threads : af_threads_allowed());
 	for (int i = 0; passes[i]; i++)
-		if (passes[i]->answers & query->answers)
+		if (passes[i]->answers & query->answers && (run || !passes[i]->of_runs))
 			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size),
 			            query->answers);
 }

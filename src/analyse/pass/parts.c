@@ -287,14 +287,6 @@ static void world_count(struct af_world *w, const struct af_world *part)
 	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
 }
 
-/* The end of a process, which its recorder reports, ends the run as well. */
-static void world_ends(struct af_world *w)
-{
-	for (uint32_t i = 0; w->first_ns && i < w->nr_processes; i++)
-		if (w->processes[i].end_ns > w->last_ns)
-			w->last_ns = w->processes[i].end_ns;
-}
-
 /* Does a pass depend on when works come? */
 static bool part_settles(const struct part *part)
 {
@@ -425,7 +417,6 @@ static bool parts_read(struct af_reading *r)
 	if (!r->failed) {
 		af_threads_each(a->deliver.most_threads, nr + 1, part_run, r);
 		r->failed |= !part_move(r, a, &r->all[nr]);
-		world_ends(&a->world);
 	}
 	if (r->failed)
 		parts_reset(r);
