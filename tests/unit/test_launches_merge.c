@@ -19,7 +19,7 @@ enum { EVENTS = 64, PAYLOAD = 96, TAKEN = 256 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* What was handed over, in an order that does not depend on when it was. */
+/* A work or a sample that was handed over, whose order does not depend on when that was. */
 struct taken {
 	uint64_t key, of[6];
 };

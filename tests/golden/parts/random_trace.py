@@ -28,7 +28,11 @@ class Maker:
     def own(self, tid, text):
         self.line(tid - 100, 1, tid, text)
 
+    def discard(self):
+        print(f"!discard s{self.random.randrange(1, 7)} {self.random.randrange(1, 9)}")
+
     def define(self):
+        self.discard()
         self.line(0, 0, 100, 'note key="cmd" value="random"')
         for tid in THREADS:
             self.own(tid, f'thread tid={tid} name="t{tid}"')
@@ -126,6 +130,8 @@ class Maker:
                       f"blocked_ns={self.random.randrange(0, min(self.ns, 90))} queued_ns=0 wake=0")
 
     def step(self):
+        if self.random.random() < .01:
+            self.discard()
         if self.random.random() < .7:
             self.ns += self.random.randrange(1, 40)
         if self.works and self.random.random() < .4:
