@@ -75,6 +75,7 @@ static inline void hand_over(struct af_launches *l, const struct af_world *w,
 	d->joined += call && call->missed && !call->worked;
 	if (call) {
 		work->launched = true;
+		work->first = !call->worked;
 		work->tid = call->tid;
 		work->path = call->path;
 		work->function = call->function;

@@ -125,8 +125,17 @@ static bool parts_learn(struct af_reading *r)
 	af_clocks_build(&w->clocks);
 	/* The whole's first packets were counted when it was opened. */
 	w->lost[AF_LOST_RING_FULL] += r->found.discarded - af_trace_damage(a->trace)->discarded;
-	w->nr_events = w->first_ns = w->last_ns = w->opened_ns = 0;
+	/* A process may end after its last event, as the recorder noted: the last time stays. */
+	w->nr_events = w->first_ns = w->opened_ns = 0;
 	return fine;
+}
+
+/* Does @pass take what counts at its moment, or else anything that is read of the whole trace? */
+static bool takes(const struct af_reading *r, const struct deliver_pass *pass, bool moments)
+{
+	if (!takes_moments(r, pass))
+		return !moments;
+	return moments || pass->ops->whole & r->found.kinds;
 }
 
 void part_open(struct af_reading *r, struct part *part, const struct analysis *of,
@@ -138,10 +147,12 @@ void part_open(struct af_reading *r, struct part *part, const struct analysis *o
 	deliver_open(&a->deliver, &a->world, 1);
 	for (uint32_t i = 0; i < d->nr_passes; i++) {
 		const struct af_pass_ops *ops = d->passes[i].ops;
-		if (takes_moments(r, &d->passes[i]) != moments)
+		if (!takes(r, &d->passes[i], moments))
 			continue;
 		part->passes[a->deliver.nr_passes] = i;
 		deliver_add(&a->deliver, ops, af_xcalloc(1, ops->state_size), query->answers);
+		if (moments)
+			a->deliver.passes[a->deliver.nr_passes - 1].takes &= ~ops->whole;
 	}
 	a->world = *w;
 	a->world.in_part = moments;
@@ -214,14 +225,20 @@ bool part_add(struct af_reading *r, struct analysis *to, const struct part *part
 	return fine;
 }
 
-void part_move(struct analysis *to, struct part *part)
+bool part_move(struct af_reading *r, struct analysis *to, struct part *part)
 {
+	bool fine = true;
+
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		struct deliver_pass *from = &part->a.deliver.passes[i];
-		void **state = &to->deliver.passes[part->passes[i]].state, *was = *state;
-		*state = from->state;
+		struct deliver_pass *pass = &to->deliver.passes[part->passes[i]];
+		void *was = pass->state;
+		if (takes_moments(r, pass))
+			fine &= pass->ops->merge(from->state, &r->shared, was);
+		pass->state = from->state;
 		from->state = was;
 	}
+	return fine;
 }
 
 void part_close(struct part *part)
@@ -267,7 +284,15 @@ static void world_count(struct af_world *w, const struct af_world *part)
 		w->opened_ns = part->opened_ns;
 	w->nr_events += part->nr_events;
 	w->first_ns = w->first_ns ? w->first_ns : part->first_ns;
-	w->last_ns = part->last_ns ? part->last_ns : w->last_ns;
+	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
+}
+
+/* The end of a process, which its recorder reports, ends the run as well. */
+static void world_ends(struct af_world *w)
+{
+	for (uint32_t i = 0; w->first_ns && i < w->nr_processes; i++)
+		if (w->processes[i].end_ns > w->last_ns)
+			w->last_ns = w->processes[i].end_ns;
 }
 
 /* Add the next part. What lies across the border comes first. */
@@ -385,7 +410,8 @@ static bool parts_read(struct af_reading *r)
 	a->launches.arg = a->samples.arg = r;
 	if (!r->failed) {
 		af_threads_each(a->deliver.most_threads, nr + 1, part_run, r);
-		part_move(a, &r->all[nr]);
+		r->failed |= !part_move(r, a, &r->all[nr]);
+		world_ends(&a->world);
 	}
 	if (r->failed)
 		parts_reset(r);

@@ -44,7 +44,7 @@ struct af_reading {
 
 /*
  * Open @part for passes of @of, the whole or a part of the run, whose world is @w: those that take
- * what counts at its moment, or the others.
+ * what counts at its moment, or those that take anything else.
  */
 void part_open(struct af_reading *r, struct part *part, const struct analysis *of,
                const struct af_query *query, const struct af_world *w, bool moments);
@@ -52,14 +52,14 @@ void part_open(struct af_reading *r, struct part *part, const struct analysis *o
 /* Read the part @i of the trace into @part; `from_ns` and `to_ns` of its world are set. */
 void part_read(struct af_reading *r, struct part *part, uint32_t i);
 
-/* Read what is defined, for the passes of @part that take nothing else. */
+/* Read what is defined for the passes of @part: they take nothing else, or they have `whole`. */
 void part_read_definitions(struct af_reading *r, struct part *part);
 
 /* Add the passes of @part to those of @to; false as in merge(). */
 bool part_add(struct af_reading *r, struct analysis *to, const struct part *part);
 
-/* The states of @part become those of @to. */
-void part_move(struct analysis *to, struct part *part);
+/* The states of @part, with those of @to added, become those of @to; false as in merge(). */
+bool part_move(struct af_reading *r, struct analysis *to, struct part *part);
 
 /* Free what @part has. */
 void part_close(struct part *part);

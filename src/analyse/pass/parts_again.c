@@ -136,8 +136,7 @@ static bool parts_add(struct again *g)
 		fine = is_inside(g, i) ? inside_add(g, part) : part_add(g->r, g->a, &g->edges[i]);
 	}
 	border_add(g, &g->r->all[nr]);
-	part_move(g->a, &g->edges[nr]);
-	return fine;
+	return part_move(g->r, g->a, &g->edges[nr]) && fine;
 }
 
 /* Launches are those of the whole run, whatever is shown of it. */

@@ -119,6 +119,11 @@ struct af_pass_ops {
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
 	/* Those of them that hold on: a part of the trace begins with all that came before it. */
 	uint64_t holds;
+	/*
+	 * No part gets these: a state of its own gets them for the whole trace, and in the end
+	 * those of the parts are added to it. They are none of AF_KINDS_MOMENTARY.
+	 */
+	uint64_t whole;
 
 	/*
 	 * A pass runs in one thread at a time, and not always in the same one. Before end() it uses

@@ -9,7 +9,6 @@
 #include <string.h>
 
 #include "analyse/phases/private.h"
-#include "analyse/world/work.h"
 #include "base/arena.h"
 
 enum {
@@ -22,22 +21,34 @@ enum {
 /* The calls from one call path that launched work. */
 struct phase_path {
 	uint32_t process;
-	uint64_t last_id;
 	struct phase_times calls;
 };
 
-void phase_calls_work(struct phase_calls *c, const struct af_work *work)
+static struct phase_path *path_at(struct phase_calls *c, uint32_t path)
 {
-	AF_REACH(c->paths, work->path, c->cap);
-	if (work->path >= c->nr)
-		c->nr = work->path + 1;
-	struct phase_path *path = &c->paths[work->path];
-	/* A graph is one call with many works. */
-	if (path->calls.nr && path->last_id == work->id)
-		return;
-	path->process = work->process;
-	path->last_id = work->id;
-	phase_times_add(&path->calls, work->call_start_ns);
+	AF_REACH(c->paths, path, c->cap);
+	if (path >= c->nr)
+		c->nr = path + 1;
+	return &c->paths[path];
+}
+
+void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns)
+{
+	struct phase_path *p = path_at(c, path);
+
+	p->process = process;
+	phase_times_add(&p->calls, ns);
+}
+
+void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
+{
+	for (uint32_t i = 0; i < from->nr; i++) {
+		if (!from->paths[i].calls.nr)
+			continue;
+		struct phase_path *p = path_at(c, i);
+		p->process = from->paths[i].process;
+		phase_times_merge(&p->calls, &from->paths[i].calls);
+	}
 }
 
 /* Process after process; in each the paths with most calls first, and then in order of time. */
@@ -76,8 +87,8 @@ static uint64_t calls_during(const struct phase_times *path, const struct phase_
 
 	if (path->at_ns[0] >= first && phase_times_last(path) <= last)
 		return path->nr;
-	return path->stride *
-	       (phase_times_before(path, last + 1) - phase_times_before(path, first));
+	uint64_t kept = phase_times_before(path, last + 1) - phase_times_before(path, first);
+	return (uint64_t)((unsigned __int128)path->nr * kept / path->kept);
 }
 
 /*

@@ -29,8 +29,8 @@ static void phases_work(void *self, const struct af_world *w, const struct af_wo
 	struct phases *p = self;
 
 	/* A part of a run has no phases. */
-	if (!w->time_range.to_ns && work->launched && work->path)
-		phase_calls_work(&p->calls, work);
+	if (work->first && work->path && !w->time_range.to_ns)
+		phase_calls_add(&p->calls, work->process, work->path, work->call_start_ns);
 }
 
 static void phases_event(void *self, const struct af_world *w, const struct af_event *ev)
@@ -56,8 +56,7 @@ static void phases_sample(void *self, const struct af_world *w, const struct af_
 {
 	struct phases *p = self;
 
-	(void)w;
-	if (!s->out_of_range)
+	if (!w->time_range.to_ns)
 		phase_mix_sample(&p->mix, s);
 }
 
@@ -179,6 +178,18 @@ static void phases_repeated(struct phases *p, const struct af_world *w, struct a
 	                         steps.paths, steps.anchor->kept);
 }
 
+/* Ranges are not among what parts get: see `whole`. */
+static bool phases_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct phases *from = other;
+	struct phases *p = self;
+
+	(void)w;
+	phase_calls_merge(&p->calls, &from->calls);
+	phase_mix_merge(&p->mix, &from->mix);
+	return true;
+}
+
 static void phases_end(void *self, const struct af_world *w)
 {
 	struct phases *p = self;
@@ -220,9 +231,11 @@ const struct af_pass_ops af_pass_phases = {
     .answers = AF_ANSWER_TABLES,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE,
+    .whole = 1ull << AF_KIND_RANGE,
     .event = phases_event,
     .sample = phases_sample,
     .work = phases_work,
+    .merge = phases_merge,
     .end = phases_end,
     .finish = phases_finish,
     .close = phases_close,
