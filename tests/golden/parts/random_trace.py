@@ -129,6 +129,13 @@ class Maker:
         self.own(tid, f"offcpu callpath={self.random.randrange(1, 9)} kstack=0 state={state} "
                       f"blocked_ns={self.random.randrange(0, min(self.ns, 90))} queued_ns=0 wake=0")
 
+    def other_call(self, tid):
+        if self.random.random() < .3:
+            self.own(tid, f"call_seen callpath={self.random.randrange(1, 9)} function={self.random.randrange(1, 5)} correlation=0")
+            return
+        name = self.random.choice(("cuMemAlloc_v2", "cuMemFree_v2", "clFinish", "clWaitForEvents", "cuEventQuery"))
+        self.own(tid, f"{name} callpath={self.random.randrange(1, 9)} duration_ns={self.random.randrange(0, min(self.ns, 60))}")
+
     def step(self):
         if self.random.random() < .01:
             self.discard()
@@ -141,7 +148,7 @@ class Maker:
         else:
             tid = self.random.choice(THREADS)
             self.random.choice((self.launch, self.launch, self.launch_cl, self.annotate, self.annotate, self.sample,
-                                self.sample, self.wait))(tid)
+                                self.sample, self.wait, self.other_call))(tid)
 
 
 maker = Maker(int(sys.argv[1]))
