@@ -54,9 +54,20 @@ static void put_tail(struct input *in, struct af_buf *b, const struct af_field_i
 		put_value(in, b, size);
 }
 
+/* Any kind, or one of those that most of a trace consists of. */
+static uint16_t take_kind(struct input *in)
+{
+	static const uint16_t most[] = {AF_KIND_SAMPLE, AF_KIND_KSAMPLE, AF_KIND_OFFCPU,
+	                                AF_KIND_LAUNCH, AF_KIND_WORK,    AF_KIND_CALL,
+	                                AF_KIND_RANGE,  AF_KIND_GPU_WORK};
+	uint8_t byte = take_byte(in);
+
+	return byte < 128 ? byte % AF_KIND_END : most[byte % (sizeof most / sizeof *most)];
+}
+
 static void put_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
 {
-	struct af_event_header h = {.kind = take_byte(in) % AF_KIND_END};
+	struct af_event_header h = {.kind = take_kind(in)};
 	const struct af_kind_info *info = af_kind_info(h.kind);
 	uint8_t later = take_byte(in);
 	size_t at = b->len;
