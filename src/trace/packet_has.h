@@ -16,6 +16,7 @@ enum {
 	AF_HAS_API_CALLS = 1 << 1,   /* of the tables of APIs */
 	AF_HAS_CALLS_SEEN = 1 << 2,
 	AF_HAS_DEVICE_SAMPLES = 1 << 3,
+	AF_HAS_SUMS = 1 << 5,    /* of another profiler */
 	AF_HAS_MOMENTS = 1 << 4, /* the other kinds of AF_KINDS_MOMENTARY */
 };
 
@@ -44,7 +45,7 @@ static inline uint32_t af_kind_has(uint16_t kind)
 		return AF_HAS_CALLS_SEEN;
 	if (bit & (1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE))
 		return AF_HAS_DEVICE_SAMPLES;
-	return AF_HAS_MOMENTS;
+	return bit == 1ull << AF_KIND_SUMMED ? AF_HAS_SUMS : AF_HAS_MOMENTS;
 }
 
 /* What the whole events in the @size bytes at @events are. */

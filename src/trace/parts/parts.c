@@ -227,10 +227,12 @@ static uint64_t kinds_of(uint32_t has)
 {
 	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
 	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+	const uint64_t sums = 1ull << AF_KIND_SUMMED;
 
 	return (has & AF_HAS_CALLS_SEEN ? seen : 0) | (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) |
+	       (has & AF_HAS_SUMS ? sums : 0) |
 	       (has & AF_HAS_MOMENTS
-	            ? AF_KINDS_MOMENTARY & ~(seen | samples | 1ull << AF_KIND_API_BIT)
+	            ? AF_KINDS_MOMENTARY & ~(seen | samples | sums | 1ull << AF_KIND_API_BIT)
 	            : 0);
 }
 
