@@ -158,7 +158,7 @@ static void launches_finish(struct script *s, struct af_launches *l)
 	*take(s) = (struct taken){
 	    UINT64_MAX,
 	    {l->unfinished, l->unlaunched, l->failed, l->unstamped, l->unknown, l->seen_alone}};
-	assert_false(l->overfull);
+	assert_false(l->unfit);
 	af_launches_free(l);
 }
 

@@ -186,7 +186,7 @@ static inline void analysis_event_known(struct analysis *a, const struct af_even
 {
 	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
 
-	deliver_next(&a->deliver, todo & TODO_RANGE);
+	deliver_next(&a->deliver, todo & TODO_RANGE && a->world.annotations.apart);
 	af_world_count(&a->world, ev);
 	if (todo & TODO_RANGE)
 		af_annotations_follow(&a->world.annotations, ev);
