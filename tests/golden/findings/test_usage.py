@@ -321,15 +321,19 @@ def _():
         if i < 31:
             program.call("MPI_Send", 10 * US, bytes=8, dest=4, count=1)
     program.call("MPI_Allreduce", 5 * MS, bytes=8)
+    allreduced = program.now
     program.call("MPI_Barrier", 1 * MS, depth=1)  # within another of MPI's
     program.call("MPI_Iallreduce", 1 * MS, bytes=8)
     for _ in range(40):
         program.call("MPI_Test", 5 * US)
-    rows = uses(program.trace("mpi"))
+    made = program.trace("mpi")
+    rows = uses(made)
     equal(sorted(rows), ["mpi-waits", "polling", "tiny-messages"], "kinds")
     equal(figures(rows["tiny-messages"], "calls", "of_calls", "time_ns", "bytes", "peers"), [100, 151, 1000 * US, 800, 1], "messages")
     equal(figures(rows["mpi-waits"], "function", "calls", "time_ns"), ["MPI_Allreduce", 1, 5 * MS], "waits")
     equal(figures(rows["polling"], "function", "calls", "loops"), ["MPI_Test", 40, 1], "queries")
+    (part,) = report(made, "--from", "%dns" % (allreduced - 3 * MS), "--to", "%dns" % (allreduced - 1 * MS))["mpi"]
+    equal(figures(part, "time_ns", "collective_ns", "calls"), [2 * MS, 2 * MS, 0], "a part of one call")
 
 
 @case("a trace that is read in parts has the same uses: waits, loops and pinned memory across their borders")
