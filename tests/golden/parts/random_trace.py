@@ -32,7 +32,11 @@ class Maker:
     def own(self, tid, text):
         self.line(tid - 100, 1, tid, text)
 
+    def discard(self):
+        print(f"!discard s{self.random.randrange(1, 7)} {self.random.randrange(1, 9)}")
+
     def define(self):
+        self.discard()
         self.line(0, 0, 100, 'note key="cmd" value="random"')
         for tid in THREADS:
             self.own(tid, f'thread tid={tid} name="t{tid}"')
@@ -171,7 +175,16 @@ class Maker:
         else:
             self.mpi(tid, "MPI_Request_free", struct.pack("QQ", handle, MPI_NONE))
 
+    def other_call(self, tid):
+        if self.random.random() < .3:
+            self.own(tid, f"call_seen callpath={self.random.randrange(1, 9)} function={self.random.randrange(1, 5)} correlation=0")
+            return
+        name = self.random.choice(("cuMemAlloc_v2", "cuMemFree_v2", "clFinish", "clWaitForEvents", "cuEventQuery"))
+        self.own(tid, f"{name} callpath={self.random.randrange(1, 9)} duration_ns={self.random.randrange(0, min(self.ns, 60))}")
+
     def step(self):
+        if self.random.random() < .01:
+            self.discard()
         if self.random.random() < .7:
             self.ns += self.random.randrange(1, 40)
         if self.works and self.random.random() < .4:
@@ -181,7 +194,7 @@ class Maker:
         else:
             tid = self.random.choice(THREADS)
             self.random.choice((self.launch, self.launch, self.launch_cl, self.annotate, self.annotate, self.sample,
-                                self.sample, self.wait, self.wake, self.post, self.complete))(tid)
+                                self.sample, self.wait, self.wake, self.post, self.complete, self.other_call))(tid)
 
 
 maker = Maker(int(sys.argv[1]))
