@@ -336,7 +336,7 @@ def _():
     equal(figures(part, "time_ns", "collective_ns", "calls"), [2 * MS, 2 * MS, 0], "a part of one call")
 
 
-@case("a trace that is read in parts has the same uses: waits, loops and pinned memory across their borders")
+@case("a trace that is read in parts has the same report: waits, loops and pinned memory lie across their borders")
 def _():
     program, choice, mode = Program(), random.Random(1).choice, 0
     a, b, event = 0xA000, 0xB000, 0xE000
@@ -366,10 +366,10 @@ def _():
         choice(modes[mode])()
         may_divide()
     made = program.trace("parts")
-    whole = report(made, "usage", "-n", "0")
+    whole = report(made, "-n", "0")
     for size in (7000, 20000, 150000):
         os.environ["AFLAME_PART_BYTES"] = str(size)
-        equal(report(made, "usage", "-n", "0"), whole, "uses in parts of %d bytes" % size)
+        equal(report(made, "-n", "0"), whole, "the report in parts of %d bytes" % size)
     del os.environ["AFLAME_PART_BYTES"]
     expect({"pageable-copies", "needless-waits", "waits-each", "polling"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
 
