@@ -210,14 +210,13 @@ void part_read_definitions(struct af_reading *r, struct part *part)
 	analysis_read_known(a, 0, UINT64_MAX);
 }
 
-bool part_add(struct af_reading *r, struct analysis *to, const struct part *part)
+bool part_add(struct analysis *to, const struct af_world *w, const struct part *part)
 {
 	bool fine = true;
 
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		const struct deliver_pass *from = &part->a.deliver.passes[i];
-		fine &= from->ops->merge(to->deliver.passes[part->passes[i]].state, &r->shared,
-		                         from->state);
+		fine &= from->ops->merge(to->deliver.passes[part->passes[i]].state, w, from->state);
 	}
 	return fine;
 }
@@ -301,7 +300,7 @@ static void part_merge(struct af_reading *r, struct part *part)
 	deliver_settle(&a->deliver);
 	af_samples_merge(&a->samples, &from->samples);
 	af_launches_merge(&a->launches, &r->shared, &from->launches);
-	bool fine = part_add(r, a, part);
+	bool fine = part_add(a, &r->shared, part);
 	world_count(&a->world, &from->world);
 	/* Work without a call comes last then, and not in time. */
 	if (r->merged + 1 == r->found.nr && a->launches.early.nr && part_settles(part))

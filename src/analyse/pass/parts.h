@@ -57,8 +57,8 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i);
 /* Read what is defined for the passes of @part: they take nothing else, or they have `whole`. */
 void part_read_definitions(struct af_reading *r, struct part *part);
 
-/* Add the passes of @part to those of @to; false as in merge(). */
-bool part_add(struct af_reading *r, struct analysis *to, const struct part *part);
+/* Add the passes of @part to those of @to, which see the world @w; false as in merge(). */
+bool part_add(struct analysis *to, const struct af_world *w, const struct part *part);
 
 /* The states of @part, with those of @to added, become those of @to; false as in merge(). */
 bool part_move(struct af_reading *r, struct analysis *to, struct part *part);
