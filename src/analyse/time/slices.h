@@ -251,6 +251,9 @@ uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t fi
 void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s);
 void af_rows_point(struct af_rows *r, const struct af_point *p);
 
+/* Slices and points for @r as a sink: the tracks of slices are numbers of rows. */
+struct af_slices_sink af_rows_sink(struct af_rows *r);
+
 /* Hand over all that is held back. Returns r->rc. */
 int af_rows_flush(struct af_rows *r);
 void af_rows_free(struct af_rows *r);
