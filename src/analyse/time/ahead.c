@@ -1,6 +1,5 @@
 #include "analyse/time/ahead.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -40,7 +39,7 @@ enum {
 	LIKE_WORK_WORDS
 };
 
-_Static_assert(offsetof(struct af_slice, none) + 1 == sizeof(struct af_slice), "no padding");
+_Static_assert(SLICE_WORDS == 22, "slice_like() has all fields");
 _Static_assert(SLICE_WORDS < AHEAD_MOST, "an entry fits");
 
 struct ahead_batch {
@@ -68,6 +67,21 @@ static struct af_slice slice_frame(const struct af_slice *s)
 	if (frame.kind == AF_SLICE_WORK)
 		frame.descriptor = frame.tid = 0;
 	return frame;
+}
+
+/* Does @s differ from @frame in no other fields, and do these fit into their words? */
+static bool slice_like(const struct af_slice *s, const struct af_slice *frame)
+{
+	const uint64_t differs =
+	    (s->flow ^ s->correlation ^ frame->flow) | (s->value ^ frame->value) |
+	    (s->weight_ns ^ frame->weight_ns) | (s->track ^ frame->track) |
+	    (s->graph ^ frame->graph) | (uint32_t)(s->status ^ frame->status) |
+	    (uint64_t)(s->kind ^ frame->kind) | (uint64_t)(s->way ^ frame->way) |
+	    (uint64_t)(s->open ^ frame->open) | (s->correlation ^ frame->correlation) >> 32 |
+	    (s->end_ns - s->start_ns) >> 32 | s->queued_ns >> 32;
+
+	return !differs && (s->kind == AF_SLICE_WORK || (s->descriptor == frame->descriptor &&
+	                                                 s->tid == frame->tid && !s->queued_ns));
 }
 
 /* The number of words that @s differs in. */
@@ -251,12 +265,11 @@ static int ahead_slice(void *arg, const struct af_slice *s)
 {
 	struct af_ahead *a = arg;
 	const uint32_t place = (s->track * 8 + s->kind) % AHEAD_FRAMES;
-	const struct af_slice frame = slice_frame(s);
+	struct af_slice *frame = &a->made_frames[place];
 	int rc;
 	uint32_t *to = entry_next(a, &rc);
 
-	if (s->end_ns - s->start_ns <= UINT32_MAX && s->queued_ns <= UINT32_MAX &&
-	    !memcmp(&frame, &a->made_frames[place], sizeof frame)) {
+	if (slice_like(s, frame)) {
 		*to++ = place << AHEAD_BITS | AHEAD_LIKE;
 		entry_end(a, to + like_pack(to, s));
 		return rc;
@@ -264,7 +277,7 @@ static int ahead_slice(void *arg, const struct af_slice *s)
 	*to++ = place << AHEAD_BITS | AHEAD_SLICE;
 	memcpy(to, s, sizeof *s);
 	entry_end(a, to + SLICE_WORDS);
-	a->made_frames[place] = frame;
+	*frame = slice_frame(s);
 	return rc;
 }
 

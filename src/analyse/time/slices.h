@@ -105,7 +105,6 @@ struct af_slice {
 	uint8_t kind;        /* enum af_slice_kind */
 	uint8_t way;         /* enum af_flow */
 	bool open;           /* its end is not in the trace */
-	uint8_t none;        /* 0: there is no padding */
 };
 
 struct af_point {
