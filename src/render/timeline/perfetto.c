@@ -219,7 +219,7 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 	return af_out_spill(&p->out);
 }
 
-/* What the packet of any event begins with; there is room for all of p->end. */
+/* The begin of each packet of an event; there is room for all of p->end. */
 static inline uint8_t *perfetto_moment(const struct perfetto *p, uint8_t *to, uint64_t time_ns)
 {
 	to = af_pb_put_varint(to, PACKET_TIMESTAMP, time_ns);
