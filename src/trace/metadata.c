@@ -54,7 +54,7 @@ static const char stream[] =
     "\t\tu32 process;\n"
     "\t\tu32 vpid;\n"
     "\t\tu32 vtid;\n"
-    "\t\tu32 pad;\n"
+    "\t\tu32 has;\n"
     "\t};\n"
     "\tevent.header := struct {\n"
     "\t\tu16 id;\n"

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "trace/packet_has.h"
 #include "trace_maker.h"
 
 static void file_stream_holds_what_was_put(void **state)
@@ -43,6 +44,51 @@ static void file_stream_holds_what_was_put(void **state)
 	assert_false(af_trace_next(t, &ev));
 	af_trace_close(t);
 	free(m.data);
+}
+
+/* The bits in the header of the first packet of a file stream. */
+static uint32_t header_of(void (*put)(struct af_stream *s))
+{
+	struct af_packet p;
+	struct af_stream s;
+	struct made m;
+
+	maker_open(&m, &s, 4);
+	put(&s);
+	maker_close(&m, &s);
+	memcpy(&p, m.data, sizeof p);
+	free(m.data);
+	return p.has;
+}
+
+static void put_sample(struct af_stream *s)
+{
+	af_stream_put(s, sample, 1, 1, 0, 1);
+}
+
+static void put_definition(struct af_stream *s)
+{
+	put_sample(s);
+	af_stream_put(s, callpath, 2, 1, 1, 0);
+}
+
+static void put_others(struct af_stream *s)
+{
+	static const struct af_api_head head;
+
+	af_stream_put(s, gpu_window, 1, .window = 1);
+	af_stream_put(s, call_seen, 2, 1);
+	void *at = af_stream_begin(s, (enum af_kind)(AF_KIND_API + 7), 3, sizeof head);
+	memcpy(at, &head, sizeof head);
+	af_stream_end(s);
+}
+
+static void header_tells_what_the_events_are(void **state)
+{
+	assert_int_equal(header_of(put_sample), AF_HAS_MOMENTS);
+	assert_int_equal(header_of(put_definition), AF_HAS_MOMENTS | AF_HAS_DEFINITIONS);
+	assert_int_equal(header_of(put_others),
+	                 AF_HAS_DEVICE_SAMPLES | AF_HAS_CALLS_SEEN | AF_HAS_API_CALLS);
 }
 
 static void file_stream_without_events_is_empty(void **state)
@@ -93,6 +139,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(file_stream_holds_what_was_put),
+	    cmocka_unit_test(header_tells_what_the_events_are),
 	    cmocka_unit_test(file_stream_without_events_is_empty),
 	    cmocka_unit_test(full_disk_is_reported_and_counted),
 	    cmocka_unit_test(tails_are_written_as_the_format_says),

@@ -87,7 +87,7 @@ static void flame_sample(void *self, const struct af_world *w, const struct af_s
 {
 	struct flame *f = self;
 	uint64_t *value = flame_at(f, &s->at, s->on_device ? FLAME_DEVICE : 0,
-	                           flame_doing(w, s->at.process, s->tid))
+	                           w->annotations.apart ? s->doing : 0)
 	                      ->value;
 
 	value[AF_WEIGHT_TIME] += s->weight_ns;
@@ -161,6 +161,7 @@ static bool flame_merge(void *self, const struct af_world *w, const void *other)
 		to->square += s->square;
 	}
 	flame_work_merge(&f->work, w, &from->work);
+	flame_seen_merge(&f->seen, &from->seen);
 	f->summed |= from->summed;
 	f->counted |= from->counted;
 	return true;

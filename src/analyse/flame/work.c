@@ -348,16 +348,46 @@ static uint32_t launch_group_shows(const struct flame_insn *insn,
 	                                            << AF_WEIGHT_SAMPLES;
 }
 
+/* Orders launch groups so that those of one stack come one after the other. */
+static int stack_order(const void *a, const void *b)
+{
+	const struct flame_launch_group *x = *(const struct flame_launch_group *const *)a;
+	const struct flame_launch_group *y = *(const struct flame_launch_group *const *)b;
+	const uint32_t order[][2] = {{x->process, y->process},
+	                             {x->path, y->path},
+	                             {x->function, y->function},
+	                             {x->doing, y->doing},
+	                             {x->matched, y->matched}};
+
+	for (size_t i = 0; i < sizeof order / sizeof *order; i++)
+		if (order[i][0] != order[i][1])
+			return order[i][0] < order[i][1] ? -1 : 1;
+	return (x > y) - (x < y);
+}
+
+/* The caller frees it. */
+static const struct flame_launch_group **groups_by_stack(const struct flame_work *f)
+{
+	const struct flame_launch_group **by =
+	    af_xcalloc((size_t)f->nr_launch_groups + 1, sizeof *by);
+
+	for (uint32_t i = 0; i < f->nr_launch_groups; i++)
+		by[i] = &f->launch_groups[i];
+	qsort(by, f->nr_launch_groups, sizeof *by, stack_order);
+	return by;
+}
+
 void flame_work_draw(const struct flame_work *f, const struct af_world *w, struct af_tree *t,
                      const struct af_results *results, bool samples)
 {
 	struct flame_insn insn = flame_insn_open(t, w, results, samples);
 	const struct af_query *query = &results->query;
+	const struct flame_launch_group **groups = groups_by_stack(f);
 	struct flame_scratch scratch;
 
 	flame_scratch_open(&scratch, af_tree_has_locations(t));
 	for (uint32_t i = 0; i < f->nr_launch_groups; i++) {
-		const struct flame_launch_group *launch_group = &f->launch_groups[i];
+		const struct flame_launch_group *launch_group = groups[i];
 		const struct af_launch_group_key key = launch_group_key(w, launch_group);
 		if (!(launch_group_shows(&insn, launch_group, &key) & query->weights))
 			continue;
@@ -366,6 +396,7 @@ void flame_work_draw(const struct flame_work *f, const struct af_world *w, struc
 		af_tree_add(t, node, AF_WEIGHT_COUNT, launch_group->count);
 		af_tree_add(t, node, AF_WEIGHT_BYTES, launch_group->bytes);
 	}
+	free(groups);
 	draw_unrecorded(&insn, w, t, query);
 	flame_insn_close(&insn);
 	flame_scratch_close(&scratch);

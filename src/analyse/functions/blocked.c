@@ -17,26 +17,44 @@
 
 enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
 
-static void blocked_add(struct blocked *b, const struct af_wait *w, uint32_t state, uint64_t ns,
-                        bool out_of_range)
+static void blocked_sum_add(struct blocked_sum *to, const struct blocked_sum *s)
 {
-	if (!ns)
+	to->ns += s->ns;
+	to->count += s->count;
+	to->counted_ns += s->counted_ns;
+	if (s->longest_ns > to->longest_ns)
+		to->longest_ns = s->longest_ns;
+}
+
+/* Add @s at the stack location @at; its own number is not used. */
+static void blocked_add(struct blocked *b, const struct af_stack_location *at,
+                        const struct blocked_sum *s)
+{
+	if (!s->ns)
 		return;
-	uint32_t place = af_stack_locations_number(&b->stack_locations, &w->at);
+	uint32_t place = af_stack_locations_number(&b->stack_locations, at);
 	bool fresh;
-	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, state, w->tid), &fresh);
+	uint64_t *slot = af_keys_at(&b->by_sum, AF_KEY(place, s->state, s->tid), &fresh);
 	if (fresh) {
 		AF_GROW(b->sums, b->nr, b->cap);
 		b->sums[b->nr] =
-		    (struct blocked_sum){.place = place, .state = state, .tid = w->tid};
+		    (struct blocked_sum){.place = place, .state = s->state, .tid = s->tid};
 		*slot = b->nr++;
 	}
-	struct blocked_sum *s = &b->sums[*slot];
-	s->ns += ns;
-	s->count += !out_of_range;
-	s->counted_ns += out_of_range ? 0 : ns;
-	if (ns > s->longest_ns)
-		s->longest_ns = ns;
+	blocked_sum_add(&b->sums[*slot], s);
+}
+
+/* A wait, in one state. */
+static struct blocked_sum blocked_of(uint32_t tid, uint32_t state, uint64_t ns, bool out_of_range)
+{
+	return (struct blocked_sum){
+	    .state = state,
+	    .tid = tid,
+	    .ns = ns,
+	    .count = !out_of_range,
+	    .longest_ns = ns,
+	    .counted_ns = out_of_range ? 0 : ns,
+	};
 }
 
 static void blocked_event(void *self, const struct af_world *w, const struct af_event *ev)
@@ -45,8 +63,22 @@ static void blocked_event(void *self, const struct af_world *w, const struct af_
 
 	if (!af_wait_read(w, ev, &wait))
 		return;
-	blocked_add(self, &wait, wait.state, wait.blocked_ns, wait.blocked_out_of_range);
-	blocked_add(self, &wait, AF_STATE_RUNNABLE, wait.queued_ns, wait.queued_out_of_range);
+	struct blocked_sum blocked = blocked_of(wait.tid, wait.state, wait.blocked_ns,
+	                                        wait.blocked_out_of_range),
+			   queued = blocked_of(wait.tid, AF_STATE_RUNNABLE, wait.queued_ns,
+	                                       wait.queued_out_of_range);
+	blocked_add(self, &wait.at, &blocked);
+	blocked_add(self, &wait.at, &queued);
+}
+
+static bool blocked_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct blocked *from = other;
+
+	(void)w;
+	for (uint32_t i = 0; i < from->nr; i++)
+		blocked_add(self, &from->stack_locations.all[from->sums[i].place], &from->sums[i]);
+	return true;
 }
 
 static enum af_frame frame_of(const struct af_tree *t, uint32_t node)
@@ -71,11 +103,7 @@ static void rows_make(struct blocked_rows *r, const struct blocked *b, const str
 		struct blocked_sum *s = &r->by_node[nodes[i]];
 		s->place = nodes[i];
 		s->state = b->sums[i].state;
-		s->ns += b->sums[i].ns;
-		s->count += b->sums[i].count;
-		s->counted_ns += b->sums[i].counted_ns;
-		if (b->sums[i].longest_ns > s->longest_ns)
-			s->longest_ns = b->sums[i].longest_ns;
+		blocked_sum_add(s, &b->sums[i]);
 		r->all_ns += b->sums[i].ns;
 	}
 }
@@ -222,6 +250,7 @@ const struct af_pass_ops af_pass_blocked = {
     .wants = 1ull << AF_KIND_OFFCPU,
     .state_size = sizeof(struct blocked),
     .event = blocked_event,
+    .merge = blocked_merge,
     .finish = blocked_finish,
     .close = blocked_close,
 };

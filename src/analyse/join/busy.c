@@ -99,7 +99,7 @@ static void busy_whole(struct af_busy *b)
 	b->in_part = false;
 }
 
-/* Of a part that has not settled anything yet, all is known. */
+/* All is known of a part that has not settled anything yet. */
 bool af_busy_merge(struct af_busy *b, const struct af_busy *from)
 {
 	busy_whole(b);

@@ -11,7 +11,7 @@ enum { EARLY_FEW = 64 }; /* that the ring has room for at first */
 
 /* Works whose ids share a hash are a list, the oldest first. */
 struct launches_early_work {
-	struct af_work work;
+	struct af_work work; /* first: see launches_early_until() */
 	uint64_t until_ns;
 	uint32_t next; /* index, or EARLY_NONE */
 	bool waits;
@@ -120,6 +120,11 @@ struct af_work *launches_early_oldest(struct launches_early *e, uint64_t now_ns)
 		return &is->work;
 	}
 	return NULL;
+}
+
+uint64_t launches_early_until(const struct af_work *work)
+{
+	return ((const struct launches_early_work *)(const void *)work)->until_ns;
 }
 
 void launches_early_free(struct launches_early *e)

@@ -38,6 +38,10 @@ struct af_work *launches_early_take(struct launches_early *e, const struct af_wo
 /* The oldest work, if it is to be given up before @now_ns, in the same way. */
 struct af_work *launches_early_oldest(struct launches_early *e, uint64_t now_ns);
 
+/* The time after which @work, that one of these returned, is given up. */
+uint64_t launches_early_until(const struct af_work *work);
+
+/* Free what @e holds. A zeroed struct is fine. */
 void launches_early_free(struct launches_early *e);
 
 #endif

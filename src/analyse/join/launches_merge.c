@@ -15,7 +15,7 @@ void af_launches_captured(struct af_launches *l, const uint64_t *captured_ns, ui
 	memcpy(l->captured_ns, captured_ns, nr_streams * sizeof *captured_ns);
 }
 
-/* What ids of @from lack: each part extends those of 32 bits for itself. */
+/* How much ids of @from lack: each part extends those of 32 bits for itself. */
 static uint64_t ids_shift(const struct launches_table *t, const struct launches_table *from)
 {
 	if (!t->highest || !from->lowest)
@@ -47,11 +47,12 @@ static void earlier_works(struct af_launches *l, const struct af_world *w, struc
 		struct launches_table *f = launches_table_of(from, work->process, work->api);
 		uint64_t shift = shifts[f - from->tables];
 		struct launches_call *call = launches_find(f, work->id - shift);
+		uint64_t until_ns = launches_early_until(work);
 		if (call)
 			launches_hand_over(l, w, launches_table_of(l, work->process, work->api),
-			                   work, call);
+			                   work, until_ns < call->end_ns ? NULL : call);
 		else
-			launches_early_put(&later, work, UINT64_MAX - 1);
+			launches_early_put(&later, work, until_ns);
 	}
 	launches_early_free(&l->early);
 	l->early = later;
@@ -71,7 +72,7 @@ static void later_works(struct af_launches *l, const struct af_world *w, struct 
 		if (call)
 			launches_hand_over(l, w, t, work, call);
 		else
-			launches_early_put(&l->early, work, UINT64_MAX - 1);
+			launches_early_put(&l->early, work, launches_early_until(work));
 	}
 }
 
@@ -111,7 +112,7 @@ void af_launches_merge(struct af_launches *l, const struct af_world *w, struct a
 	earlier_works(l, w, from, shifts);
 	later_works(l, w, from, shifts);
 	tables_add(l, from, shifts);
-	l->overfull |= from->overfull || l->early.nr > AF_LAUNCHES_EARLY_PART;
+	l->unfit |= from->unfit || l->early.nr > AF_LAUNCHES_EARLY_PART;
 	free(shifts);
 	af_launches_free(from);
 }

@@ -6,20 +6,21 @@
 #include "analyse/pass/pass.h"
 #include "base/arena.h"
 
-static struct mpi_thread *thread_of(struct mpi *m, const struct mpi_call *call)
+/* @first: what is known of the thread if it is new. */
+static uint32_t thread_of(struct mpi *m, const struct mpi_thread *first)
 {
 	bool fresh;
-	uint64_t *slot = af_keys_at(&m->by_thread, AF_KEY(call->process, call->tid), &fresh);
+	uint64_t *slot = af_keys_at(&m->by_thread, AF_KEY(first->process, first->tid), &fresh);
 
 	if (fresh) {
 		AF_GROW(m->threads, m->nr_threads, m->cap_threads);
-		m->threads[m->nr_threads] = (struct mpi_thread){.process = call->process,
-		                                                .tid = call->tid,
-		                                                .begin_ns = call->start_ns,
-		                                                .end_ns = call->end_ns};
+		m->threads[m->nr_threads] = (struct mpi_thread){.process = first->process,
+		                                                .tid = first->tid,
+		                                                .begin_ns = first->begin_ns,
+		                                                .end_ns = first->end_ns};
 		*slot = m->nr_threads++;
 	}
-	return &m->threads[*slot];
+	return (uint32_t)*slot;
 }
 
 /* MPI_Init and MPI_Finalize bound the time that has a share. */
@@ -74,30 +75,100 @@ static void bytes_add(struct mpi_thread *t, const struct mpi_call *call)
 	}
 }
 
+static void action_take(struct mpi *m, const struct mpi_action *a)
+{
+	struct mpi_thread *t = &m->threads[a->thread];
+	struct mpi_bytes bytes = mpi_requests_take(&m->requests, t->process, a);
+
+	t->sent_bytes += bytes.sent;
+	t->received_bytes += bytes.received;
+}
+
+static void call_actions(struct mpi *m, const struct mpi_call *call, uint32_t thread, bool in_part)
+{
+	struct mpi_action a;
+
+	for (uint32_t i = 0; mpi_action_next(call, &i, &a);) {
+		a.thread = thread;
+		if (!in_part) {
+			action_take(m, &a);
+			continue;
+		}
+		AF_GROW(m->actions, m->nr_actions, m->cap_actions);
+		m->actions[m->nr_actions++] = a;
+	}
+}
+
 static void mpi_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct mpi *m = self;
 	struct mpi_call call;
 
-	(void)w;
 	if (!mpi_call_read(ev, m->params, &call))
 		return;
-	struct mpi_thread *t = thread_of(m, &call);
+	struct af_call inside = {.start_ns = call.start_ns, .end_ns = call.end_ns};
+	if (!af_time_range_call(&w->time_range, &inside))
+		return;
+	call.start_ns = inside.start_ns;
+	call.end_ns = inside.end_ns;
+	uint32_t thread = thread_of(m, &(struct mpi_thread){.process = call.process,
+	                                                    .tid = call.tid,
+	                                                    .begin_ns = call.start_ns,
+	                                                    .end_ns = call.end_ns});
+	struct mpi_thread *t = &m->threads[thread];
 	if (is_bound(t, &call))
 		return;
-	t->calls++;
+	t->has_called = true;
+	t->calls += !inside.out_of_range;
 	if (!call.is.head.depth) {
 		t->time_ns += call.end_ns - call.start_ns;
 		t->parts_ns[part_of(call.is.function->category)] += call.end_ns - call.start_ns;
 	}
 	if (!t->has_ended)
 		t->end_ns = call.end_ns;
-	if (call.is.head.flags & AF_API_CALL_FAILED)
+	if (call.is.head.flags & AF_API_CALL_FAILED || inside.out_of_range)
 		return;
 	bytes_add(t, &call);
-	struct mpi_bytes bytes = mpi_requests_take(&m->requests, &call);
-	t->sent_bytes += bytes.sent;
-	t->received_bytes += bytes.received;
+	call_actions(m, &call, thread, w->in_part);
+}
+
+/* A thread's time ends with its last call, or with what comes before MPI_Finalize. */
+static void thread_merge(struct mpi_thread *t, const struct mpi_thread *from)
+{
+	t->calls += from->calls;
+	t->time_ns += from->time_ns;
+	for (uint32_t i = 0; i < MPI_PARTS; i++)
+		t->parts_ns[i] += from->parts_ns[i];
+	t->sent_bytes += from->sent_bytes;
+	t->received_bytes += from->received_bytes;
+	t->collective_bytes += from->collective_bytes;
+	if (from->has_begun)
+		t->begin_ns = from->begin_ns;
+	if (from->has_ended || (from->has_called && !t->has_ended))
+		t->end_ns = from->end_ns;
+	t->has_called |= from->has_called;
+	t->has_begun |= from->has_begun;
+	t->has_ended |= from->has_ended;
+}
+
+static bool mpi_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct mpi *from = other;
+	struct mpi *m = self;
+	uint32_t *threads = af_xcalloc((size_t)from->nr_threads + 1, sizeof *threads);
+
+	(void)w;
+	for (uint32_t i = 0; i < from->nr_threads; i++) {
+		threads[i] = thread_of(m, &from->threads[i]);
+		thread_merge(&m->threads[threads[i]], &from->threads[i]);
+	}
+	for (uint32_t i = 0; i < from->nr_actions; i++) {
+		struct mpi_action a = from->actions[i];
+		a.thread = threads[a.thread];
+		action_take(m, &a);
+	}
+	free(threads);
+	return true;
 }
 
 static void mpi_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -115,6 +186,7 @@ static void mpi_close(void *self)
 	mpi_requests_free(&m->requests);
 	af_keys_free(&m->by_thread);
 	free(m->threads);
+	free(m->actions);
 }
 
 const struct af_pass_ops af_pass_mpi = {
@@ -124,6 +196,7 @@ const struct af_pass_ops af_pass_mpi = {
     .wants = 1ull << AF_KIND_API_BIT,
     .state_size = sizeof(struct mpi),
     .event = mpi_event,
+    .merge = mpi_merge,
     .finish = mpi_finish,
     .close = mpi_close,
 };

@@ -2,6 +2,7 @@
  * Shared by the files of the pass `mpi`:
  *
  *	calls.c     a call of MPI, as this room needs it
+ *	actions.c   the actions of a call on its requests
  *	mpi.c       the pass, and time by thread
  *	requests.c  from the post of a request to its completion
  *	tables.c    the tables
@@ -80,12 +81,30 @@ struct mpi_requests {
 	uint32_t nr_sums, cap_sums;
 };
 
+/* An action of a call on one request. A part of a trace keeps all of its own: they are small. */
+struct mpi_action {
+	uint64_t handle;
+	uint64_t start_ns, end_ns; /* of the call */
+	uint64_t bytes;            /* of the request that is posted or made, or by the status */
+	int32_t peer;              /* likewise */
+	uint32_t thread;           /* index of mpi.threads */
+	uint16_t function;         /* that posts or makes it */
+	uint8_t role;              /* enum mpi_role */
+	/* A completion: the handle is none any more; all requests of the call are complete. */
+	bool is_gone : 1, is_all : 1;
+	bool has_status : 1; /* of a receive */
+};
+
+/* The next action of a call, of which @i, at first 0, have been taken; false: there is none. */
+bool mpi_action_next(const struct mpi_call *call, uint32_t *i, struct mpi_action *action);
+
 struct mpi_bytes {
 	uint64_t sent, received;
 };
 
-/* Take a call that posts, starts, completes or frees: bytes of sends started, and of receives. */
-struct mpi_bytes mpi_requests_take(struct mpi_requests *r, const struct mpi_call *call);
+/* Do it, for a call of @process: bytes of sends started, and of receives. */
+struct mpi_bytes mpi_requests_take(struct mpi_requests *r, uint32_t process,
+                                   const struct mpi_action *action);
 void mpi_requests_end(struct mpi_requests *r);
 void mpi_requests_free(struct mpi_requests *r);
 
@@ -98,6 +117,7 @@ struct mpi_thread {
 	uint64_t sent_bytes, received_bytes, collective_bytes;
 	uint64_t begin_ns, end_ns; /* of the time that has a share: see README.md */
 	bool has_begun, has_ended;
+	bool has_called; /* other functions than MPI_Init and MPI_Finalize */
 };
 
 struct mpi {
@@ -106,6 +126,9 @@ struct mpi {
 	struct af_keys by_thread;
 	struct mpi_thread *threads;
 	uint32_t nr_threads, cap_threads;
+	/* A part of the trace keeps its actions, which depend on those before it. */
+	struct mpi_action *actions;
+	uint32_t nr_actions, cap_actions;
 };
 
 /* "mpi" and "mpi_requests", where there is something. */

@@ -8,55 +8,9 @@
 #include "analyse/pass/analysis.h"
 #include "base/err.h"
 #include "base/system/threads.h"
+#include "trace/read/cursor.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
-
-void af_results_open(struct af_results *r, const struct af_query *query)
-{
-	static const struct af_tree_weight waits[] = {
-	    [AF_WAKERS_OFF_CPU] = {"off-cpu", "ns"},
-	    [AF_WAKERS_COUNT] = {"count", "waits"},
-	};
-
-	*r = (struct af_results){.query = *query};
-	for (int i = 0; i < AF_VIEW_WAKERS; i++) {
-		af_tree_open(&r->trees[i], af_weights, AF_WEIGHTS);
-		if (query->locations)
-			af_tree_keep_locations(&r->trees[i]);
-	}
-	af_tree_open(&r->trees[AF_VIEW_WAKERS], waits, 2);
-	af_tree_open(&r->trees[AF_VIEW_IDLE], af_weights, 1);
-}
-
-void af_results_close(struct af_results *r)
-{
-	for (int i = 0; i < AF_VIEWS; i++)
-		af_tree_close(&r->trees[i]);
-	for (uint32_t i = 0; i < r->nr_member_trees; i++)
-		af_tree_close(&r->member_trees[i].tree);
-	free(r->member_trees);
-	free(r->looked_at);
-	af_tables_free(&r->tables);
-	af_tables_free(&r->annotated);
-	af_coverage_free(&r->coverage);
-	free(r->cpu_parts);
-	af_strtab_free(&r->own_python);
-	free(r->phases.steps_ns);
-	if (r->kernels_close)
-		r->kernels_close(r->kernels);
-}
-
-/* The reader's own findings, as tables. */
-static void note_damage(struct af_world *w, const struct af_trace *t)
-{
-	const struct af_trace_damage *d = af_trace_damage(t);
-
-	w->lost[AF_LOST_RING_FULL] += d->discarded;
-	w->damaged_packets = d->packets;
-	w->damaged_bytes = d->bytes;
-	w->damage = d->first;
-	w->trace_bytes = af_trace_size(t);
-}
 
 /* Was the thread doing now what is not asked for? */
 static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_t tid)
@@ -66,17 +20,19 @@ static bool analysis_outside(const struct analysis *a, uint32_t process, uint32_
 	return r->only && !af_annotations_inside(r, af_annotations_now(r, process, tid));
 }
 
-static void analysis_sample(void *arg, const struct af_sample *s)
+void analysis_sample(void *arg, const struct af_sample *s)
 {
 	struct analysis *a = arg;
 	struct af_sample sample = *s;
+
+	analysis_reach(a, s->length_ns < s->time_ns ? s->time_ns - s->length_ns : 0, s->time_ns);
 
 	/* Here too, what is not asked for was sampled all the same. */
 	bool attributes = a->attributes && af_time_range_moment(&a->world.time_range, s->time_ns);
 	sample.on_device =
 	    af_host_samples_take(&a->hosts, &a->world, attributes ? &a->attribution : NULL, s);
 	sample.at.tid = a->world.threads_apart ? s->tid : 0;
-	if (analysis_outside(a, s->at.process, s->tid) ||
+	if (!af_annotations_inside(&a->world.annotations, s->doing) ||
 	    !af_time_range_sample(&a->world.time_range, &sample))
 		return;
 	deliver_sample(&a->deliver, &sample);
@@ -98,7 +54,7 @@ static void analysis_match_event(struct analysis *a, const struct af_event *ev)
 		af_match_seen(&a->match, &a->world, &call);
 }
 
-static void analysis_work(void *arg, struct af_work *work)
+void analysis_work(void *arg, struct af_work *work)
 {
 	struct analysis *a = arg;
 	const struct af_time_range *range = &a->world.time_range;
@@ -117,6 +73,7 @@ static void analysis_work(void *arg, struct af_work *work)
 	}
 	if (!range->to_ns)
 		work->placed_ns = af_work_placed_ns(&a->world, work);
+	analysis_reach(a, work->placed_ns, work->placed_ns + af_work_busy_ns(work));
 	deliver_work(&a->deliver, work);
 }
 
@@ -158,6 +115,30 @@ static void analysis_device(struct analysis *a, const struct af_event *ev)
 	}
 }
 
+/* The same for an event that is handed over, if it counts at its moment. */
+static void analysis_reach_event(struct analysis *a, const struct af_event *ev)
+{
+	const struct af_call *call = a->world.call;
+	struct af_ev_offcpu wait;
+	struct af_api_head head;
+	uint64_t ns = 0;
+
+	if (call && a->world.call_payload == ev->payload) {
+		ns = call->end_ns - call->start_ns;
+	} else if (ev->kind == AF_KIND_OFFCPU) {
+		if (af_event_decode(ev, &wait, sizeof wait, NULL))
+			ns = wait.blocked_ns + wait.queued_ns;
+	} else if (ev->kind >= AF_KIND_API || ev->kind == AF_KIND_API_CALL) {
+		if (ev->payload_size < sizeof head)
+			return;
+		memcpy(&head, ev->payload, sizeof head);
+		ns = af_u48_value(head.duration_ns);
+	} else if (!(af_kind_bit(ev->kind) & AF_KINDS_MOMENTARY)) {
+		return;
+	}
+	analysis_reach(a, ns < ev->time_ns ? ev->time_ns - ns : 0, ev->time_ns);
+}
+
 /* Most events are not of these. */
 static void analysis_event_of(struct analysis *a, const struct af_event *ev, uint32_t todo)
 {
@@ -176,6 +157,8 @@ static void analysis_event_of(struct analysis *a, const struct af_event *ev, uin
 	if (!(todo & TODO_DELIVER) ||
 	    (todo & TODO_OUTSIDE && analysis_outside(a, ev->process, ev->tid)))
 		return;
+	if (a->reaches)
+		analysis_reach_event(a, ev);
 	if (a->world.time_range.part && !af_time_range_event(&a->world.time_range, ev))
 		return;
 	deliver_event(&a->deliver, ev);
@@ -198,16 +181,32 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 		analysis_event_of(a, ev, todo);
 }
 
-void analysis_event_known(struct analysis *a, const struct af_event *ev)
+/* An event of which the world has learned before. */
+static inline void analysis_event_known(struct analysis *a, const struct af_event *ev)
 {
 	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
 
-	deliver_next(&a->deliver, false);
+	deliver_next(&a->deliver, todo & TODO_RANGE && a->world.annotations.apart);
 	af_world_count(&a->world, ev);
+	if (todo & TODO_RANGE)
+		af_annotations_follow(&a->world.annotations, ev);
 	if (todo == TODO_JOIN)
 		af_launches_event(&a->launches, &a->world, ev);
 	else if (todo & ~TODO_LEARN)
 		analysis_event_of(a, ev, todo);
+}
+
+void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns)
+{
+	struct af_event ev;
+	bool more;
+
+	do
+		more = af_trace_next(a->trace, &ev);
+	while (more && ev.time_ns < from_ns);
+	for (; more && ev.time_ns < to_ns; more = af_trace_next(a->trace, &ev))
+		analysis_event_known(a, &ev);
+	deliver_settle(&a->deliver);
 }
 
 /* The reader treats all events of one kind alike. */
@@ -233,6 +232,7 @@ void analysis_plan(struct analysis *a)
 		    {TODO_OUTSIDE, outside >> i & 1},
 		    {TODO_DELIVER, a->deliver.takes >> i & 1},
 		    {TODO_MATCH, a->match.on},
+		    {TODO_RANGE, a->world.in_part && i == AF_KIND_RANGE},
 		};
 		for (size_t j = 0; j < sizeof all / sizeof *all; j++)
 			a->todo[i] |= all[j].is ? all[j].todo : 0;
@@ -290,122 +290,6 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	return rc;
 }
 
-static void pass_drop(struct deliver_pass *p)
-{
-	if (p->state && p->ops->close)
-		p->ops->close(p->state);
-	free(p->state);
-	p->state = NULL;
-}
-
-void analysis_drop(struct analysis *a)
-{
-	deliver_close(&a->deliver);
-	for (uint32_t i = 0; i < a->deliver.nr_passes; i++)
-		pass_drop(&a->deliver.passes[i]);
-	af_samples_free(&a->samples);
-	af_launches_free(&a->launches);
-}
-
-/* Kernels of a time may have run where no samples are of. */
-static void analysis_bare(const struct analysis *a, struct af_sampled_device *sum)
-{
-	for (uint32_t j = 0; a->world.time_range.to_ns && j < a->attribution.nr_launch_groups;
-	     j++) {
-		const struct af_launch_group *launch_group = &a->attribution.launch_groups[j];
-		sum->ran_ns += launch_group->time_ns;
-		sum->bare_ns += launch_group->parts ? 0 : launch_group->time_ns;
-	}
-}
-
-static void analysis_sampled(struct analysis *a, struct af_results *out)
-{
-	struct af_sampled_device *sum = &out->sampled;
-
-	af_attribution_end(&a->attribution, &a->world);
-	out->attribution = af_attribution_active(&a->attribution) ? &a->attribution : NULL;
-	out->code_names = &a->code_names;
-	for (uint32_t i = 0; i < a->attribution.nr_devices; i++) {
-		const struct af_sampled_device *d = &a->attribution.devices[i];
-		sum->windows += d->windows;
-		sum->full_windows += d->full_windows;
-		sum->serialized_windows += d->serialized_windows;
-		sum->samples += d->samples;
-		sum->exact += d->exact;
-		sum->apportioned += d->apportioned;
-		sum->unattributed += d->unattributed;
-		sum->edge += d->edge;
-		sum->dropped += d->dropped;
-		sum->other += d->other;
-	}
-	analysis_bare(a, sum);
-}
-
-/*
- * A trace of another profiler's may count anything. Its name goes into all formats: a plain word.
- */
-static void analysis_unit(const struct af_world *w, struct af_results *out)
-{
-	static const char good[] =
-	    "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:";
-	const char *unit = af_world_note(w, "weight.count");
-	size_t n = 0;
-
-	if (!unit || !*unit)
-		return;
-	for (; n < sizeof out->count_unit - 1 && unit[n]; n++)
-		out->count_unit[n] = strchr(good, unit[n]) ? unit[n] : '_';
-	for (int v = 0; v < AF_VIEW_WAKERS; v++)
-		out->trees[v].weights[AF_WEIGHT_COUNT].unit = out->count_unit;
-}
-
-/* The run is longer than what was read, and its edges are no losses of it. */
-static void analysis_part(struct analysis *a, struct af_results *out)
-{
-	uint64_t end_ns = af_trace_start_ns(a->trace) + out->query.near_run_ns;
-
-	if (!a->near)
-		return;
-	if (a->world.last_ns < end_ns)
-		a->world.last_ns = end_ns;
-	out->launches_unfinished = out->works_unlaunched = out->coverage.nr_launches = 0;
-}
-
-static void analysis_finish(struct analysis *a, struct af_results *out)
-{
-	analysis_unit(&a->world, out);
-	note_damage(&a->world, a->trace);
-	a->world.lost[AF_LOST_NO_JOIN] += af_samples_end(&a->samples);
-	af_launches_end(&a->launches, &a->world);
-	out->coverage.nr_launches =
-	    af_launches_sums(&a->launches, &a->world, &out->coverage.launches);
-	analysis_sampled(a, out);
-	af_match_end(&a->match, &a->world);
-	out->launches_unfinished = a->launches.unfinished;
-	out->works_failed = a->launches.failed;
-	out->works_unlaunched = a->launches.unlaunched;
-	out->works_unstamped = a->launches.unstamped;
-	out->works_unknown = a->launches.unknown;
-	out->works_matched = a->match.matched;
-	out->calls_seen_alone = a->launches.seen_alone;
-	analysis_part(a, out);
-	out->start_ns = af_trace_start_ns(a->trace);
-	af_trace_damage_text(af_trace_damage(a->trace), out->damage, sizeof out->damage);
-	deliver_end(&a->deliver);
-	for (uint32_t i = 0; i < a->deliver.nr_passes; i++) {
-		struct deliver_pass *p = &a->deliver.passes[i];
-		p->ops->finish(p->state, &a->world, out);
-		pass_drop(p);
-	}
-	out->attribution = NULL;
-	out->code_names = NULL;
-	af_attribution_free(&a->attribution); /* the largest thing, and nobody reads it any more */
-	for (int i = 0; i < AF_VIEWS; i++)
-		af_tree_finish(&out->trees[i]);
-	af_trees_tell_apart(out->trees, AF_VIEWS);
-	af_trace_close(a->trace);
-}
-
 static void analysis_read(struct analysis *a,
                           void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg)
 {
@@ -424,13 +308,66 @@ static void analysis_read(struct analysis *a,
 	}
 }
 
-static void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
-                            uint32_t answers)
+void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
+                     const struct af_query *query)
 {
+	const bool run = !query->from_ns && !query->to_ns;
+
+	deliver_open(&a->deliver, &a->world,
+	             query->threads ? query->threads : af_threads_allowed());
 	for (int i = 0; passes[i]; i++)
-		if (passes[i]->answers & answers)
+		if (passes[i]->answers & query->answers && (run || !passes[i]->of_runs))
 			deliver_add(&a->deliver, passes[i], af_xcalloc(1, passes[i]->state_size),
-			            answers);
+			            query->answers);
+}
+
+void analysis_close(struct analysis *a)
+{
+	if (!a)
+		return;
+	analysis_drop(a);
+	af_host_samples_free(&a->hosts);
+	af_attribution_free(&a->attribution);
+	af_code_names_close(&a->code_names);
+	af_match_free(&a->match);
+	af_world_close(&a->world);
+	af_trace_close(a->trace);
+	free(a);
+}
+
+int af_analyse_how(const char *dir, const struct af_pass_ops *const *passes,
+                   const struct af_query *query, struct af_results *out,
+                   const struct af_analyse_how *how, struct af_err *err)
+{
+	struct analysis *a = af_xcalloc(1, sizeof *a);
+	struct af_reading *parts = NULL;
+
+	af_results_open(out, query);
+	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
+	analysis_choose(a, passes, query);
+	a->world.annotations.apart = query->ranges || query->range;
+	a->world.annotations.only = query->range;
+	a->match.on = query->by_time;
+	a->world.threads_apart = query->group == AF_GROUP_TRACK;
+	int rc = analysis_open(a, dir, query, err);
+	if (!rc) {
+		parts = analysis_read_parts(a, query, how);
+		if (!parts && how->in_one)
+			how->in_one(how->in_one_arg, &a->deliver.most_threads);
+		if (!parts)
+			analysis_read(a, how->progress, how->arg);
+		analysis_join_end(a, out);
+		analysis_finish(a, out);
+	}
+	if (!parts) {
+		analysis_close(a);
+	} else if (how->kept) {
+		analysis_parts_keep(parts, out);
+		*how->kept = parts;
+	} else {
+		af_reading_close(parts);
+	}
+	return rc;
 }
 
 int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
@@ -438,27 +375,7 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err)
 {
-	struct analysis a = {0};
+	const struct af_analyse_how how = {.progress = progress, .arg = arg};
 
-	af_results_open(out, query);
-	out->dir = af_tables_text(&out->tables, "%s", query->trace ? query->trace : dir);
-	deliver_open(&a.deliver, &a.world, query->threads ? query->threads : af_threads_allowed());
-	analysis_choose(&a, passes, query->answers);
-	a.world.annotations.apart = query->ranges || query->range;
-	a.world.annotations.only = query->range;
-	a.match.on = query->by_time;
-	a.world.threads_apart = query->group == AF_GROUP_TRACK;
-	int rc = analysis_open(&a, dir, query, err);
-	if (!rc) {
-		if (!analysis_read_parts(&a, query, progress, arg))
-			analysis_read(&a, progress, arg);
-		analysis_finish(&a, out);
-	}
-	analysis_drop(&a);
-	af_host_samples_free(&a.hosts);
-	af_attribution_free(&a.attribution);
-	af_code_names_close(&a.code_names);
-	af_match_free(&a.match);
-	af_world_close(&a.world);
-	return rc;
+	return af_analyse_how(dir, passes, query, out, &how, err);
 }

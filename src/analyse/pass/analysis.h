@@ -23,6 +23,7 @@ enum {
 	TODO_OUTSIDE = 1 << 6, /* may be outside of the range that is asked for */
 	TODO_DELIVER = 1 << 7,
 	TODO_MATCH = 1 << 8,
+	TODO_RANGE = 1 << 9, /* changes what a thread is doing */
 };
 
 /* One reading of a trace. */
@@ -46,25 +47,60 @@ struct analysis {
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
 	struct af_trace *trace;
+	/* In a part that is kept: the times of all that was handed over lie between these. */
+	bool reaches;
+	uint64_t lowest_ns, highest_ns;
 };
+
+static inline void analysis_reach(struct analysis *a, uint64_t start_ns, uint64_t end_ns)
+{
+	if (start_ns < a->lowest_ns)
+		a->lowest_ns = start_ns;
+	if (end_ns > a->highest_ns)
+		a->highest_ns = end_ns;
+}
+
+/* The passes that answer @query; their threads are those of the query. */
+void analysis_choose(struct analysis *a, const struct af_pass_ops *const *passes,
+                     const struct af_query *query);
 
 /* Samples and works that are joined go to the passes of @a. */
 void analysis_connect(struct analysis *a);
 
+/* They come here; @arg is the struct analysis. */
+void analysis_sample(void *arg, const struct af_sample *s);
+void analysis_work(void *arg, struct af_work *work);
+
 /* Fill @a->todo. */
 void analysis_plan(struct analysis *a);
 
-/* An event of which the world has learned before. */
-void analysis_event_known(struct analysis *a, const struct af_event *ev);
+/*
+ * Read the events of @a's trace from @from_ns on and before @to_ns, of which the world has learned
+ * before.
+ */
+void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns);
 
-/* Close the passes, and free what was joined; not the world, the trace and what it tells. */
+/* No more comes: what waits is handed over, and @out gets the sums of it. */
+void analysis_join_end(struct analysis *a, struct af_results *out);
+
+/* All passes have got everything: their results go to @out. */
+void analysis_finish(struct analysis *a, struct af_results *out);
+
+/* Close the passes, and free what was joined; not the world and the trace. */
 void analysis_drop(struct analysis *a);
+
+/* Free @a, and all that it has. */
+void analysis_close(struct analysis *a);
 
 /*
  * Read the trace of @a, which is open and was not read yet, in parts, if it is large and all passes
- * can be read so: true. False: nothing was read, and the passes are as they were.
+ * can be read so: then the reading is returned, whose @a is from now on. NULL: nothing was read,
+ * and the passes are as they were.
  */
-bool analysis_read_parts(struct analysis *a, const struct af_query *query,
-                         void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg);
+struct af_reading *analysis_read_parts(struct analysis *a, const struct af_query *query,
+                                       const struct af_analyse_how *how);
+
+/* @out is what the whole has become: parts of it need its sums. */
+void analysis_parts_keep(struct af_reading *reading, const struct af_results *out);
 
 #endif

@@ -354,6 +354,20 @@ void deliver_end(struct deliver *d)
 	pthread_mutex_unlock(&d->lock);
 }
 
+void deliver_spare(struct deliver *d)
+{
+	for (uint32_t i = 0; i < d->nr_passes; i++) {
+		free(d->passes[i].view);
+		d->passes[i].view = NULL;
+	}
+	free(d->view);
+	free(d->ring);
+	free(d->events);
+	d->view = NULL;
+	d->ring = d->open = NULL;
+	d->events = NULL;
+}
+
 void deliver_close(struct deliver *d)
 {
 	pthread_mutex_lock(&d->lock);
@@ -362,11 +376,7 @@ void deliver_close(struct deliver *d)
 	pthread_mutex_unlock(&d->lock);
 	for (uint32_t i = 0; i < d->nr_threads; i++)
 		pthread_join(d->threads[i], NULL);
-	for (uint32_t i = 0; i < d->nr_passes; i++)
-		free(d->passes[i].view);
-	free(d->view);
-	free(d->ring);
-	free(d->events);
+	deliver_spare(d);
 	pthread_mutex_destroy(&d->lock);
 	pthread_cond_destroy(&d->made_more);
 	pthread_cond_destroy(&d->done_more);

@@ -131,6 +131,12 @@ struct af_work *deliver_work_room(struct deliver *d);
 /* No more will come: the passes' end(), beside one another. */
 void deliver_end(struct deliver *d);
 
+/*
+ * Frees what takes room between deliveries, all of which the passes have; there are no threads, and
+ * nothing more is delivered.
+ */
+void deliver_spare(struct deliver *d);
+
 /* Ends the threads; also without deliver_end(). */
 void deliver_close(struct deliver *d);
 

@@ -114,11 +114,17 @@ struct af_pass_ops {
 	uint32_t works_for;  /* for which of these work() is of use; 0: for all */
 	bool works_fast;     /* work() takes no longer than handing work to another thread does */
 	bool settles;        /* see merge() */
+	bool of_runs;        /* the pass has no results for a time range: it does not run then */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */
-	/* Of these, those that hold on: a part of the trace begins with all that came before it. */
+	/* Those of them that hold on: a part of the trace begins with all that came before it. */
 	uint64_t holds;
+	/*
+	 * No part gets these: a state of its own gets them for the whole trace, and in the end
+	 * those of the parts are added to it. They are none of AF_KINDS_MOMENTARY.
+	 */
+	uint64_t whole;
 
 	/*
 	 * A pass runs in one thread at a time, and not always in the same one. Before end() it uses
@@ -179,6 +185,40 @@ int af_analyse(const char *dir, const struct af_pass_ops *const *passes,
                const struct af_query *query, struct af_results *out,
                void (*progress)(void *arg, uint64_t done, uint64_t size), void *arg,
                struct af_err *err);
+
+/*
+ * A trace that was read in parts of time, whose passes' states are kept, so that a part of the run
+ * can be answered for without another reading.
+ */
+struct af_reading;
+
+struct af_analyse_how {
+	void (*progress)(void *arg, uint64_t done, uint64_t size);
+	void *arg;
+	/*
+	 * Called when it turns out that the trace is not read in parts, before it is read: it may
+	 * take some of the @threads. Or NULL.
+	 */
+	void (*in_one)(void *arg, uint32_t *threads);
+	void *in_one_arg;
+	struct af_reading **kept; /* gets the reading, if the trace was read in parts; or NULL */
+};
+
+/* The same; the caller closes what it keeps. */
+int af_analyse_how(const char *dir, const struct af_pass_ops *const *passes,
+                   const struct af_query *query, struct af_results *out,
+                   const struct af_analyse_how *how, struct af_err *err);
+
+/*
+ * Answer @query, which has a time range and is else like the one that @r answered, by those of
+ * @passes that answered that one too. False: it takes a reading of its own; @out is to be closed in
+ * any case.
+ */
+bool af_reading_part(struct af_reading *r, const struct af_pass_ops *const *passes,
+                     const struct af_query *query, struct af_results *out);
+
+/* NULL is fine. */
+void af_reading_close(struct af_reading *r);
 
 /* Empty results for @query, as af_analyse() begins with: open trees, and nothing else. */
 void af_results_open(struct af_results *r, const struct af_query *query);

@@ -21,12 +21,20 @@ struct wakers_sum {
 	double square; /* sum of those of waits */
 };
 
+/* A wait of a part of the trace whose wake-up is not in it. */
+struct wakers_early {
+	uint32_t sleeper, state;
+	uint64_t blocked_ns, count, wake;
+};
+
 struct wakers {
 	struct af_stack_locations stack_locations;
 	struct af_join waiting; /* wake-ups whose thread is not back on a CPU yet */
 	struct af_map by_sleeper, by_sum;
 	struct wakers_sum *sums;
 	uint32_t nr, cap;
+	struct wakers_early *early; /* in order */
+	uint32_t nr_early, cap_early;
 	bool any;
 };
 
@@ -48,11 +56,11 @@ static void wakers_wake(struct wakers *k, const struct af_world *w, const struct
 	af_join_put(&k->waiting, &cause);
 }
 
-static struct wakers_sum *wakers_sum(struct wakers *k, const struct af_wait *wait, uint32_t waker)
+static struct wakers_sum *wakers_sum(struct wakers *k, uint32_t sleeper, uint32_t state,
+                                     uint32_t waker)
 {
-	uint32_t sleeper = af_stack_locations_number(&k->stack_locations, &wait->at);
 	bool fresh;
-	uint64_t *row = af_map_at(&k->by_sleeper, (uint64_t)sleeper << 32 | wait->state, &fresh);
+	uint64_t *row = af_map_at(&k->by_sleeper, (uint64_t)sleeper << 32 | state, &fresh);
 
 	if (fresh)
 		*row = k->by_sleeper.nr;
@@ -60,16 +68,36 @@ static struct wakers_sum *wakers_sum(struct wakers *k, const struct af_wait *wai
 	if (fresh) {
 		AF_GROW(k->sums, k->nr, k->cap);
 		k->sums[k->nr] =
-		    (struct wakers_sum){.sleeper = sleeper, .state = wait->state, .waker = waker};
+		    (struct wakers_sum){.sleeper = sleeper, .state = state, .waker = waker};
 		*slot = k->nr++;
 	}
 	return &k->sums[*slot];
 }
 
+/* Has the wake-up come? Then *@waker is its stack location. */
+static bool wakers_take(struct wakers *k, uint64_t wake, uint32_t *waker)
+{
+	struct af_cause cause;
+
+	if (!wake || !af_join_take(&k->waiting, WAKE_SCOPE, wake, &cause))
+		return false;
+	*waker = cause.what;
+	return k->any = true;
+}
+
+static void wakers_wait(struct wakers *k, const struct wakers_early *wait, uint32_t waker)
+{
+	struct wakers_sum *sum = wakers_sum(k, wait->sleeper, wait->state, waker);
+
+	sum->blocked_ns += wait->blocked_ns;
+	sum->square += (double)wait->blocked_ns * (double)wait->blocked_ns;
+	sum->count += wait->count;
+}
+
 static void wakers_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
 	struct wakers *k = self;
-	struct af_cause cause = {.what = WAKER_UNKNOWN};
+	uint32_t waker = WAKER_UNKNOWN;
 	struct af_wait wait;
 
 	if (ev->kind == AF_KIND_WAKE) {
@@ -78,12 +106,57 @@ static void wakers_event(void *self, const struct af_world *w, const struct af_e
 	}
 	if (!af_wait_read(w, ev, &wait) || !wait.blocked_ns)
 		return;
-	if (wait.wake && af_join_take(&k->waiting, WAKE_SCOPE, wait.wake, &cause))
-		k->any = true;
-	struct wakers_sum *sum = wakers_sum(k, &wait, cause.what);
-	sum->blocked_ns += wait.blocked_ns;
-	sum->square += (double)wait.blocked_ns * (double)wait.blocked_ns;
-	sum->count += !wait.blocked_out_of_range;
+	const struct wakers_early is = {
+	    .sleeper = af_stack_locations_number(&k->stack_locations, &wait.at),
+	    .state = wait.state,
+	    .blocked_ns = wait.blocked_ns,
+	    .count = !wait.blocked_out_of_range,
+	    .wake = wait.wake,
+	};
+	if (wakers_take(k, is.wake, &waker) || !is.wake || !w->in_part) {
+		wakers_wait(k, &is, waker);
+		return;
+	}
+	AF_GROW(k->early, k->nr_early, k->cap_early);
+	k->early[k->nr_early++] = is;
+}
+
+static bool wakers_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct wakers *from = other;
+	struct wakers *k = self;
+	uint32_t *numbers = af_xcalloc((size_t)from->stack_locations.nr + 1, sizeof *numbers);
+
+	(void)w;
+	for (uint32_t i = 0; i < from->stack_locations.nr; i++)
+		numbers[i] =
+		    af_stack_locations_number(&k->stack_locations, &from->stack_locations.all[i]);
+	for (uint32_t i = 0; i < from->nr_early; i++) {
+		struct wakers_early wait = from->early[i];
+		uint32_t waker = WAKER_UNKNOWN;
+		wait.sleeper = numbers[wait.sleeper];
+		wakers_take(k, wait.wake, &waker);
+		wakers_wait(k, &wait, waker);
+	}
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct wakers_sum *s = &from->sums[i];
+		struct wakers_sum *to =
+		    wakers_sum(k, numbers[s->sleeper], s->state,
+		               s->waker == WAKER_UNKNOWN ? WAKER_UNKNOWN : numbers[s->waker]);
+		to->blocked_ns += s->blocked_ns;
+		to->count += s->count;
+		to->square += s->square;
+	}
+	for (uint64_t i = 0; i < from->waiting.cap; i++) {
+		struct af_cause cause = from->waiting.slots[i];
+		if (!cause.process)
+			continue;
+		cause.what = numbers[cause.what];
+		af_join_put(&k->waiting, &cause);
+	}
+	k->any |= from->any;
+	free(numbers);
+	return true;
 }
 
 /* Making the tree: what one place, or one name, has become is asked for again and again. */
@@ -165,6 +238,7 @@ static void wakers_close(void *self)
 	af_map_free(&k->by_sleeper);
 	af_map_free(&k->by_sum);
 	free(k->sums);
+	free(k->early);
 }
 
 const struct af_pass_ops af_pass_wakers = {
@@ -174,6 +248,7 @@ const struct af_pass_ops af_pass_wakers = {
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE,
     .state_size = sizeof(struct wakers),
     .event = wakers_event,
+    .merge = wakers_merge,
     .finish = wakers_finish,
     .close = wakers_close,
 };

@@ -65,6 +65,23 @@ void who_use_add(struct who_use *to, const struct who_use *u)
 	to->untimed |= u->untimed;
 }
 
+static bool who_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct who *from = other;
+	struct who *who = self;
+
+	(void)w;
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct who_thread *t = &from->threads[i];
+		who_use_add(who_use(who, t->process, t->tid), &t->use);
+	}
+	for (size_t i = 0; i < from->wakers.cap; i++)
+		if (from->wakers.slots[i].used)
+			*af_map_at(&who->wakers, from->wakers.slots[i].key, NULL) = 1;
+	who->stacks_ns += from->stacks_ns;
+	return true;
+}
+
 /* CPU time by ordinal, whoever knows more of it. */
 static uint64_t *processes_busy(const struct who *who, const struct af_world *w,
                                 const struct af_coverage *c)
@@ -126,6 +143,7 @@ const struct af_pass_ops af_pass_who = {
     .state_size = sizeof(struct who),
     .event = who_event,
     .sample = who_sample,
+    .merge = who_merge,
     .finish = who_finish,
     .close = who_close,
 };

@@ -9,35 +9,88 @@
 #include <string.h>
 
 #include "analyse/phases/private.h"
-#include "analyse/world/work.h"
 #include "base/arena.h"
 
 enum {
 	MULTIPLES_PERCENT = 20, /* of the calls meanwhile: of paths called so often in each step */
 	EVEN_PARTS = 10,        /* of a path's time, in each of which an even path is called */
 	EVEN_LEAST = 3 * EVEN_PARTS, /* so often in all, */
-	EVEN_FACTOR = 2              /* and half to twice as often as in the median one */
+	EVEN_FACTOR = 2,             /* and half to twice as often as in the median one */
+	CALLS_LOG = 1 << 14,         /* that are put to their paths at once, */
+	CALLS_BUCKETS = 64 /* those of a bucket of paths one after the other: a power of two */
+};
+
+struct phase_call {
+	uint32_t process, path;
+	uint64_t ns;
 };
 
 /* The calls from one call path that launched work. */
 struct phase_path {
 	uint32_t process;
-	uint64_t last_id;
 	struct phase_times calls;
 };
 
-void phase_calls_work(struct phase_calls *c, const struct af_work *work)
+static struct phase_path *path_at(struct phase_calls *c, uint32_t path)
 {
-	AF_REACH(c->paths, work->path, c->cap);
-	if (work->path >= c->nr)
-		c->nr = work->path + 1;
-	struct phase_path *path = &c->paths[work->path];
-	/* A graph is one call with many works. */
-	if (path->calls.nr && path->last_id == work->id)
-		return;
-	path->process = work->process;
-	path->last_id = work->id;
-	phase_times_add(&path->calls, work->call_start_ns);
+	AF_REACH(c->paths, path, c->cap);
+	if (path >= c->nr)
+		c->nr = path + 1;
+	return &c->paths[path];
+}
+
+static void call_put(struct phase_calls *c, const struct phase_call *call)
+{
+	struct phase_path *p = path_at(c, call->path);
+
+	p->process = call->process;
+	phase_times_add(&p->calls, call->ns);
+}
+
+/* Thousands of paths take turns: one after the other their times are far apart in memory. */
+static void log_put(struct phase_calls *c)
+{
+	uint32_t from[CALLS_BUCKETS + 1] = {0};
+	uint16_t order[CALLS_LOG];
+
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		from[c->log[i].path % CALLS_BUCKETS + 1]++;
+	for (uint32_t i = 1; i < CALLS_BUCKETS; i++)
+		from[i] += from[i - 1];
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		order[from[c->log[i].path % CALLS_BUCKETS]++] = (uint16_t)i;
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		call_put(c, &c->log[order[i]]);
+	c->nr_log = 0;
+}
+
+void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns)
+{
+	if (!c->log)
+		c->log = af_xcalloc(CALLS_LOG, sizeof *c->log);
+	c->log[c->nr_log++] = (struct phase_call){process, path, ns};
+	if (c->nr_log == CALLS_LOG)
+		log_put(c);
+}
+
+void phase_calls_settle(struct phase_calls *c)
+{
+	log_put(c);
+	free(c->log);
+	c->log = NULL;
+}
+
+void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
+{
+	for (uint32_t i = 0; i < from->nr_log; i++)
+		call_put(c, &from->log[i]);
+	for (uint32_t i = 0; i < from->nr; i++) {
+		if (!from->paths[i].calls.nr)
+			continue;
+		struct phase_path *p = path_at(c, i);
+		p->process = from->paths[i].process;
+		phase_times_merge(&p->calls, &from->paths[i].calls);
+	}
 }
 
 /* Process after process; in each the paths with most calls first, and then in order of time. */
@@ -56,6 +109,7 @@ void phase_calls_sort(struct phase_calls *c)
 {
 	uint32_t nr = 0;
 
+	phase_calls_settle(c);
 	for (uint32_t i = 0; i < c->nr; i++) {
 		if (!c->paths[i].calls.nr)
 			continue;
@@ -76,8 +130,8 @@ static uint64_t calls_during(const struct phase_times *path, const struct phase_
 
 	if (path->at_ns[0] >= first && phase_times_last(path) <= last)
 		return path->nr;
-	return path->stride *
-	       (phase_times_before(path, last + 1) - phase_times_before(path, first));
+	uint64_t kept = phase_times_before(path, last + 1) - phase_times_before(path, first);
+	return (uint64_t)((unsigned __int128)path->nr * kept / path->kept);
 }
 
 /*
@@ -207,4 +261,5 @@ void phase_calls_free(struct phase_calls *c)
 	for (uint32_t i = 0; i < c->cap; i++)
 		free(c->paths[i].calls.at_ns);
 	free(c->paths);
+	free(c->log);
 }

@@ -38,12 +38,7 @@ static void launches_work(struct phase_launches *l, struct phase_calls *c,
 {
 	for (; l->first < l->nr && is_reached(&l->all[l->first], work); l->first++) {
 		const struct phase_launch *is = &l->all[l->first];
-		/* Two calls are two launches, whatever their numbers are. */
-		const struct af_work launched = {.process = is->process,
-		                                 .path = is->path,
-		                                 .id = is->start_ns,
-		                                 .call_start_ns = is->start_ns};
-		phase_calls_work(c, &launched);
+		phase_calls_add(c, is->process, is->path, is->start_ns);
 	}
 }
 

@@ -15,7 +15,7 @@
 #include "base/arena.h"
 
 enum {
-	SAMPLES_MOST = 1 << 20, /* that are kept: of more, a random half and so on */
+	SAMPLES_MOST = 1 << 20, /* that are kept: of more about a half, and so on */
 	PARTS_LEAST = 3,
 	PART_SAMPLES = 50,    /* in each part that is steady, at least */
 	RATE_FACTOR = 4,      /* and a quarter to four times the CPU time a second of all */
@@ -23,31 +23,51 @@ enum {
 	WHOLE_PERCENT = 95    /* of the run: then it has no other phases */
 };
 
+/* About half as many are kept from now on. */
+static void mix_thin(struct phase_mix *m)
+{
+	uint32_t kept = 0;
+
+	m->thin = m->thin << 1 | 1;
+	for (uint32_t i = 0; i < m->nr; i++)
+		if (phase_keeps(m->samples[i].at_ns, m->thin))
+			m->samples[kept++] = m->samples[i];
+	m->nr = kept;
+}
+
+/* The sample @s, whose location is @at. */
+static void mix_keep(struct phase_mix *m, const struct phase_sample *s,
+                     const struct af_stack_location *at)
+{
+	while (m->nr == SAMPLES_MOST && phase_keeps(s->at_ns, m->thin))
+		mix_thin(m);
+	if (!phase_keeps(s->at_ns, m->thin))
+		return;
+	AF_GROW(m->samples, m->nr, m->cap);
+	m->samples[m->nr] = *s;
+	m->samples[m->nr++].location = af_stack_locations_number(&m->locations, at);
+}
+
 void phase_mix_sample(struct phase_mix *m, const struct af_sample *s)
 {
-	if (!s->weight_ns || s->at.path == AF_PATH_NONE)
-		return;
-	m->random = m->random * 6364136223846793005u + 1442695040888963407u;
-	if (m->thin && m->random >> (64 - m->thin))
-		return;
-	if (m->nr == SAMPLES_MOST) {
-		uint32_t kept = 0;
-		for (uint32_t i = 0; i < m->nr; i++) {
-			m->random = m->random * 6364136223846793005u + 1442695040888963407u;
-			if (m->random >> 63)
-				m->samples[kept++] = m->samples[i];
-		}
-		m->nr = kept;
-		m->thin++;
-	}
-	struct af_stack_location at = s->at;
-	at.tid = 0;
-	AF_GROW(m->samples, m->nr, m->cap);
-	m->samples[m->nr++] = (struct phase_sample){
+	const struct phase_sample is = {
 	    .at_ns = s->time_ns,
 	    .weight_ns = s->weight_ns < UINT32_MAX ? (uint32_t)s->weight_ns : UINT32_MAX,
-	    .location = af_stack_locations_number(&m->locations, &at),
 	};
+	struct af_stack_location at = s->at;
+
+	if (!s->weight_ns || s->at.path == AF_PATH_NONE)
+		return;
+	at.tid = 0;
+	mix_keep(m, &is, &at);
+}
+
+void phase_mix_merge(struct phase_mix *m, const struct phase_mix *from)
+{
+	while (m->thin < from->thin)
+		mix_thin(m);
+	for (uint32_t i = 0; i < from->nr; i++)
+		mix_keep(m, &from->samples[i], &from->locations.all[from->samples[i].location]);
 }
 
 static int sample_order(const void *a, const void *b)
@@ -56,7 +76,50 @@ static int sample_order(const void *a, const void *b)
 
 	if (x->at_ns != y->at_ns)
 		return x->at_ns < y->at_ns ? -1 : 1;
-	return x->location < y->location ? -1 : x->location > y->location;
+	if (x->location != y->location)
+		return x->location < y->location ? -1 : 1;
+	return x->weight_ns < y->weight_ns ? -1 : x->weight_ns > y->weight_ns;
+}
+
+/* A location that samples have, and its number so far. */
+struct mix_location {
+	struct af_stack_location at;
+	uint32_t number;
+};
+
+static int location_order(const void *a, const void *b)
+{
+	const struct mix_location *x = a, *y = b;
+
+	if (x->at.process != y->at.process)
+		return x->at.process < y->at.process ? -1 : 1;
+	if (x->at.path != y->at.path)
+		return x->at.path < y->at.path ? -1 : 1;
+	return x->at.kstack < y->at.kstack ? -1 : x->at.kstack > y->at.kstack;
+}
+
+/* Number the locations in an order that does not depend on that of the samples, and sort these. */
+static void mix_sort(struct phase_mix *m)
+{
+	struct mix_location *all = af_xcalloc(m->locations.nr, sizeof *all);
+	uint32_t *numbers = af_xcalloc(m->locations.nr, sizeof *numbers), nr = 0;
+
+	for (uint32_t i = 0; i < m->nr; i++)
+		numbers[m->samples[i].location] = 1;
+	for (uint32_t i = 0; i < m->locations.nr; i++)
+		if (numbers[i])
+			all[nr++] = (struct mix_location){m->locations.all[i], i};
+	qsort(all, nr, sizeof *all, location_order);
+	for (uint32_t i = 0; i < nr; i++) {
+		m->locations.all[i] = all[i].at;
+		numbers[all[i].number] = i;
+	}
+	m->locations.nr = nr;
+	for (uint32_t i = 0; i < m->nr; i++)
+		m->samples[i].location = numbers[m->samples[i].location];
+	qsort(m->samples, m->nr, sizeof *m->samples, sample_order);
+	free(all);
+	free(numbers);
 }
 
 /* The sums of the parts [@from, @to). */
@@ -165,7 +228,7 @@ bool phase_mix_find(struct phase_mix *m, const struct af_world *w, uint64_t run_
 
 	if (m->nr < PARTS_LEAST * PART_SAMPLES)
 		return false;
-	qsort(m->samples, m->nr, sizeof *m->samples, sample_order);
+	mix_sort(m);
 	x.start_ns = m->samples[0].at_ns - 1;
 	x.end_ns = m->samples[m->nr - 1].at_ns;
 	mix_names(&x, &m->locations, w);

@@ -28,9 +28,9 @@ static void phases_work(void *self, const struct af_world *w, const struct af_wo
 {
 	struct phases *p = self;
 
-	/* A part of a run has no phases. */
-	if (!w->time_range.to_ns && work->launched && work->path)
-		phase_calls_work(&p->calls, work);
+	(void)w;
+	if (work->first && work->path)
+		phase_calls_add(&p->calls, work->process, work->path, work->call_start_ns);
 }
 
 static void phases_event(void *self, const struct af_world *w, const struct af_event *ev)
@@ -57,8 +57,7 @@ static void phases_sample(void *self, const struct af_world *w, const struct af_
 	struct phases *p = self;
 
 	(void)w;
-	if (!s->out_of_range)
-		phase_mix_sample(&p->mix, s);
+	phase_mix_sample(&p->mix, s);
 }
 
 /* The steps, as times since the trace's start; false if too little of the run is steady. */
@@ -179,12 +178,28 @@ static void phases_repeated(struct phases *p, const struct af_world *w, struct a
 	                         steps.paths, steps.anchor->kept);
 }
 
+/* Ranges are not among what parts get: see `whole`. */
+static bool phases_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct phases *from = other;
+	struct phases *p = self;
+
+	(void)w;
+	if (!from) {
+		phase_calls_settle(&p->calls);
+		return true;
+	}
+	phase_calls_merge(&p->calls, &from->calls);
+	phase_mix_merge(&p->mix, &from->mix);
+	return true;
+}
+
 static void phases_end(void *self, const struct af_world *w)
 {
 	struct phases *p = self;
 
-	if (!w->time_range.query->from_ns && !w->time_range.query->to_ns)
-		phase_calls_sort(&p->calls);
+	(void)w;
+	phase_calls_sort(&p->calls);
 }
 
 static void phases_finish(void *self, const struct af_world *w, struct af_results *r)
@@ -192,8 +207,6 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 	struct phases *p = self;
 	const char *note = NULL;
 
-	if (w->time_range.query->from_ns || w->time_range.query->to_ns)
-		return; /* a part of a run has no start */
 	r->phases.end_ns = w->last_ns > r->start_ns ? w->last_ns - r->start_ns : 0;
 	phases_repeated(p, w, r, &note);
 	if (!r->phases.by)
@@ -218,11 +231,15 @@ const struct af_pass_ops af_pass_phases = {
     .name = "phases",
     .question = "which parts has the run?",
     .answers = AF_ANSWER_TABLES,
+    .of_runs = true,
+    .settles = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE,
+    .whole = 1ull << AF_KIND_RANGE,
     .event = phases_event,
     .sample = phases_sample,
     .work = phases_work,
+    .merge = phases_merge,
     .end = phases_end,
     .finish = phases_finish,
     .close = phases_close,
@@ -232,6 +249,7 @@ const struct af_pass_ops af_pass_phases_early = {
     .name = "early phases",
     .question = "which parts has the run, as far as can be seen without joining its work?",
     .answers = AF_ANSWER_TABLES,
+    .of_runs = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE | PHASE_LAUNCHES_WANTS,
     .event = early_event,

@@ -7,6 +7,7 @@
 
 #include "analyse/join/join.h"
 #include "analyse/world/stack_locations.h"
+#include "base/hash.h"
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
@@ -26,15 +27,29 @@ enum {
 /* For qsort() of uint64_t. */
 int phase_number_order(const void *a, const void *b);
 
+/*
+ * Too many times are thinned: a time is kept if its hash has none of the bits @thin, which are a
+ * number of the lowest ones; with all 64 none is kept. So it does not matter in which order times
+ * come, nor in how many parts.
+ */
+static inline bool phase_keeps(uint64_t ns, uint64_t thin)
+{
+	return !thin || !((af_mix(ns) | 1ull << 63) & thin);
+}
+
 /* When something happened. */
 struct phase_times {
 	uint32_t cap, kept;
-	uint64_t nr, stride; /* every @stride-th is kept */
-	uint64_t *at_ns;     /* in any order until phase_times_sort() */
+	uint64_t nr, thin; /* thin: see phase_keeps(); 0: all are kept */
+	uint64_t first_ns, last_ns;
+	uint64_t *at_ns; /* in any order until phase_times_sort() */
 };
 
-/* Keep a time. Of too many every other one is kept, which still spans the run. */
+/* Keep a time, if there are not too many. */
 void phase_times_add(struct phase_times *t, uint64_t ns);
+/* Add those of @from, which were not sorted yet. */
+void phase_times_merge(struct phase_times *t, const struct phase_times *from);
+/* Put them in order: the first and the last one are among them from now on. No more will come. */
 void phase_times_sort(struct phase_times *t);
 /* The last one; the time from the first to it; how many are before @ns. Of one or more, sorted. */
 uint64_t phase_times_last(const struct phase_times *t);
@@ -52,7 +67,7 @@ struct phase_steps {
 
 /*
  * Are the times of @anchor regular, in steps of their own or (@group) in groups of 2 to 16? Fills
- * group and median_ns of @s if so. All times are kept (stride 1), and sorted.
+ * group and median_ns of @s if so. All times are kept, and sorted.
  */
 bool phase_steps_single(struct phase_steps *s, const struct phase_times *anchor);
 bool phase_steps_grouped(struct phase_steps *s, const struct phase_times *anchor);
@@ -66,13 +81,21 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 /*
  * Steps by call paths that launch device work.
  *
- *	phase_calls_work* → phase_calls_sort → phase_calls_find, _longest, _nr → phase_calls_free
+ *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort
+ *	→ { phase_calls_find | phase_calls_of }* → phase_calls_free
  */
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
 	uint32_t nr, cap;
+	struct phase_call *log; /* those that came last */
+	uint32_t nr_log;
 };
-void phase_calls_work(struct phase_calls *c, const struct af_work *work);
+/* A call of @process at @ns, which launched work, from the call path @path of the world. */
+void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns);
+/* No more will come for now: free what only helps to add them. */
+void phase_calls_settle(struct phase_calls *c);
+/* Add those of @from, which is not sorted. */
+void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from);
 void phase_calls_sort(struct phase_calls *c);
 bool phase_calls_find(const struct phase_calls *c, struct phase_steps *s);
 /*
@@ -129,14 +152,13 @@ void phase_ranges_free(struct phase_ranges *r);
 /*
  * The time in which the CPU samples are of about the same functions.
  *
- *	phase_mix_sample* → phase_mix_find → phase_mix_free
+ *	{ phase_mix_sample | phase_mix_merge }* → phase_mix_find → phase_mix_free
  */
 struct phase_mix {
 	struct af_stack_locations locations;
 	struct phase_sample *samples;
 	uint32_t nr, cap;
-	uint32_t thin;   /* of 2^thin samples one is kept */
-	uint64_t random; /* which one */
+	uint64_t thin; /* see phase_keeps() */
 };
 struct phase_mixed {
 	uint64_t from_ns, to_ns; /* of the trace's clock */
@@ -147,6 +169,8 @@ struct phase_mixed {
 	uint32_t loading_percent; /* of the samples before: importing, linking, compiling */
 };
 void phase_mix_sample(struct phase_mix *m, const struct af_sample *s);
+/* Add those of @from. */
+void phase_mix_merge(struct phase_mix *m, const struct phase_mix *from);
 /* The steady part of a run of @run_ns: false if it has none, or if it is nearly all of it. */
 bool phase_mix_find(struct phase_mix *m, const struct af_world *w, uint64_t run_ns,
                     struct phase_mixed *found);

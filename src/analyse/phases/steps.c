@@ -1,5 +1,6 @@
 /* Times of what repeats, and whether they are regular. */
 #include <stdlib.h>
+#include <string.h>
 
 #include "analyse/phases/private.h"
 #include "base/arena.h"
@@ -13,20 +14,57 @@ enum {
 	STEADY_HALVES = 3  /* when each takes at most 3/2 of the median one */
 };
 
-void phase_times_add(struct phase_times *t, uint64_t ns)
+/* About half as many are kept from now on. */
+static void times_thin(struct phase_times *t)
 {
-	if (!t->stride)
-		t->stride = 1;
-	if (t->kept == PHASE_TIMES_MOST) {
-		for (uint32_t i = 0; i < PHASE_TIMES_MOST / 2; i++)
-			t->at_ns[i] = t->at_ns[(size_t)2 * i];
-		t->kept = PHASE_TIMES_MOST / 2;
-		t->stride *= 2;
-	}
-	if (t->nr++ & (t->stride - 1)) /* a power of two */
+	uint32_t kept = 0;
+
+	t->thin = t->thin << 1 | 1;
+	for (uint32_t i = 0; i < t->kept; i++)
+		if (phase_keeps(t->at_ns[i], t->thin))
+			t->at_ns[kept++] = t->at_ns[i];
+	t->kept = kept;
+}
+
+static void times_keep(struct phase_times *t, uint64_t ns)
+{
+	while (t->kept == PHASE_TIMES_MOST && phase_keeps(ns, t->thin))
+		times_thin(t);
+	if (!phase_keeps(ns, t->thin))
 		return;
 	AF_GROW(t->at_ns, t->kept, t->cap);
 	t->at_ns[t->kept++] = ns;
+}
+
+void phase_times_add(struct phase_times *t, uint64_t ns)
+{
+	if (!t->nr || ns < t->first_ns)
+		t->first_ns = ns;
+	if (ns > t->last_ns)
+		t->last_ns = ns;
+	t->nr++;
+	times_keep(t, ns);
+}
+
+void phase_times_merge(struct phase_times *t, const struct phase_times *from)
+{
+	if (!from->nr)
+		return;
+	if (!t->nr || from->first_ns < t->first_ns)
+		t->first_ns = from->first_ns;
+	if (from->last_ns > t->last_ns)
+		t->last_ns = from->last_ns;
+	t->nr += from->nr;
+	while (t->thin < from->thin)
+		times_thin(t);
+	if (!t->thin && from->kept <= PHASE_TIMES_MOST - t->kept) {
+		AF_ROOM(t->at_ns, t->kept + from->kept, t->cap);
+		memcpy(t->at_ns + t->kept, from->at_ns, from->kept * sizeof *t->at_ns);
+		t->kept += from->kept;
+		return;
+	}
+	for (uint32_t i = 0; i < from->kept; i++)
+		times_keep(t, from->at_ns[i]);
 }
 
 int phase_number_order(const void *a, const void *b)
@@ -44,6 +82,15 @@ void phase_times_sort(struct phase_times *t)
 		i++;
 	if (i < t->kept)
 		qsort(t->at_ns, t->kept, sizeof *t->at_ns, phase_number_order);
+	if (!t->thin)
+		return;
+	AF_ROOM(t->at_ns, (size_t)t->kept + 2, t->cap);
+	if (!t->kept || t->at_ns[0] != t->first_ns) {
+		memmove(t->at_ns + 1, t->at_ns, t->kept++ * sizeof *t->at_ns);
+		t->at_ns[0] = t->first_ns;
+	}
+	if (t->at_ns[t->kept - 1] != t->last_ns)
+		t->at_ns[t->kept++] = t->last_ns;
 }
 
 uint64_t phase_times_last(const struct phase_times *t)

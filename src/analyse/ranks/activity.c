@@ -101,7 +101,8 @@ static void activity_work(void *self, const struct af_world *w, const struct af_
 		       placed.start_ns + af_work_busy_ns(&placed));
 }
 
-static void add_call(struct af_activity *a, const char *name, uint64_t ns)
+/* Calls of one function; of functions that have no room, as one. */
+static void add_calls(struct af_activity *a, const char *name, uint64_t ns, uint64_t calls)
 {
 	uint32_t i = 0;
 
@@ -115,7 +116,7 @@ static void add_call(struct af_activity *a, const char *name, uint64_t ns)
 		a->nr_calls++;
 	}
 	a->calls[i].ns += ns;
-	a->calls[i].calls++;
+	a->calls[i].calls += calls;
 }
 
 /* The outermost calls, without those between which the program runs. */
@@ -131,7 +132,7 @@ static void take_call(struct activity *s, const struct af_event *ev)
 		return;
 	uint64_t ns = af_u48_value(call.head.duration_ns);
 	ns = ns < ev->time_ns ? ns : ev->time_ns;
-	add_call(&s->a, f->name, ns);
+	add_calls(&s->a, f->name, ns, 1);
 	spread(s, AF_RANK_MPI, ev->time_ns - ns, ev->time_ns);
 }
 
@@ -147,6 +148,43 @@ static void activity_event(void *self, const struct af_world *w, const struct af
 		spread(s, kind, wait.blocked_at_ns, wait.blocked_at_ns + wait.blocked_ns);
 		spread(s, AF_RANK_QUEUED, wait.queued_at_ns, wait.queued_at_ns + wait.queued_ns);
 	}
+}
+
+/* Bins begin at multiples of their length, so the shorter ones lie whole in the longer ones. */
+static void merge_bins(struct activity *s, const struct af_activity *from)
+{
+	struct af_activity *a = &s->a;
+
+	reach(s, from->start_ns, from->start_ns + from->nr * from->each_ns);
+	while (a->each_ns < from->each_ns)
+		coarsen(a);
+	for (uint32_t i = 0; i < from->nr; i++) {
+		uint64_t bin = (from->start_ns + i * from->each_ns - a->start_ns) / a->each_ns;
+		for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
+			a->ns[k][bin] += from->ns[k][i];
+	}
+}
+
+/* Functions that had no room in a part are one there, and may have room in the whole. */
+static bool activity_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct activity *from = other;
+	struct activity *s = self;
+	const bool has_rest =
+	    from->a.nr_calls == AF_ACTIVITY_CALLS && !*from->a.calls[AF_ACTIVITY_CALLS - 1].name;
+
+	(void)w;
+	if (has_rest && s->a.nr_calls)
+		return false;
+	if (from->begun)
+		merge_bins(s, &from->a);
+	for (uint32_t k = 0; k < AF_RANK_KINDS; k++)
+		s->a.total_ns[k] += from->a.total_ns[k];
+	for (uint32_t i = 0; i < from->a.nr_calls; i++) {
+		const struct af_activity_call *c = &from->a.calls[i];
+		add_calls(&s->a, c->name, c->ns, c->calls);
+	}
+	return true;
 }
 
 static void take_disk_waits(struct af_activity *a, const struct af_world *w)
@@ -184,5 +222,6 @@ const struct af_pass_ops af_pass_activity = {
     .event = activity_event,
     .sample = activity_sample,
     .work = activity_work,
+    .merge = activity_merge,
     .finish = activity_finish,
 };

@@ -35,7 +35,7 @@ int af_set_read(const struct af_set_reading *how);
 /* The CPUs that this process may use; AFLAME_JOBS or @wanted (0: as many) where one is given. */
 unsigned af_set_threads(uint64_t wanted);
 
-/* Of @threads that read @nr members: those that each of them is read by. */
+/* How many of @threads, which read @nr members, read each of them. */
 unsigned af_set_threads_each(unsigned threads, uint32_t nr);
 
 #endif

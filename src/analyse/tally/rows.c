@@ -131,11 +131,35 @@ static bool is_repeated(const struct maker *m, const struct tally_sum *s)
 	return false;
 }
 
+/* The order of rows does not depend on which call came first. Unknown functions are last. */
+static int sum_order(const void *a, const void *b, void *arg)
+{
+	const struct tally *t = arg;
+	const struct tally_sum *x = &t->sums[*(const uint32_t *)a],
+			       *y = &t->sums[*(const uint32_t *)b];
+	const struct tally_thread *s = &t->threads[x->thread], *u = &t->threads[y->thread];
+	const uint32_t keys[][2] = {{x->kind, y->kind},     {x->function - 1, y->function - 1},
+	                            {x->op, y->op},         {x->path, y->path},
+	                            {x->source, y->source}, {s->process, u->process},
+	                            {s->tid, u->tid}};
+
+	for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+		if (keys[i][0] != keys[i][1])
+			return keys[i][0] < keys[i][1] ? -1 : 1;
+	return 0;
+}
+
 static void make_rows(struct maker *m)
 {
 	struct af_tally *to = m->to;
+	uint32_t *order = af_xcalloc((size_t)m->t->nr + 1, sizeof *order);
 
-	for (uint32_t i = 0; i < m->t->nr; i++) {
+	for (uint32_t i = 0; i < m->t->nr; i++)
+		order[i] = i;
+	if (m->t->nr)
+		qsort_r(order, m->t->nr, sizeof *order, sum_order, m->t);
+	for (uint32_t n = 0; n < m->t->nr; n++) {
+		uint32_t i = order[n];
 		struct tally_sum *s = &m->t->sums[i];
 		if (!s->stats.count || is_repeated(m, s))
 			continue;
@@ -150,6 +174,7 @@ static void make_rows(struct maker *m)
 		row->stats = s->stats;
 		s->stats = (struct af_call_stats){0};
 	}
+	free(order);
 }
 
 /* The threads that have rows, and their processes: by name, as images of one process are one. */

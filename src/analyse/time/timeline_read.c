@@ -118,7 +118,7 @@ static void timeline_read(struct af_timeline *t, struct af_trace *trace, struct 
 		if (n % TIMELINE_PROGRESS == 0)
 			timeline_tell(t, d->position, size, 1);
 	}
-	af_samples_end(&t->samples);
+	af_samples_end(&t->samples, &t->world);
 	af_launches_end(&t->launches, &t->world);
 	deliver_settle(d);
 }

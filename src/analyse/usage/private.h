@@ -9,6 +9,7 @@
 #include "base/keys.h"
 #include "base/map.h"
 
+struct af_call;
 struct af_event;
 struct af_function;
 struct af_results;
@@ -77,19 +78,46 @@ enum { USAGE_LOOPS = 4, USAGE_NEAR_BITS = 11 };
 struct usage_thread {
 	uint32_t process; /* index of usage.processes */
 	uint32_t ordinal, tid;
-	struct usage_loop loops[USAGE_LOOPS]; /* that go on */
-	uint32_t nr_loops;
+	struct usage_loop *loops; /* that go on */
+	uint32_t nr_loops, cap_loops;
 	uint64_t works;    /* pieces of device work since its last wait */
 	uint64_t messages; /* that it sent */
+	/*
+	 * In a part of the trace these are false until the thread has waited, so that all of its
+	 * works are known, and until it has made another call than queries. The part keeps the
+	 * queries before that.
+	 */
+	bool has_waited, has_called;
+	struct usage_loop *first_loops;
+	uint32_t nr_first_loops;
 };
 
-/* Does a blocking copy on a queue of OpenCL wait for all before it? */
-enum usage_order { USAGE_ORDER_UNKNOWN, USAGE_IN_ORDER, USAGE_NO_ORDER };
+/* A wait; those that depend on what came before a part of the trace are kept until it is known. */
+struct usage_wait {
+	uint32_t thread, function, path;
+	uint64_t ns, bytes, works, handle;
+	bool needless, by_queue; /* or by an event */
+	bool has_works;          /* works are all since the thread's last wait */
+	uint8_t depends;         /* bits USAGE_ON_…: whether it is needless */
+};
 
-/* A queue or an event: numbers are of the process's count, 0 for never. */
+enum {
+	USAGE_ON_ALL = 1,   /* on the last wait for all queues */
+	USAGE_ON_QUEUE = 2, /* on what its queue was when the part began */
+	USAGE_ON_WORK = 4   /* on whether there was any work on it */
+};
+
+/*
+ * The count of a process when the trace begins, and when a part of it begins, of which is not known
+ * how many came before.
+ */
+#define USAGE_FIRST_COUNT 1ull
+#define USAGE_PART_COUNT (1ull << 62)
+
+/* A queue or an event: numbers are of the process's count, 0 for never (in the part). */
 struct usage_queue {
 	uint64_t work, waited; /* the last work on it; all work up to this was waited for */
-	enum usage_order order;
+	bool in_order;         /* of OpenCL: a blocking copy on it waits for all before it */
 };
 
 struct usage_process {
@@ -107,6 +135,7 @@ struct usage_process {
 };
 
 struct usage {
+	bool in_part;                     /* of one of several parts of the trace */
 	struct usage_function *functions; /* by function of the world */
 	uint32_t cap_functions;
 	struct usage_thread *threads;
@@ -122,7 +151,14 @@ struct usage {
 	uint32_t near_sums[1 << USAGE_NEAR_BITS]; /* by a hash: index plus 1 */
 	struct usage_sum *sums;
 	uint32_t nr_sums, cap_sums;
+	struct usage_wait *waits; /* that are kept */
+	uint32_t nr_waits, cap_waits;
 };
+
+static inline struct usage_process *usage_process_of(const struct usage *u, uint32_t thread)
+{
+	return &u->processes[u->threads[thread].process];
+}
 
 /* The part of the function @is; @kind: of its events, if from AF_KIND_API on, else 0. */
 void usage_function_learn(struct usage_function *f, const struct af_function *is, uint16_t kind);
@@ -131,25 +167,65 @@ void usage_function_learn(struct usage_function *f, const struct af_function *is
 uint64_t usage_value(const struct af_event *ev, struct usage_value v);
 bool usage_has(const struct af_event *ev, struct usage_value v);
 
-/* queues.c: a call put work on a queue; a call waited: had it nothing to wait for? */
-void usage_queues_named(struct usage *u, const struct af_world *w, struct usage_process *p,
-                        const struct usage_function *f, const struct af_event *ev);
-static inline void usage_queues_work(struct usage *u, const struct af_world *w,
-                                     struct usage_process *p, const struct usage_function *f,
-                                     const struct af_event *ev)
+/* sums.c: a thread or a process, by index; a sum to add to, which is valid until the next call. */
+uint32_t usage_process_find(struct usage *u, uint32_t ordinal);
+uint32_t usage_thread_find(struct usage *u, uint32_t process, uint32_t tid);
+struct usage_sum *usage_sum_of(struct usage *u, const struct usage_sum *like);
+
+/* Add a call. In a part of the trace all calls are kept one by one, as the whole needs them. */
+void usage_moments_add(struct usage_moments *m, uint64_t start_ns, uint64_t ns, bool in_part);
+
+/* uses.c: a call of a function whose part is known, and that worked and is in the time range. */
+struct usage_call {
+	struct usage *u;
+	const struct af_call *is;
+	const struct af_event *ev;
+	const struct usage_function *f;
+	uint32_t thread;
+	uint64_t ns;
+};
+void usage_call_counts(const struct usage_call *c);
+
+/* Add a wait of which all is known. */
+void usage_wait_add(struct usage *u, const struct usage_wait *wait);
+
+/* Add queries to the thread's loops that go on, if there is room; end these. */
+void usage_loop_add(const struct usage *u, struct usage_thread *t, const struct usage_loop *more);
+void usage_loops_end(struct usage *u, uint32_t thread);
+
+/* queues.c: a queue is defined; a call put work on a queue. */
+void usage_queues_event(struct usage *u, struct usage_process *p, const struct af_event *ev);
+void usage_queues_named(struct usage *u, struct usage_process *p, const struct usage_function *f,
+                        const struct af_event *ev);
+static inline void usage_queues_work(struct usage *u, struct usage_process *p,
+                                     const struct usage_function *f, const struct af_event *ev)
 {
 	p->count++;
 	if (f->event.bytes || f->queue.bytes)
-		usage_queues_named(u, w, p, f, ev);
+		usage_queues_named(u, p, f, ev);
 	else
 		p->unknown = p->count;
 }
-bool usage_queues_wait(struct usage *u, struct usage_process *p, const struct usage_function *f,
-                       const struct af_event *ev);
+
+/*
+ * A call waited: had it nothing to wait for? It sets `needless`, `depends`, `by_queue` and `handle`
+ * of @wait. _decide: what they depend on is known now, that is @p when the part began.
+ */
+void usage_queues_wait(struct usage *u, struct usage_process *p, const struct usage_function *f,
+                       const struct af_event *ev, struct usage_wait *wait);
+void usage_queues_decide(const struct usage *u, const struct usage_process *p,
+                         struct usage_wait *wait);
+
+/* Add the part's process @of, of @from, behind @p. */
+void usage_queues_merge(struct usage *u, struct usage_process *p, const struct usage *from,
+                        const struct usage_process *of);
 
 /* host_memory.c: an event of MEMORY; does @address lie in pinned or managed memory? */
 void usage_memory(struct usage_process *p, const struct af_event *ev);
 bool usage_is_pinned(const struct usage_process *p, uint64_t address);
+
+/* merge.c: as struct af_pass_ops has it. */
+bool usage_merge(void *self, const struct af_world *w, const void *from);
 
 /* table.c */
 void usage_table(const struct usage *u, const struct af_world *w, struct af_results *out);

@@ -4,8 +4,8 @@
  * recording them puts work.
  */
 #include "analyse/usage/private.h"
-#include "analyse/world/world.h"
 #include "base/arena.h"
+#include "trace/read/reader.h"
 
 /* The default stream of CUDA and its like: other streams may wait for it, or it for them. */
 enum { DEFAULT_STREAMS = 2 };
@@ -15,23 +15,12 @@ static bool is_default(uint64_t handle)
 	return handle <= DEFAULT_STREAMS;
 }
 
-/* Does the runtime run one command after the other on this queue of OpenCL? */
-static bool is_in_order(const struct af_world *w, uint32_t process, uint64_t handle)
+static struct usage_queue *queue_of(struct usage *u, struct usage_process *p, uint64_t handle)
 {
-	for (uint32_t i = w->nr_queues; i-- > 1;) {
-		const struct af_queue *q = &w->queues[i];
-		if (q->process == process && q->handle == handle)
-			return !(q->flags & AF_QUEUE_OUT_OF_ORDER);
-	}
-	return false;
-}
+	bool fresh;
+	uint64_t *slot = af_map_at(&p->queues, handle, &fresh);
 
-static struct usage_queue *queue_of(struct usage *u, struct usage_process *p, uint64_t handle,
-                                    bool *fresh)
-{
-	uint64_t *slot = af_map_at(&p->queues, handle, fresh);
-
-	if (*fresh) {
+	if (fresh) {
 		AF_GROW(u->queues, u->nr_queues, u->cap_queues);
 		u->queues[u->nr_queues] = (struct usage_queue){0};
 		*slot = u->nr_queues++;
@@ -39,48 +28,121 @@ static struct usage_queue *queue_of(struct usage *u, struct usage_process *p, ui
 	return &u->queues[*slot];
 }
 
-void usage_queues_named(struct usage *u, const struct af_world *w, struct usage_process *p,
-                        const struct usage_function *f, const struct af_event *ev)
+void usage_queues_event(struct usage *u, struct usage_process *p, const struct af_event *ev)
 {
-	bool fresh;
+	struct af_ev_queue fixed;
 
+	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		queue_of(u, p, fixed.handle)->in_order = !(fixed.flags & AF_QUEUE_OUT_OF_ORDER);
+}
+
+void usage_queues_named(struct usage *u, struct usage_process *p, const struct usage_function *f,
+                        const struct af_event *ev)
+{
 	if (usage_has(ev, f->event))
-		queue_of(u, p, usage_value(ev, f->event), &fresh)->work = p->count;
+		queue_of(u, p, usage_value(ev, f->event))->work = p->count;
 	if (!usage_has(ev, f->queue)) {
 		p->unknown = p->count;
 		return;
 	}
-	uint64_t handle = usage_value(ev, f->queue);
-	struct usage_queue *q = queue_of(u, p, handle, &fresh);
+	struct usage_queue *q = queue_of(u, p, usage_value(ev, f->queue));
 	q->work = p->count;
-	if (!usage_value(ev, f->blocking))
-		return;
-	if (!q->order)
-		q->order = is_in_order(w, p->ordinal, handle) ? USAGE_IN_ORDER : USAGE_NO_ORDER;
-	if (q->order == USAGE_IN_ORDER)
+	if (q->in_order && usage_value(ev, f->blocking))
 		q->waited = p->count;
 }
 
-bool usage_queues_wait(struct usage *u, struct usage_process *p, const struct usage_function *f,
-                       const struct af_event *ev)
+/* The last work that a wait for the queue waits for. */
+static uint64_t last_work(const struct usage_process *p, const struct usage_queue *q,
+                          uint64_t handle)
 {
-	bool needless = p->has_waited && p->waited >= p->count, fresh;
+	uint64_t work = is_default(handle) ? p->count : q->work;
+
+	return p->unknown > work ? p->unknown : work;
+}
+
+static bool all_over(const struct usage_process *p)
+{
+	return p->has_waited && p->waited >= p->count;
+}
+
+static bool queue_over(const struct usage_process *p, const struct usage_queue *q, uint64_t handle)
+{
+	return q->waited && q->waited >= last_work(p, q, handle);
+}
+
+/* Where no event was seen to be recorded, calls that do it are not in the trace. */
+static void wait_judge(struct usage_wait *wait, const struct usage_process *p,
+                       const struct usage_queue *q, bool in_part)
+{
+	bool over = queue_over(p, q, wait->handle);
+
+	wait->needless |= over && (wait->by_queue || q->work);
+	if (!in_part)
+		return;
+	if (!q->waited && last_work(p, q, wait->handle) <= USAGE_PART_COUNT)
+		wait->depends |= USAGE_ON_QUEUE;
+	if (over && !wait->needless)
+		wait->depends |= USAGE_ON_WORK;
+}
+
+void usage_queues_wait(struct usage *u, struct usage_process *p, const struct usage_function *f,
+                       const struct af_event *ev, struct usage_wait *wait)
+{
 	struct usage_value of = f->queue.bytes ? f->queue : f->event;
 
-	p->count += !p->count;
+	wait->needless = all_over(p);
+	if (!p->has_waited && p->count == USAGE_PART_COUNT)
+		wait->depends |= USAGE_ON_ALL;
 	if (f->waits_for_all) {
 		p->waited = p->count;
 		p->has_waited = true;
-		return needless;
+	} else if (usage_has(ev, of)) {
+		wait->handle = usage_value(ev, of);
+		wait->by_queue = f->queue.bytes;
+		struct usage_queue *q = queue_of(u, p, wait->handle);
+		wait_judge(wait, p, q, u->in_part);
+		q->waited = p->count;
 	}
-	if (!usage_has(ev, of))
-		return needless;
-	uint64_t handle = usage_value(ev, of);
-	struct usage_queue *q = queue_of(u, p, handle, &fresh);
-	uint64_t work = is_default(handle) ? p->count : q->work;
-	work = p->unknown > work ? p->unknown : work;
-	/* Where no event was seen to be recorded, calls that do it are not in the trace. */
-	needless = needless || (q->waited && q->waited >= work && (f->queue.bytes || q->work));
-	q->waited = p->count;
-	return needless;
+	if (wait->needless)
+		wait->depends = 0;
+}
+
+void usage_queues_decide(const struct usage *u, const struct usage_process *p,
+                         struct usage_wait *wait)
+{
+	const uint64_t *slot = af_map_get(&p->queues, wait->handle);
+	struct usage_queue q = slot ? u->queues[*slot] : (struct usage_queue){0};
+
+	if (wait->depends & USAGE_ON_ALL)
+		wait->needless |= all_over(p);
+	if (wait->depends & USAGE_ON_QUEUE)
+		wait_judge(wait, p, &q, false);
+	if (wait->depends & USAGE_ON_WORK)
+		wait->needless |= q.work != 0;
+}
+
+/* A number of a part as one of the whole, where @count came before; @was: there was none. */
+static uint64_t number_of(uint64_t number, uint64_t count, uint64_t was)
+{
+	return number ? count + (number - USAGE_PART_COUNT) : was;
+}
+
+void usage_queues_merge(struct usage *u, struct usage_process *p, const struct usage *from,
+                        const struct usage_process *of)
+{
+	const uint64_t count = p->count;
+
+	for (size_t i = 0; i < of->queues.cap; i++) {
+		const struct af_map_slot *slot = &of->queues.slots[i];
+		if (!slot->used)
+			continue;
+		const struct usage_queue *q = &from->queues[slot->value];
+		struct usage_queue *to = queue_of(u, p, slot->key);
+		to->work = number_of(q->work, count, to->work);
+		to->waited = number_of(q->waited, count, to->waited);
+	}
+	p->unknown = number_of(of->unknown, count, p->unknown);
+	p->waited = number_of(of->waited, count, p->waited);
+	p->has_waited |= of->has_waited;
+	p->count = number_of(of->count, count, 0);
 }

@@ -252,7 +252,9 @@ static int made_order(const void *a, const void *b)
 	if (x->sum->kind != y->sum->kind)
 		return x->sum->kind < y->sum->kind ? -1 : 1;
 	int order = strcmp(x->function, y->function);
-	return order ? order : strcmp(x->caller, y->caller);
+	order = order ? order : strcmp(x->caller, y->caller);
+	order = order ? order : strcmp(x->driver, y->driver);
+	return order ? order : (int)x->caller_frame - (int)y->caller_frame;
 }
 
 /* 0 is a value of other uses, or one that is not known. */

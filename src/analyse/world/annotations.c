@@ -20,6 +20,8 @@ struct annotations_thread {
 	uint32_t nr;
 	uint64_t beyond;               /* more are open than are followed */
 	struct annotations_open *open; /* room for AF_ANNOTATIONS_OPEN, from the first on */
+	uint32_t *kept;                /* the context after each RANGE */
+	uint32_t nr_kept, cap_kept;
 };
 
 /* Operations of one process by their sequence number, each in the slot of its remainder. */
@@ -32,8 +34,10 @@ struct annotations_sequences {
 
 void af_annotations_free(struct af_annotations *r)
 {
-	for (uint32_t i = 0; i < r->nr_threads; i++)
+	for (uint32_t i = 0; i < r->nr_threads; i++) {
 		free(r->threads[i].open);
+		free(r->threads[i].kept);
+	}
 	for (uint32_t i = 0; i < r->nr_sequences; i++)
 		free(r->sequences[i].slots);
 	free(r->threads);
@@ -241,18 +245,16 @@ static void take_pop(struct af_annotations *r, const struct af_event *ev, uint32
 		open_follow(r, &t->open[i], i ? t->open[i - 1].nest : 0);
 }
 
-void af_annotations_event(struct af_annotations *r, const struct af_world *w,
-                          const struct af_event *ev)
+static uint32_t context_of(const struct annotations_thread *t)
+{
+	return t->nr ? t->open[t->nr - 1].doing : 0;
+}
+
+static void take_range(struct af_annotations *r, const struct af_event *ev)
 {
 	struct af_tail_view tails[AF_TAILS_MAX];
 	struct af_ev_range f;
 
-	if (!ev->process)
-		return;
-	if (ev->kind == AF_KIND_OPERATION) {
-		take_operation(r, w, ev);
-		return;
-	}
 	if (!af_event_decode(ev, &f, sizeof f, tails))
 		return;
 	if (f.edge != AF_RANGE_PUSH && f.edge != AF_RANGE_POP)
@@ -264,12 +266,50 @@ void af_annotations_event(struct af_annotations *r, const struct af_world *w,
 		take_pop(r, ev, domain);
 }
 
+void af_annotations_event(struct af_annotations *r, const struct af_world *w,
+                          const struct af_event *ev)
+{
+	if (!ev->process)
+		return;
+	if (ev->kind == AF_KIND_OPERATION) {
+		take_operation(r, w, ev);
+		return;
+	}
+	take_range(r, ev);
+	if (!r->keeps)
+		return;
+	struct annotations_thread *t = thread_of(r, ev);
+	AF_GROW(t->kept, t->nr_kept, t->cap_kept);
+	t->kept[t->nr_kept++] = context_of(t);
+}
+
+uint32_t *af_annotations_reached(const struct af_annotations *r, uint32_t *nr)
+{
+	uint32_t *reached = af_xcalloc((size_t)r->nr_threads + 1, sizeof *reached);
+
+	for (uint32_t i = 0; i < r->nr_threads; i++)
+		reached[i] = r->threads[i].nr_kept;
+	*nr = r->nr_threads;
+	return reached;
+}
+
+void af_annotations_follow(struct af_annotations *r, const struct af_event *ev)
+{
+	const uint64_t *slot = af_map_get(&r->by_thread, world_key(ev->process, ev->tid));
+
+	/* A packet that hides its definitions has events that the whole did not see. */
+	if (slot && r->reached[*slot] < r->threads[*slot].nr_kept)
+		r->reached[*slot]++;
+}
+
 uint32_t af_annotations_of(const struct af_annotations *r, uint32_t process, uint32_t tid)
 {
 	const uint64_t *slot = af_map_get(&r->by_thread, world_key(process, tid));
 	const struct annotations_thread *t = slot ? &r->threads[*slot] : NULL;
 
-	return t && t->nr ? t->open[t->nr - 1].doing : 0;
+	if (!t || !r->reached)
+		return t ? context_of(t) : 0;
+	return r->reached[*slot] ? t->kept[r->reached[*slot] - 1] : 0;
 }
 
 struct af_doing af_annotations_get(const struct af_annotations *r, uint32_t doing)

@@ -3,7 +3,7 @@
  * its events can be told apart by them, and to which forward operation autograd's backward
  * functions go back (OPERATION).
  *
- *	{ af_annotations_event | af_annotations_now }*
+ *	{ af_annotations_event | af_annotations_follow | af_annotations_now }*
  *	→ af_annotations_names, af_annotations_forward → af_annotations_free
  *
  * Only ranges that nest on a thread count (PUSH and POP); a POP ends the latest of its domain.
@@ -52,6 +52,13 @@ struct af_doing {
 struct af_annotations {
 	bool apart;       /* set before the first event by a caller that wants ranges told apart */
 	const char *only; /* only events inside a range of this name; NULL: anywhere */
+	/* Set before the first event: every context is kept, for parts of the trace. */
+	bool keeps;
+	/*
+	 * In a part of the trace, whose other members are those of the whole: by thread, how many
+	 * contexts it has reached. NULL: threads are in their latest ones.
+	 */
+	uint32_t *reached;
 
 	/* private */
 	struct af_strtab names;
@@ -70,6 +77,15 @@ void af_annotations_free(struct af_annotations *r);
 /* RANGE and OPERATION, in order of time; @w has seen all before. */
 void af_annotations_event(struct af_annotations *r, const struct af_world *w,
                           const struct af_event *ev);
+
+/*
+ * The number of contexts of each thread so far, for a reader that begins here; the caller frees it.
+ * @nr gets the number of threads; later ones have none.
+ */
+uint32_t *af_annotations_reached(const struct af_annotations *r, uint32_t *nr);
+
+/* The same for a part, whose r->reached is set: @ev, a RANGE, is known from the whole trace. */
+void af_annotations_follow(struct af_annotations *r, const struct af_event *ev);
 
 /* The thread's current context, as a number; in most traces no thread has one. */
 uint32_t af_annotations_of(const struct af_annotations *r, uint32_t process, uint32_t tid);

@@ -34,7 +34,7 @@ static inline uint32_t world_find(const struct af_map *m, uint32_t scope, uint32
 	return v ? (uint32_t)*v : 0;
 }
 
-/* What @key means from now on; most keys get one meaning for good. */
+/* @key means @index from now on; most keys get one meaning for good. */
 static inline void world_set(struct af_world *w, struct af_map *map, uint64_t key, uint32_t index)
 {
 	bool fresh;

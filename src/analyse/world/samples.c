@@ -16,7 +16,7 @@ struct samples_thread {
 	struct samples_tick *ticks;
 	/* In a part: its first SAMPLE has come, with this path, and is held unless ticks got it. */
 	bool met, holds;
-	uint32_t path;
+	uint32_t path, doing;
 	struct af_sample held;
 };
 
@@ -36,7 +36,7 @@ static struct samples_thread *thread_of(struct af_samples *s, uint32_t process, 
 /*
  * Hand over the ticks that wait for this thread, with one user part or, without it, the kernel's.
  */
-static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path)
+static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t path, uint32_t doing)
 {
 	for (uint32_t i = 0; i < t->nr; i++) {
 		bool own = path == AF_PATH_MISSED && t->ticks[i].path != AF_PATH_NONE;
@@ -45,12 +45,19 @@ static void hand_over(struct af_samples *s, struct samples_thread *t, uint32_t p
 		    .weight_ns = t->ticks[i].weight_ns,
 		    .length_ns = t->ticks[i].weight_ns,
 		    .tid = t->tid,
+		    .doing = doing,
 		    .at = {t->process, own ? t->ticks[i].path : path, t->ticks[i].kstack},
 		    .in_kernel = true,
 		};
 		s->take(s->arg, &sample);
 	}
 	t->nr = 0;
+}
+
+/* The context in which the thread of @ev is now. */
+static uint32_t doing_of(const struct af_world *w, const struct af_event *ev)
+{
+	return af_annotations_now(&w->annotations, ev->process, ev->tid);
 }
 
 static void take_ksample(struct af_samples *s, const struct af_world *w, const struct af_event *ev)
@@ -76,6 +83,7 @@ static void take_ksample(struct af_samples *s, const struct af_world *w, const s
 	    .weight_ns = k.weight_ns,
 	    .length_ns = k.weight_ns,
 	    .tid = ev->tid,
+	    .doing = doing_of(w, ev),
 	    .at = at,
 	    .in_kernel = at.kstack != 0,
 	};
@@ -98,14 +106,16 @@ static void take_sample(struct af_samples *s, const struct af_world *w, const st
 	if (!af_event_decode(ev, &u, sizeof u, NULL))
 		return;
 	uint32_t path = af_world_path(w, ev, u.callpath);
+	uint32_t doing = doing_of(w, ev);
 	struct samples_thread *t = thread_near(s, ev);
 	bool first = s->in_part && !t->met;
 	if (first) {
 		t->met = true;
 		t->path = path;
+		t->doing = doing;
 	}
 	if (t && t->nr) {
-		hand_over(s, t, path);
+		hand_over(s, t, path, doing);
 		return;
 	}
 	bool in_kernel = u.flags & AF_SAMPLE_SYSCALL;
@@ -114,6 +124,7 @@ static void take_sample(struct af_samples *s, const struct af_world *w, const st
 	    .weight_ns = u.weight_ns,
 	    .length_ns = u.weight_ns,
 	    .tid = ev->tid,
+	    .doing = doing,
 	    .at = {ev->process, path, in_kernel ? AF_KSTACK_MISSED : 0},
 	    .in_kernel = in_kernel,
 	};
@@ -138,6 +149,7 @@ static void take_counted(struct af_samples *s, const struct af_world *w, const s
 	    .count = c.count,
 	    .counted = true,
 	    .tid = ev->tid,
+	    .doing = doing_of(w, ev),
 	    .at = at,
 	    .in_kernel = at.kstack != 0,
 	};
@@ -160,7 +172,7 @@ static void thread_merge(struct af_samples *s, struct samples_thread *from)
 	bool waited = t->nr;
 
 	if (from->met)
-		hand_over(s, t, from->path);
+		hand_over(s, t, from->path, from->doing);
 	if (from->holds && !waited)
 		s->take(s->arg, &from->held);
 	AF_ROOM(t->ticks, t->nr + from->nr, t->cap);
@@ -176,13 +188,15 @@ void af_samples_merge(struct af_samples *s, struct af_samples *from)
 	af_samples_free(from);
 }
 
-uint64_t af_samples_end(struct af_samples *s)
+uint64_t af_samples_end(struct af_samples *s, const struct af_world *w)
 {
 	uint64_t nr = 0;
 
 	for (uint32_t i = 0; i < s->nr; i++) {
-		nr += s->threads[i].nr;
-		hand_over(s, &s->threads[i], AF_PATH_MISSED);
+		struct samples_thread *t = &s->threads[i];
+		nr += t->nr;
+		hand_over(s, t, AF_PATH_MISSED,
+		          af_annotations_now(&w->annotations, t->process, t->tid));
 	}
 	return nr;
 }

@@ -25,6 +25,7 @@ struct af_sample {
 	uint64_t count;     /* of COUNTED: the number of events that it stands for */
 	bool counted;
 	uint32_t tid;
+	uint32_t doing; /* of w->annotations: the thread's annotation context, 0 none */
 	struct af_stack_location at;
 	bool in_kernel;    /* with or without a stack of the kernel */
 	bool on_device;    /* in code of a device that is the host: set by analyse.c */
@@ -59,10 +60,10 @@ void af_samples_event(struct af_samples *s, const struct af_world *w, const stru
 void af_samples_merge(struct af_samples *s, struct af_samples *from);
 
 /*
- * No more will come: ticks that still wait become samples with the kernel's part alone. Returns
- * their number.
+ * No more will come: ticks that still wait become samples with the kernel's part alone. @w has seen
+ * all events. Returns their number.
  */
-uint64_t af_samples_end(struct af_samples *s);
+uint64_t af_samples_end(struct af_samples *s, const struct af_world *w);
 
 /* Free what @s holds; ticks that still wait are dropped. */
 void af_samples_free(struct af_samples *s);

@@ -43,6 +43,7 @@ struct af_work {
 	uint32_t matched;
 	uint64_t call_start_ns, call_end_ns; /* on the trace's clock; OpenCL: both the same */
 	bool launched;                       /* the trace has its call */
+	bool first; /* it is the first of its call's to be joined: a graph has many */
 	/* It began before the time range, and does not count as a launch in it. */
 	bool out_of_range;
 	bool matched_again; /* set by match.c: earlier work matched the same call */

@@ -71,6 +71,47 @@ static void load_warnings(struct af_results *r)
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err);
 
+static const struct af_pass_ops *const load_passes[] = {&af_pass_flame,
+                                                        &af_pass_wakers,
+                                                        &af_pass_devices,
+                                                        &af_pass_calls,
+                                                        &af_pass_memory,
+                                                        &af_pass_idle,
+                                                        &af_pass_run,
+                                                        &af_pass_phases,
+                                                        &af_pass_coverage,
+                                                        &af_pass_who,
+                                                        &af_pass_blocked,
+                                                        &af_pass_sampled,
+                                                        &af_pass_annotated,
+                                                        &af_pass_python_files,
+                                                        &af_pass_tally,
+                                                        &af_pass_mpi,
+                                                        &af_pass_usage,
+                                                        &af_pass_activity,
+                                                        NULL};
+
+/* @query with the trees that findings and tables of functions are read from. */
+static struct af_query load_query(const struct af_query *query)
+{
+	struct af_query all = *query;
+
+	if (!(query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP)))
+		return all;
+	all.answers |= 1 << AF_VIEW_CPU;
+	if (query->answers & AF_ANSWER_TABLES)
+		all.answers |= 1 << AF_VIEW_IDLE;
+	all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
+	return all;
+}
+
+/* Tables and findings that are made of the results of all passes. */
+static void load_tables(struct af_results *r, uint32_t answers)
+{
+	af_load_top(r, answers, answers & AF_ANSWER_TABLES ? AF_LOAD_TOP_ROWS : 0);
+	af_load_finish(r, answers);
+}
+
 const struct af_phase_row *af_load_steady(const struct af_results *r)
 {
 	const struct af_table *t = af_tables_find(&r->tables, "phases");
@@ -96,11 +137,11 @@ static void link_steady(struct af_tables *f, struct af_table *t, const struct af
 	}
 }
 
-/* The trace is read again for its steady part: what is added up by then has no times. */
+/* The trace is read again for its steady part, where the reading of the whole is of no use. */
 struct steady_part {
 	const char *dir;
-	const struct af_query *query; /* of the whole */
-	uint64_t from_ns, to_ns;      /* that were read; 0 and 0: none */
+	struct af_query *query;  /* of the whole */
+	uint64_t from_ns, to_ns; /* that were read; 0 and 0: none */
 	uint32_t threads;
 	struct af_results r;
 	int rc;
@@ -109,16 +150,41 @@ struct steady_part {
 	bool beside; /* the thread runs */
 };
 
-static void steady_read(struct steady_part *s, const struct af_phase_row *steady,
-                        struct af_progress *progress)
+static struct af_query steady_query(const struct steady_part *s, const struct af_phase_row *steady)
 {
 	struct af_query query = AF_QUERY_TABLES;
 
 	query.trace = s->query->trace;
-	query.from_ns = s->from_ns = steady->from_ns.value;
-	query.to_ns = s->to_ns = steady->to_ns.value;
+	query.from_ns = steady->from_ns.value;
+	query.to_ns = steady->to_ns.value;
 	query.threads = s->threads;
+	return query;
+}
+
+static void steady_read(struct steady_part *s, const struct af_phase_row *steady,
+                        struct af_progress *progress)
+{
+	const struct af_query query = steady_query(s, steady);
+
+	s->from_ns = query.from_ns;
+	s->to_ns = query.to_ns;
 	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
+}
+
+/* The same from a reading of the whole in parts. */
+static void steady_from(struct steady_part *s, struct af_reading *kept,
+                        const struct af_phase_row *steady)
+{
+	const struct af_query query = steady_query(s, steady), all = load_query(&query);
+
+	if (!af_reading_part(kept, load_passes, &all, &s->r)) {
+		af_results_close(&s->r);
+		s->r = (struct af_results){0};
+		return;
+	}
+	s->from_ns = query.from_ns;
+	s->to_ns = query.to_ns;
+	load_tables(&s->r, query.answers);
 }
 
 /* Phases are found soon without joining work: then the part is read while the whole is. */
@@ -139,16 +205,17 @@ static void *steady_run(void *arg)
 	return NULL;
 }
 
-/* Starts reading it beside the whole, which @query is of, if there are threads for both. */
-static void steady_begin(struct steady_part *s, const char *dir, struct af_query *query)
+/* The whole is about to be read in one: there may be threads for its steady part, beside it. */
+static void steady_begin(void *arg, uint32_t *threads)
 {
-	uint32_t threads = query->threads ? query->threads : af_threads_allowed();
+	struct steady_part *s = arg;
+	const struct af_query *query = s->query;
 
-	*s = (struct steady_part){.dir = dir, .query = query, .threads = threads};
-	if (!(query->answers & AF_ANSWER_STEADY) || query->from_ns || query->to_ns || threads < 2)
+	if (!(query->answers & AF_ANSWER_STEADY) || query->from_ns || query->to_ns ||
+	    s->threads < 2)
 		return;
-	s->threads = threads / 2;
-	query->threads = threads - s->threads;
+	s->threads /= 2;
+	*threads -= s->threads;
 	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
 }
 
@@ -176,13 +243,15 @@ void af_load_steady_copy(struct af_results *r, const struct af_results *part,
 }
 
 /* The whole is read, if @rc is 0: add to @r what it says of its steady part. */
-static int steady_end(struct steady_part *s, int rc, struct af_results *r,
+static int steady_end(struct steady_part *s, int rc, struct af_reading *kept, struct af_results *r,
                       struct af_progress *progress, struct af_err *err)
 {
 	if (s->beside)
 		pthread_join(s->thread, NULL);
 	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
 	if (steady && s->query->answers & AF_ANSWER_STEADY) {
+		if (kept)
+			steady_from(s, kept, steady);
 		/* By work it may be another, and so may the end of the run by other events. */
 		if (s->rc || s->from_ns != steady->from_ns.value ||
 		    s->to_ns != steady->to_ns.value) {
@@ -200,45 +269,13 @@ static int steady_end(struct steady_part *s, int rc, struct af_results *r,
 	return rc;
 }
 
-/* @query with the trees that findings and tables of functions are read from. */
-static struct af_query load_query(const struct af_query *query)
-{
-	struct af_query all = *query;
-
-	if (!(query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP)))
-		return all;
-	all.answers |= 1 << AF_VIEW_CPU;
-	if (query->answers & AF_ANSWER_TABLES)
-		all.answers |= 1 << AF_VIEW_IDLE;
-	all.weights |= 1 << AF_WEIGHT_TIME | 1 << AF_WEIGHT_COUNT;
-	return all;
-}
-
 int af_load_passes(const char *dir, const struct af_query *query, struct af_results *r,
                    struct af_progress *progress, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
-	                                                   &af_pass_wakers,
-	                                                   &af_pass_devices,
-	                                                   &af_pass_calls,
-	                                                   &af_pass_memory,
-	                                                   &af_pass_idle,
-	                                                   &af_pass_run,
-	                                                   &af_pass_phases,
-	                                                   &af_pass_coverage,
-	                                                   &af_pass_who,
-	                                                   &af_pass_blocked,
-	                                                   &af_pass_sampled,
-	                                                   &af_pass_annotated,
-	                                                   &af_pass_python_files,
-	                                                   &af_pass_tally,
-	                                                   &af_pass_mpi,
-	                                                   &af_pass_usage,
-	                                                   &af_pass_activity,
-	                                                   NULL};
 	const struct af_query all = load_query(query);
 
-	return af_analyse(dir, passes, &all, r, progress ? af_progress_tell : NULL, progress, err);
+	return af_analyse(dir, load_passes, &all, r, progress ? af_progress_tell : NULL, progress,
+	                  err);
 }
 
 void af_load_top(struct af_results *r, uint32_t answers, uint32_t limit)
@@ -261,17 +298,27 @@ void af_load_finish(struct af_results *r, uint32_t answers)
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err)
 {
-	struct af_query whole = *query;
-	struct steady_part steady;
+	struct af_query whole = load_query(query);
+	struct steady_part steady = {
+	    .dir = dir,
+	    .query = &whole,
+	    .threads = query->threads ? query->threads : af_threads_allowed(),
+	};
+	struct af_reading *kept = NULL;
+	const struct af_analyse_how how = {
+	    .progress = progress ? af_progress_tell : NULL,
+	    .arg = progress,
+	    .in_one = steady_begin,
+	    .in_one_arg = &steady,
+	    .kept = &kept,
+	};
 
-	steady_begin(&steady, dir, &whole);
-	int rc = af_load_passes(dir, &whole, r, progress, err);
-	if (!rc) {
-		af_load_top(r, query->answers,
-		            query->answers & AF_ANSWER_TABLES ? AF_LOAD_TOP_ROWS : 0);
-		af_load_finish(r, query->answers);
-	}
-	return steady_end(&steady, rc, r, progress, err);
+	int rc = af_analyse_how(dir, load_passes, &whole, r, &how, err);
+	if (!rc)
+		load_tables(r, query->answers);
+	rc = steady_end(&steady, rc, kept, r, progress, err);
+	af_reading_close(kept);
+	return rc;
 }
 
 /* Slices that are read beside the trees, or NULL. */

@@ -12,6 +12,7 @@
 #include "base/system/fs.h"
 #include "base/write.h"
 #include "trace/packet.h"
+#include "trace/packet_has.h"
 #include "trace/write/session.h"
 
 #define COMPACT_TEMPORARY ".segment" /* one that is left is removed as those of segments are */
@@ -118,6 +119,7 @@ static void first_packet(struct compacting *c, const struct af_packet *like)
 
 	p.process = 0;
 	p.end_ns = p.begin_ns;
+	p.has = AF_HAS_DEFINITIONS;
 	af_buf_add(&c->out, &p, sizeof p);
 	af_buf_add(&c->out, &first, sizeof first);
 	packet_end(c, 0);

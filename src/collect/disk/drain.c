@@ -18,6 +18,7 @@
 #include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "trace/layout.h"
+#include "trace/packet_has.h"
 #include "trace/read/files.h"
 
 void af_drain_open(struct af_drain *d, int shm_fd, int dir_fd, const _Atomic uint64_t *nr_instances)
@@ -152,18 +153,23 @@ static bool may_be_new(struct af_drain *d)
 	return true;
 }
 
-/* Whole events in the first @size bytes; *@last_ns is the time of the last. */
-static uint32_t packet_check(const struct af_packet *p, uint32_t size, uint64_t *last_ns)
+/*
+ * Whole events in the first @size bytes; *@last_ns is the time of the last, *@has what they are.
+ */
+static uint32_t packet_check(const struct af_packet *p, uint32_t size, uint64_t *last_ns,
+                             uint32_t *has)
 {
 	uint32_t at = sizeof *p;
 
 	*last_ns = p->begin_ns;
+	*has = 0;
 	while (size - at >= sizeof(struct af_event_header)) {
 		struct af_event_header h;
 		memcpy(&h, (const char *)p + at, sizeof h);
 		if (h.size < sizeof h || h.size > size - at)
 			break;
 		*last_ns = h.time_ns;
+		*has |= af_kind_has(h.kind);
 		at += h.size;
 	}
 	return at;
@@ -191,7 +197,7 @@ static uint32_t packet_head(const struct af_packet *p, struct af_packet *head)
 	*head = *p;
 	if (size < sizeof *head)
 		return 0;
-	size = packet_check(p, size, &head->end_ns);
+	size = packet_check(p, size, &head->end_ns, &head->has);
 	if (head->end_ns < head->begin_ns)
 		head->end_ns = head->begin_ns;
 	head->content_bits = head->packet_bits = (uint64_t)size * 8;
@@ -207,7 +213,7 @@ static void packet_shorten(struct af_drain_ring *r, const struct af_packet *p,
                            struct af_packet head, uint32_t size, int fd)
 {
 	head.packet_bits = (uint64_t)size * 8;
-	head.content_bits = (uint64_t)packet_check(p, size, &head.end_ns) * 8;
+	head.content_bits = (uint64_t)packet_check(p, size, &head.end_ns, &head.has) * 8;
 	r->torn = true;
 	/* Where that takes room as well (btrfs), readers take what is whole of it. */
 	(void)!pwrite(fd, &head, sizeof head, (off_t)r->file_bytes);

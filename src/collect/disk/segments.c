@@ -166,6 +166,7 @@ static int checkpoint_write(const struct af_segments *s, const struct af_checkpo
 	if (!c->len)
 		first.header.time_ns = head.end_ns;
 	head.begin_ns = first.header.time_ns;
+	head.has = 0;
 
 	scope_close int fd = af_create_private(s->dir_fd, SEGMENT_TEMPORARY);
 	if (fd < 0)

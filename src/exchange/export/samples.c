@@ -168,7 +168,7 @@ int af_export_samples(const struct af_export_request *request, struct af_export_
 			af_samples_event(&x.samples, &x.trace.now, &ev);
 	}
 	x.cpu = 0;
-	af_samples_end(&x.samples);
+	af_samples_end(&x.samples, &x.trace.now);
 	if (!rc && !x.error)
 		x.error = af_buf_flush(&x.out, request->fd);
 	if (!rc && x.error)

@@ -5,7 +5,6 @@
 
 #include "trace/kinds.h"
 #include "trace/read/near_memo.h"
-#include "trace/read/parts.h"
 
 /* A larger gap is not a loss of packets but a number that is wrong. */
 enum { SEQ_GAP_MAX = 1 << 30 };
@@ -204,6 +203,17 @@ static void packet_account(struct af_cursor *c, const struct af_packet *p)
 	}
 }
 
+/* A reader that began in the middle of the stream relies on the times in headers. */
+static void packet_begins(struct af_cursor *c)
+{
+	const struct af_event_header *h = (const void *)(c->data + c->at);
+
+	if (c->end - c->at < sizeof *h || h->time_ns >= c->packet.begin_ns)
+		return;
+	c->filter->damage->retimed++;
+	cursor_damage(c, c->at, "an event is earlier than its packet");
+}
+
 /* Set the bounds of the packet @p at @at, as far as they can be believed. */
 static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet *p)
 {
@@ -239,6 +249,8 @@ static void packet_enter(struct af_cursor *c, size_t at, const struct af_packet 
 	c->next = at + packet;
 	c->resync = at + content;
 	c->limit_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX;
+	if (c->placed)
+		packet_begins(c);
 	if (c->far && is_far(c, p))
 		far_enter(c, at);
 	else if (c->far)
@@ -258,13 +270,24 @@ static void drop_pages(struct af_cursor *c)
 	c->dropped += whole;
 }
 
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place)
+void af_cursor_drop(struct af_cursor *c)
+{
+	const size_t page = 4096, to = c->at / page * page;
+
+	if (!c->mapped || !c->placed || to <= c->dropped)
+		return;
+	madvise((void *)(c->data + c->dropped), to - c->dropped, MADV_DONTNEED);
+	c->dropped = to;
+}
+
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place)
 {
 	c->next = c->resync = place->at;
 	c->at = c->end = place->at;
 	c->seq = place->seq;
 	c->discarded = place->discarded;
 	c->dropped = place->at / DROP_BYTES * DROP_BYTES;
+	c->placed = true;
 }
 
 bool af_cursor_packet(struct af_cursor *c)

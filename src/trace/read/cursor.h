@@ -16,23 +16,15 @@
 #include <string.h>
 
 #include "trace/packet.h"
+#include "trace/packet_has.h"
 #include "trace/read/near.h"
 #include "trace/read/reader.h"
 
-struct af_part_place;
-
-/*
- * Kinds that count at their moment and for the moments next to it. All others define something, or
- * hold from then on: ranges that are open, memory in use.
- */
-#define AF_KINDS_MOMENTARY                                                                         \
-	(1ull << AF_KIND_SAMPLE | 1ull << AF_KIND_KSAMPLE | 1ull << AF_KIND_COUNTED |              \
-	 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_WAKE | 1ull << AF_KIND_LAUNCH |                  \
-	 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG | 1ull << AF_KIND_CALL |                 \
-	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
-	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |          \
-	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_API_BIT)
+/* A packet of a stream, and what is due there. */
+struct af_cursor_place {
+	size_t at;
+	uint64_t seq, discarded;
+};
 
 /* The part that is the same for all streams of one reading. */
 struct af_filter {
@@ -78,6 +70,7 @@ struct af_cursor {
 	/* af_cursor_near(): packets that end before since_ns or begin after until_ns are far. */
 	const struct af_filter *near, *far; /* NULL: nothing is far */
 	bool nowhere;                       /* everything is */
+	bool placed;                        /* by af_cursor_go() */
 	struct af_near_memo *memo;          /* or NULL */
 	uint64_t memo_at;                   /* where this stream begins in it */
 	uint64_t since_ns, until_ns;
@@ -96,14 +89,17 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
                     uint64_t until_ns);
 
-/* Of all packets, wherever they are, only what @far wants is handed over. */
+/* All packets are far: only what @far wants is handed over. */
 void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far);
 
 /*
  * Go on at the packet @place of the stream, which no other packet is missing before. Call it before
  * the first af_cursor_next().
  */
-void af_cursor_place(struct af_cursor *c, const struct af_part_place *place);
+void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place);
+
+/* A stream that began in the middle gives back the pages that @c has read. */
+void af_cursor_drop(struct af_cursor *c);
 
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
 bool af_cursor_packet(struct af_cursor *c);

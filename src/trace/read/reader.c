@@ -192,8 +192,12 @@ void af_trace_close(struct af_trace *t)
 {
 	if (!t)
 		return;
-	for (uint32_t i = 0; t->files && i < t->nr_streams; i++)
-		af_file_unmap(&t->files[i]);
+	for (uint32_t i = 0; i < t->nr_streams; i++) {
+		if (t->files)
+			af_file_unmap(&t->files[i]);
+		else
+			af_cursor_drop(&t->cursors[i]);
+	}
 	if (t->lookup)
 		t->lookup_free(t->lookup);
 	free(t->files);

@@ -1,3 +1,4 @@
+#include "trace/packet_has.h"
 #include "trace/write/stream.h"
 
 #include <errno.h>
@@ -178,6 +179,7 @@ static void stream_finish_packet(struct af_stream *s)
 		s->packet = NULL;
 	} else {
 		p->packet_bits = p->content_bits;
+		p->has = af_packet_has(p + 1, s->used - sizeof *p);
 		int rc = s->error ? s->error : af_write_all(s->fd, p, s->used);
 		if (rc && !s->error)
 			s->error = rc;

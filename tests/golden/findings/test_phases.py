@@ -160,6 +160,12 @@ def _():
     launches = [(200 * MS + step * 10 * MS, 1) for step in range(50)]
     rows = {row["phase"]: row for row in phases(trace("graph", launches, 705 * MS))}
     equal((rows["steady"]["steps"], rows["steady"]["step_ns"]), (49, 10 * MS), "of a graph")
+    work = "%s s2   p1   101/103      gpu_work     descriptor=1 correlation=%d start_ns=%d busy_ns=2000 node=0\n"
+    more = [work % (at(ns + later), number, 1700000000000000000 + ns + later) for later in (9 * MS, 11 * MS, 13 * MS)
+            for number, (ns, _) in enumerate(launches, 1)]  # fmt: skip
+    more.sort(key=lambda line: float(line.split()[0]))
+    mixed = {row["phase"]: row for row in phases(trace("graphs", launches, 705 * MS, more))}
+    equal(mixed["steady"], rows["steady"], "of two graphs whose works alternate")
     launches, _, end = training(40)
     equal(phases(trace("small", launches, 20 * end)), [], "of a run of 20 times its length")
 

@@ -5,7 +5,8 @@
  * Times are relative to a start of 1000 s. Streams must be numbered from 0. Lines that begin with
  * '#' are comments; "!discard sN COUNT" makes the writer of stream N count lost events, "!close
  * sN" ends its packet, "!empty sN" writes one without events. A line may also be a call of a traced
- * API by the function's name (api_call.h), which is printed otherwise.
+ * API by the function's name (api_call.h), which is printed otherwise. MKTRACE_PACKET=N ends each
+ * packet that has N bytes of events.
  */
 #include <ctype.h>
 #include <fcntl.h>
@@ -30,6 +31,7 @@ static struct {
 	int dirfd;
 	struct af_stream streams[STREAMS];
 	bool open[STREAMS];
+	size_t packet; /* bytes of events that end one; 0: the writer's own size */
 } mk;
 
 __attribute__((noreturn, format(printf, 1, 2))) static void die(const char *fmt, ...)
@@ -252,11 +254,14 @@ static void event_line(const char *s)
 	if (b.len)
 		memcpy(to, b.data, b.len);
 	af_stream_end(out);
+	if (mk.packet && out->used >= sizeof(struct af_packet) + mk.packet)
+		af_stream_flush(out);
 	af_buf_free(&b);
 }
 
 int main(int argc, char **argv)
 {
+	const char *packet = getenv("MKTRACE_PACKET");
 	struct af_err err = {0};
 	char *line = NULL;
 	size_t cap = 0;
@@ -266,6 +271,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	mk.file = argv[1];
+	mk.packet = packet ? strtoul(packet, NULL, 10) : 0;
 	FILE *in = fopen(mk.file, "r");
 	mkdir(argv[2], 0700);
 	mk.dirfd = open(argv[2], O_RDONLY | O_DIRECTORY);

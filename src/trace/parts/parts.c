@@ -1,4 +1,4 @@
-#include "trace/read/parts.h"
+#include "trace/parts/parts.h"
 
 #include <pthread.h>
 #include <stdlib.h>
@@ -15,16 +15,18 @@ enum { CALLS_NEAR = 256 /* a power of two */ };
 
 /* A packet by its header. */
 struct parts_packet {
-	struct af_part_place place;
+	struct af_cursor_place place;
 	uint64_t begin_ns, end_ns; /* end: UINT64_MAX where the header does not tell */
+	uint32_t has;
 	uint64_t bytes;
 };
 
-/* What one thread finds out of a part. */
+/* One thread finds this out of a part. */
 struct parts_seen {
 	uint64_t kinds;
-	bool strange;      /* times that cannot be, events that cannot be */
-	uint64_t *span_ns; /* by stream: the times of the first and of the last event; 0: none */
+	bool strange; /* times that cannot be, events that cannot be */
+	/* By stream: when its first packet begins, and its last event; 0: there is none. */
+	uint64_t *span_ns;
 };
 
 struct parts_walk {
@@ -32,6 +34,7 @@ struct parts_walk {
 	const struct af_trace *trace;
 	struct parts_packet **packets; /* by stream */
 	uint32_t *nr;
+	uint32_t *first;         /* by part and stream: the first of its packets */
 	struct parts_seen *seen; /* by part */
 	pthread_mutex_t lock;    /* of the calls */
 	struct af_map calls;
@@ -45,7 +48,7 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 	uint32_t *nr = &w->nr[stream];
 	const struct af_cursor *of = &t->cursors[stream];
 	struct af_trace_damage damage = {0};
-	struct af_part_place place = {0};
+	struct af_cursor_place place = {0};
 	struct af_filter filter;
 	struct af_cursor c;
 	uint32_t cap = 0;
@@ -61,9 +64,10 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 		    .place = place,
 		    .begin_ns = p->begin_ns,
 		    .end_ns = p->end_ns > p->begin_ns ? p->end_ns : UINT64_MAX,
+		    .has = p->has,
 		    .bytes = c.next - place.at,
 		};
-		place = (struct af_part_place){c.next, c.seq, c.discarded};
+		place = (struct af_cursor_place){c.next, c.seq, c.discarded};
 	}
 	w->parts->discarded += damage.discarded;
 	return !damage.first[0];
@@ -98,7 +102,8 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 	p->nr = 1;
 	for (uint32_t i = 0; i < nr && p->nr < most; i++) {
 		bool is_due = before >= size / most * p->nr;
-		if (is_due && all[i].begin_ns > p->from_ns[p->nr - 1])
+		if (is_due && all[i].begin_ns > all[0].begin_ns &&
+		    all[i].begin_ns > p->from_ns[p->nr - 1])
 			p->from_ns[p->nr++] = all[i].begin_ns;
 		before += all[i].bytes;
 	}
@@ -110,102 +115,181 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 static void parts_place(const struct parts_walk *w, uint32_t part, uint32_t stream)
 {
 	const struct parts_packet *packets = w->packets[stream];
+	const uint32_t nr = w->nr[stream];
 	struct af_parts *p = w->parts;
-	uint32_t i = 0;
+	size_t at = (size_t)part * p->nr_streams + stream;
+	uint32_t i = part ? w->first[at - p->nr_streams] : 0;
 
 	/* A packet whose end its header does not tell is over when the next one begins. */
-	while (i < w->nr[stream] &&
-	       (packets[i].end_ns < p->from_ns[part] ||
-	        (i + 1 < w->nr[stream] && packets[i + 1].begin_ns < p->from_ns[part])))
+	while (i < nr && (packets[i].end_ns < p->from_ns[part] ||
+	                  (i + 1 < nr && packets[i + 1].begin_ns < p->from_ns[part])))
 		i++;
-	struct af_part_place *place = &p->places[part * p->nr_streams + stream];
-	if (i < w->nr[stream])
-		*place = packets[i].place;
+	w->first[at] = i;
+	if (i < nr)
+		p->places[at] = packets[i].place;
 	else
-		place->at = w->trace->cursors[stream].size;
+		p->places[at].at = w->trace->cursors[stream].size;
 }
 
-/* The first call of a function by a process that this thread comes across. */
-static void call_note(struct parts_walk *w, uint32_t process, uint16_t kind)
+static int call_order(const void *a, const void *b)
+{
+	const struct af_part_call *x = a, *y = b;
+
+	if (x->time_ns != y->time_ns)
+		return x->time_ns < y->time_ns ? -1 : 1;
+	if (x->stream != y->stream)
+		return x->stream < y->stream ? -1 : 1;
+	return (x->payload > y->payload) - (x->payload < y->payload);
+}
+
+bool af_part_call_before(const struct af_part_call *c, const struct af_event *ev)
+{
+	const struct af_part_call is = {
+	    .time_ns = ev->time_ns, .stream = ev->stream, .payload = ev->payload};
+
+	return call_order(c, &is) < 0;
+}
+
+/* One stream of a part, while it is walked through. */
+struct parts_stream {
+	struct parts_walk *w;
+	struct parts_seen *seen;
+	uint64_t *span_ns;
+	uint32_t stream;
+	struct af_cursor c;
+	uint64_t near[CALLS_NEAR]; /* functions that were called last, by their low bits */
+};
+
+/* The first call of a function by a process that this thread comes across in the stream. */
+static void call_note(struct parts_walk *w, const struct af_part_call *call)
 {
 	struct af_parts *p = w->parts;
 	bool fresh;
 
 	pthread_mutex_lock(&w->lock);
-	af_map_at(&w->calls, (uint64_t)process << 16 | kind, &fresh);
+	uint64_t *slot = af_map_at(&w->calls, (uint64_t)call->process << 16 | call->kind, &fresh);
 	if (fresh) {
 		AF_GROW(p->calls, p->nr_calls, p->cap_calls);
-		p->calls[p->nr_calls++] = (struct af_part_call){process, kind};
+		*slot = p->nr_calls++;
 	}
+	if (fresh || call_order(call, &p->calls[*slot]) < 0)
+		p->calls[*slot] = *call;
 	pthread_mutex_unlock(&w->lock);
 }
 
-/* The kinds of the events of the packet that @c has entered, whose times are checked. */
-static uint64_t packet_kinds(struct parts_walk *w, const struct af_cursor *c,
-                             uint64_t near[CALLS_NEAR], uint64_t span_ns[2], bool *strange)
+static inline void call_see(struct parts_stream *s, const struct af_event_header *h)
 {
-	uint64_t kinds = 0, last_ns = span_ns[1];
+	const struct af_part_call call = {
+	    .process = s->c.packet.process,
+	    .stream = s->stream,
+	    .kind = h->kind,
+	    .time_ns = h->time_ns,
+	    .payload = (const uint8_t *)(h + 1),
+	};
+	const uint64_t key = (uint64_t)call.process << 16 | call.kind;
+
+	s->seen->strange |= h->size < sizeof *h + sizeof(struct af_api_head);
+	if (s->near[call.kind % CALLS_NEAR] == key)
+		return;
+	s->near[call.kind % CALLS_NEAR] = key;
+	call_note(s->w, &call);
+}
+
+/* The kinds of the events of the packet that was entered, whose times are checked. */
+static uint64_t packet_kinds(struct parts_stream *s)
+{
+	const struct af_cursor *c = &s->c;
+	uint64_t kinds = 0, last_ns = c->packet.begin_ns;
+	bool strange = last_ns < s->span_ns[1];
 
 	for (size_t at = c->at; at < c->end;) {
 		const struct af_event_header *h = (const void *)(c->data + at);
 		if (c->end - at < sizeof *h || h->size < sizeof *h || h->size > c->end - at) {
-			*strange = true;
+			strange = true;
 			break;
 		}
-		*strange |= h->time_ns < last_ns || h->time_ns > c->limit_ns;
+		strange |= h->time_ns < last_ns || h->time_ns > c->limit_ns;
 		last_ns = h->time_ns;
-		span_ns[0] = span_ns[0] ? span_ns[0] : last_ns;
-		*strange |= h->kind < AF_KIND_API &&
-		            (h->kind >= AF_KIND_MAX || !(c->filter->known >> h->kind & 1));
+		strange |= h->kind < AF_KIND_API &&
+		           (h->kind >= AF_KIND_MAX || !(c->filter->known >> h->kind & 1));
 		kinds |= af_kind_bit(h->kind);
-		uint64_t call = (uint64_t)c->packet.process << 16 | h->kind;
-		if (h->kind >= AF_KIND_API && near[h->kind % CALLS_NEAR] != call) {
-			near[h->kind % CALLS_NEAR] = call;
-			call_note(w, c->packet.process, h->kind);
-		}
+		if (h->kind >= AF_KIND_API)
+			call_see(s, h);
 		at += h->size;
 	}
-	span_ns[1] = last_ns;
+	s->seen->strange |= strange;
+	s->span_ns[1] = last_ns;
 	return kinds;
 }
 
-static void stream_see(struct parts_walk *w, uint32_t part, uint32_t stream, uint64_t memo_at,
-                       uint64_t near[CALLS_NEAR])
+/* Kinds that the events of a packet may be, by its header. */
+static uint64_t kinds_of(uint32_t has)
 {
-	const struct af_parts *p = w->parts;
-	const struct af_part_place *from = &p->places[part * p->nr_streams + stream];
-	size_t to = part + 1 < p->nr ? from[p->nr_streams].at : w->trace->cursors[stream].size;
-	struct parts_seen *seen = &w->seen[part];
-	struct af_trace_damage damage = {0};
-	struct af_filter filter;
-	struct af_cursor c;
+	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
+	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+	const uint64_t sums = 1ull << AF_KIND_SUMMED;
 
-	af_filter_init(&filter, 0, &damage);
-	af_cursor_open(&c, &filter, w->trace->cursors[stream].data, w->trace->cursors[stream].size,
-	               "");
-	af_cursor_place(&c, from);
-	while (c.next < to) {
-		size_t at = c.next;
-		if (!af_cursor_packet(&c))
-			break;
-		uint64_t kinds =
-		    packet_kinds(w, &c, near, &seen->span_ns[stream * 2], &seen->strange);
-		seen->kinds |= kinds;
-		if (p->memo && !(kinds & ~AF_KINDS_MOMENTARY))
-			af_near_memo_set(p->memo, memo_at, at);
+	return (has & AF_HAS_CALLS_SEEN ? seen : 0) | (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) |
+	       (has & AF_HAS_SUMS ? sums : 0) |
+	       (has & AF_HAS_MOMENTS
+	            ? AF_KINDS_MOMENTARY & ~(seen | samples | sums | 1ull << AF_KIND_API_BIT)
+	            : 0);
+}
+
+/* A packet that says that it defines nothing is not walked through. */
+static bool is_clear(const struct parts_packet *p)
+{
+	return p->has && !(p->has & (AF_HAS_DEFINITIONS | AF_HAS_API_CALLS));
+}
+
+/* Walk through the packet @is, unless it says enough; its kinds. */
+static uint64_t packet_see(struct parts_stream *s, const struct parts_packet *is)
+{
+	const struct af_cursor *of = &s->w->trace->cursors[s->stream];
+	const struct af_filter *filter = s->c.filter;
+
+	s->span_ns[0] = s->span_ns[0] ? s->span_ns[0] : is->begin_ns;
+	if (is_clear(is)) {
+		s->seen->strange |= is->begin_ns < s->span_ns[1];
+		s->span_ns[1] = is->end_ns == UINT64_MAX ? is->begin_ns : is->end_ns;
+		return kinds_of(is->has);
 	}
-	seen->strange |= damage.first[0];
+	af_cursor_open(&s->c, filter, of->data, of->size, "");
+	af_cursor_go(&s->c, &is->place);
+	if (af_cursor_packet(&s->c))
+		return packet_kinds(s);
+	s->seen->strange = true;
+	return 0;
 }
 
 static void part_see(void *arg, uint32_t part)
 {
 	struct parts_walk *w = arg;
-	uint64_t near[CALLS_NEAR] = {0}, memo_at = 0;
+	struct af_parts *p = w->parts;
+	struct parts_seen *seen = &w->seen[part];
+	struct af_trace_damage damage = {0};
+	struct af_filter filter;
+	uint64_t memo_at = 0;
 
-	for (uint32_t s = 0; s < w->parts->nr_streams; s++) {
-		stream_see(w, part, s, memo_at, near);
-		memo_at += af_near_memo_size(w->trace->cursors[s].size);
+	af_filter_init(&filter, 0, &damage);
+	for (uint32_t n = 0; n < p->nr_streams; n++) {
+		const uint32_t *first = &w->first[(size_t)part * p->nr_streams + n];
+		const uint32_t end = part + 1 < p->nr ? first[p->nr_streams] : w->nr[n];
+		struct parts_stream s = {.w = w,
+		                         .seen = seen,
+		                         .span_ns = &seen->span_ns[(size_t)n * 2],
+		                         .stream = n,
+		                         .c.filter = &filter};
+		for (uint32_t i = *first; i < end; i++) {
+			const struct parts_packet *is = &w->packets[n][i];
+			uint64_t kinds = packet_see(&s, is);
+			seen->kinds |= kinds;
+			if (p->memo && !(kinds & ~AF_KINDS_MOMENTARY))
+				af_near_memo_set(p->memo, memo_at, is->place.at);
+		}
+		memo_at += af_near_memo_size(w->trace->cursors[n].size);
 	}
+	seen->strange |= damage.first[0];
 }
 
 /* Walk through all events; false if any of them, or its time, cannot be. */
@@ -236,15 +320,6 @@ static bool parts_see(struct parts_walk *w, uint32_t threads)
 	return fine;
 }
 
-static int call_order(const void *a, const void *b)
-{
-	const struct af_part_call *x = a, *y = b;
-
-	if (x->process != y->process)
-		return x->process < y->process ? -1 : 1;
-	return (x->kind > y->kind) - (x->kind < y->kind);
-}
-
 static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint32_t threads)
 {
 	struct af_parts *p = w->parts;
@@ -256,6 +331,7 @@ static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint3
 	if (p->nr < 2)
 		return false;
 	p->places = af_xcalloc((size_t)p->nr * p->nr_streams, sizeof *p->places);
+	w->first = af_xcalloc((size_t)p->nr * p->nr_streams, sizeof *w->first);
 	for (uint32_t i = 0; i < p->nr; i++)
 		for (uint32_t s = 0; s < p->nr_streams; s++)
 			parts_place(w, i, s);
@@ -284,6 +360,7 @@ bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes,
 		free(w.packets[s]);
 	free(w.packets);
 	free(w.nr);
+	free(w.first);
 	if (!fine)
 		af_parts_free(p);
 	return fine;
@@ -304,7 +381,7 @@ struct af_trace *af_trace_open_part(const struct af_trace *of, uint64_t wanted,
 	struct af_trace *t = af_trace_reopen(of, wanted);
 
 	for (uint32_t s = 0; s < t->nr_streams; s++)
-		af_cursor_place(&t->cursors[s], &p->places[part * p->nr_streams + s]);
+		af_cursor_go(&t->cursors[s], &p->places[part * p->nr_streams + s]);
 	af_merge_start(t);
 	return t;
 }

@@ -7,34 +7,32 @@
  *
  * Where the parts begin depends on the trace alone.
  */
-#ifndef AF_TRACE_READ_PARTS_H
-#define AF_TRACE_READ_PARTS_H
+#ifndef AF_TRACE_PARTS_PARTS_H
+#define AF_TRACE_PARTS_PARTS_H
 
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
+struct af_event;
 struct af_trace;
 struct af_near_memo;
+struct af_cursor_place;
 
-/* Where the first packet of a part is in a stream, and what is due there. */
-struct af_part_place {
-	size_t at;
-	uint64_t seq, discarded;
-};
-
-/* An API's function, of the tables of APIs, that a process called. */
+/* An API's function, of the tables of APIs, that a process called, and its first call. */
 struct af_part_call {
-	uint32_t process;
+	uint32_t process, stream;
 	uint16_t kind;
+	uint64_t time_ns;
+	const uint8_t *payload;
 };
 
 struct af_parts {
 	uint32_t nr, nr_streams;
 	uint64_t *from_ns; /* by part, and the end: events before the next part's are of this one */
-	struct af_part_place *places; /* by part and stream */
-	uint64_t kinds;               /* bits of af_kind_bit(): which there are in the trace */
-	struct af_part_call *calls;   /* which there are, each once, in order */
+	struct af_cursor_place *places; /* by part and stream */
+	uint64_t kinds;                 /* bits of af_kind_bit(): which there are in the trace */
+	struct af_part_call *calls;     /* which there are, by their first calls */
 	uint32_t nr_calls, cap_calls;
 	uint64_t discarded;        /* events that were lost, by the headers */
 	struct af_near_memo *memo; /* of packets that define nothing, in all streams */
@@ -47,6 +45,9 @@ struct af_parts {
  */
 bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes, uint32_t most,
                    uint32_t threads);
+
+/* Does the first call @c come before the event @ev in the trace? */
+bool af_part_call_before(const struct af_part_call *c, const struct af_event *ev);
 
 /* Free what @p holds. A zeroed struct is fine. */
 void af_parts_free(struct af_parts *p);
