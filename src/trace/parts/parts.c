@@ -8,8 +8,6 @@
 #include "base/map.h"
 #include "base/system/threads.h"
 #include "trace/read/merge.h"
-#include "trace/read/near.h"
-#include "trace/read/near_memo.h"
 
 enum { CALLS_NEAR = 256 /* a power of two */ };
 
@@ -18,6 +16,7 @@ struct parts_packet {
 	struct af_cursor_place place;
 	uint64_t begin_ns, end_ns; /* end: UINT64_MAX where the header does not tell */
 	uint32_t has;
+	bool defines;
 	uint64_t bytes;
 };
 
@@ -269,7 +268,6 @@ static void part_see(void *arg, uint32_t part)
 	struct parts_seen *seen = &w->seen[part];
 	struct af_trace_damage damage = {0};
 	struct af_filter filter;
-	uint64_t memo_at = 0;
 
 	af_filter_init(&filter, 0, &damage);
 	for (uint32_t n = 0; n < p->nr_streams; n++) {
@@ -281,13 +279,11 @@ static void part_see(void *arg, uint32_t part)
 		                         .stream = n,
 		                         .c.filter = &filter};
 		for (uint32_t i = *first; i < end; i++) {
-			const struct parts_packet *is = &w->packets[n][i];
+			struct parts_packet *is = &w->packets[n][i];
 			uint64_t kinds = packet_see(&s, is);
 			seen->kinds |= kinds;
-			if (p->memo && !(kinds & ~AF_KINDS_MOMENTARY))
-				af_near_memo_set(p->memo, memo_at, is->place.at);
+			is->defines = kinds & ~AF_KINDS_MOMENTARY;
 		}
-		memo_at += af_near_memo_size(w->trace->cursors[n].size);
 	}
 	seen->strange |= damage.first[0];
 }
@@ -320,6 +316,24 @@ static bool parts_see(struct parts_walk *w, uint32_t threads)
 	return fine;
 }
 
+/* Lists the packets that define something. */
+static void parts_defining(const struct parts_walk *w)
+{
+	struct af_parts *p = w->parts;
+	uint32_t nr = 0, cap = 0;
+
+	p->defining_of = af_xcalloc((size_t)p->nr_streams + 1, sizeof *p->defining_of);
+	for (uint32_t s = 0; s < p->nr_streams; s++) {
+		for (uint32_t i = 0; i < w->nr[s]; i++) {
+			if (!w->packets[s][i].defines)
+				continue;
+			AF_GROW(p->defining, nr, cap);
+			p->defining[nr++] = w->packets[s][i].place;
+		}
+		p->defining_of[s + 1] = nr;
+	}
+}
+
 static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint32_t threads)
 {
 	struct af_parts *p = w->parts;
@@ -335,8 +349,10 @@ static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint3
 	for (uint32_t i = 0; i < p->nr; i++)
 		for (uint32_t s = 0; s < p->nr_streams; s++)
 			parts_place(w, i, s);
-	p->memo = af_near_memo_make(size, p->nr_streams);
-	return parts_see(w, threads);
+	if (!parts_see(w, threads))
+		return false;
+	parts_defining(w);
+	return true;
 }
 
 bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes, uint32_t most,
@@ -371,7 +387,8 @@ void af_parts_free(struct af_parts *p)
 	free(p->from_ns);
 	free(p->places);
 	free(p->calls);
-	af_near_memo_free(p->memo);
+	free(p->defining);
+	free(p->defining_of);
 	*p = (struct af_parts){0};
 }
 
@@ -390,15 +407,11 @@ struct af_trace *af_trace_open_definitions(const struct af_trace *of, uint64_t w
                                            const struct af_parts *p)
 {
 	struct af_trace *t = af_trace_reopen(of, wanted);
-	uint64_t memo_at = 0;
 
 	af_filter_far(&t->far, &t->filter);
-	for (uint32_t s = 0; s < t->nr_streams; s++) {
-		t->cursors[s].memo = p->memo;
-		t->cursors[s].memo_at = memo_at;
-		af_cursor_nowhere(&t->cursors[s], &t->far);
-		memo_at += af_near_memo_size(t->cursors[s].size);
-	}
+	for (uint32_t s = 0; s < t->nr_streams; s++)
+		af_cursor_only(&t->cursors[s], &t->far, p->defining + p->defining_of[s],
+		               p->defining_of[s + 1] - p->defining_of[s]);
 	af_merge_start(t);
 	return t;
 }

@@ -16,7 +16,6 @@
 
 struct af_event;
 struct af_trace;
-struct af_near_memo;
 struct af_cursor_place;
 
 /* An API's function, of the tables of APIs, that a process called, and its first call. */
@@ -34,8 +33,10 @@ struct af_parts {
 	uint64_t kinds;                 /* bits of af_kind_bit(): which there are in the trace */
 	struct af_part_call *calls;     /* which there are, by their first calls */
 	uint32_t nr_calls, cap_calls;
-	uint64_t discarded;        /* events that were lost, by the headers */
-	struct af_near_memo *memo; /* of packets that define nothing, in all streams */
+	uint64_t discarded; /* events that were lost, by the headers */
+	/* Packets that define something: of stream s from defining_of[s] on, up to the next one's. */
+	struct af_cursor_place *defining;
+	uint32_t *defining_of;
 };
 
 /*

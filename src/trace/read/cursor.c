@@ -38,8 +38,8 @@ void af_filter_far(struct af_filter *far, const struct af_filter *f)
 
 static bool is_far(const struct af_cursor *c, const struct af_packet *p)
 {
-	return c->nowhere || (c->far && ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) ||
-	                                 p->begin_ns > c->until_ns));
+	return c->far &&
+	       ((p->end_ns > p->begin_ns && p->end_ns < c->since_ns) || p->begin_ns > c->until_ns);
 }
 
 /* Does the packet that was entered hold nothing but what counts at its moment? */
@@ -93,12 +93,14 @@ void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t s
 		cursor_end(c);
 }
 
-void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far)
+void af_cursor_only(struct af_cursor *c, const struct af_filter *far,
+                    const struct af_cursor_place *places, uint32_t nr)
 {
-	c->nowhere = true;
-	af_cursor_near(c, far, UINT64_MAX, UINT64_MAX);
-	if (c->started)
-		far_enter(c, (size_t)(c->at - sizeof c->packet));
+	c->filter = far;
+	c->is_only = true;
+	c->only = places;
+	c->nr_only = nr;
+	c->at = c->end = c->next = c->size;
 }
 
 void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const uint8_t *data,
@@ -295,6 +297,12 @@ bool af_cursor_packet(struct af_cursor *c)
 	struct af_trace_damage *d = c->filter->damage;
 	struct af_packet p;
 
+	if (c->is_only && c->nr_only) {
+		af_cursor_go(c, c->only++);
+		c->nr_only--;
+	} else if (c->is_only) {
+		cursor_end(c);
+	}
 	if (c->next >= c->size) {
 		cursor_end(c);
 		return false;

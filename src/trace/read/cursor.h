@@ -69,10 +69,12 @@ struct af_cursor {
 	size_t dropped; /* so many bytes of them */
 	/* af_cursor_near(): packets that end before since_ns or begin after until_ns are far. */
 	const struct af_filter *near, *far; /* NULL: nothing is far */
-	bool nowhere;                       /* everything is */
-	bool placed;                        /* by af_cursor_go() */
-	struct af_near_memo *memo;          /* or NULL */
-	uint64_t memo_at;                   /* where this stream begins in it */
+	bool is_only;                       /* af_cursor_only(): these packets are left */
+	const struct af_cursor_place *only;
+	uint32_t nr_only;
+	bool placed;               /* by af_cursor_go() */
+	struct af_near_memo *memo; /* or NULL */
+	uint64_t memo_at;          /* where this stream begins in it */
 	uint64_t since_ns, until_ns;
 	char name[64]; /* for messages */
 };
@@ -89,8 +91,12 @@ void af_cursor_open(struct af_cursor *c, const struct af_filter *filter, const u
 void af_cursor_near(struct af_cursor *c, const struct af_filter *far, uint64_t since_ns,
                     uint64_t until_ns);
 
-/* All packets are far: only what @far wants is handed over. */
-void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far);
+/*
+ * Only the packets at @places are read, and of them only what @far wants is handed over. Both are
+ * borrowed. Call it before the first af_cursor_next().
+ */
+void af_cursor_only(struct af_cursor *c, const struct af_filter *far,
+                    const struct af_cursor_place *places, uint32_t nr);
 
 /*
  * Go on at the packet @place of the stream, which no other packet is missing before. Call it before
