@@ -257,7 +257,7 @@ static void headers_tell_what_is_in_packets(void **state)
 	rig_close(r);
 }
 
-/* What --ring leaves: the first packets are gone, and the first event says so. */
+/* With --ring the first packets are gone, and the first event says so. */
 static void a_stream_may_begin_in_its_middle(void **state)
 {
 	struct rig *r = rig_open();
@@ -281,7 +281,7 @@ static void a_stream_may_begin_in_its_middle(void **state)
 	rig_close(r);
 }
 
-/* Of functions of the tables of APIs, the first calls are known, in order. */
+/* The first calls of functions of the tables of APIs are found, in order. */
 static void first_calls_are_found(void **state)
 {
 	const struct af_api_head head = {0};
@@ -338,7 +338,7 @@ static void content_too_long(struct af_packet *p)
 	p->content_bits += 8;
 }
 
-/* What damage costs depends on all that was read before: somebody has to notice it. */
+/* The cost of damage depends on all that was read before: somebody has to notice it. */
 static bool is_whole(struct rig *r)
 {
 	struct af_parts p;

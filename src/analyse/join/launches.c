@@ -279,8 +279,6 @@ static void take_call_seen(struct af_launches *l, const struct af_world *w,
 
 	if (!af_call_seen_read(w, ev, &is) || !is.correlation)
 		return;
-	/* Whether libaflame's record was lost is not known in a part. */
-	l->unfit |= l->in_part;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
 	struct launches_call call;
 	uint64_t id = launches_extend(t, is.correlation);

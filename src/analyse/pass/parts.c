@@ -187,6 +187,8 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i)
 	const bool failed = __atomic_load_n(&r->failed, __ATOMIC_RELAXED);
 	struct analysis *a = &part->a;
 
+	/* Nothing of the parts before can wait where there are none. */
+	a->samples.in_part = a->launches.in_part = i > 0;
 	part_annotate(r, part, i);
 	a->trace = af_trace_open_part(r->whole->trace, r->whole->wanted, &r->found, i);
 	if (i)
@@ -343,8 +345,6 @@ static void part_run(void *arg, uint32_t i)
 		part_read_definitions(r, part);
 		return;
 	}
-	/* Nothing comes before the first part. */
-	part->a.samples.in_part = part->a.launches.in_part = i > 0;
 	part->a.world.part_from_ns = i ? r->found.from_ns[i] : 0;
 	part->a.world.part_to_ns = r->found.from_ns[i + 1];
 	part_read(r, part, i);
