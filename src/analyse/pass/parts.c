@@ -17,9 +17,6 @@
 /* A part that is kept is small, as the edges of what is asked for are read again. */
 enum { PARTS_BYTES = 64 << 20, PARTS_KEPT_BYTES = 16 << 20, PARTS_MOST = 64 };
 
-/* Kinds that mean something else in a part than in the whole: what came before matters. */
-#define PARTS_NEVER (1ull << AF_KIND_CALL_SEEN)
-
 static bool takes_moments(const struct af_reading *r, const struct deliver_pass *pass)
 {
 	return pass->takes & r->momentary || pass->ops->sample || pass->works;
@@ -41,12 +38,12 @@ static bool passes_can(const struct af_reading *r)
 	return any;
 }
 
+/* Samples of instructions are joined in order of time. */
 static bool kinds_can(const struct af_reading *r)
 {
 	const struct analysis *a = r->whole;
 
-	return !(r->found.kinds & PARTS_NEVER & a->wanted) &&
-	       !(a->attributes && r->found.kinds & AF_ATTRIBUTION_WANTS & AF_KINDS_MOMENTARY);
+	return !(a->attributes && r->found.kinds & AF_ATTRIBUTION_WANTS & AF_KINDS_MOMENTARY);
 }
 
 /* Which device code ran on the host is found out in order of time. */
@@ -253,7 +250,7 @@ void part_close(struct part *part)
 	*part = (struct part){0};
 }
 
-/* What lies across a border is kept beside, for parts of the run. */
+/* Works and samples that lie across a border are kept beside, for parts of the run. */
 static void border_work(void *arg, struct af_work *work)
 {
 	struct af_reading *r = arg;
@@ -287,14 +284,6 @@ static void world_count(struct af_world *w, const struct af_world *part)
 	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
 }
 
-/* The end of a process, which its recorder reports, ends the run as well. */
-static void world_ends(struct af_world *w)
-{
-	for (uint32_t i = 0; w->first_ns && i < w->nr_processes; i++)
-		if (w->processes[i].end_ns > w->last_ns)
-			w->last_ns = w->processes[i].end_ns;
-}
-
 /* Does a pass depend on when works come? */
 static bool part_settles(const struct part *part)
 {
@@ -317,7 +306,7 @@ static void part_merge(struct af_reading *r, struct part *part)
 	/* Work without a call comes last then, and not in time. */
 	if (r->merged + 1 == r->found.nr && a->launches.early.nr && part_settles(part))
 		fine = false;
-	if (!fine || a->launches.overfull || af_trace_damage(from->trace)->first[0])
+	if (!fine || a->launches.unfit || af_trace_damage(from->trace)->first[0])
 		__atomic_store_n(&r->failed, true, __ATOMIC_RELAXED);
 	af_trace_close(from->trace);
 	from->trace = NULL;
@@ -425,7 +414,6 @@ static bool parts_read(struct af_reading *r)
 	if (!r->failed) {
 		af_threads_each(a->deliver.most_threads, nr + 1, part_run, r);
 		r->failed |= !part_move(r, a, &r->all[nr]);
-		world_ends(&a->world);
 	}
 	if (r->failed)
 		parts_reset(r);

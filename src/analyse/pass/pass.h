@@ -114,6 +114,7 @@ struct af_pass_ops {
 	uint32_t works_for;  /* for which of these work() is of use; 0: for all */
 	bool works_fast;     /* work() takes no longer than handing work to another thread does */
 	bool settles;        /* see merge() */
+	bool of_runs;        /* the pass has no results for a time range: it does not run then */
 	size_t state_size;   /* zeroed and passed as @self */
 	uint64_t wants;      /* bits 1 << AF_KIND_… for event(); the world's kinds come anyway */
 	uint64_t takes;      /* of these, those that event() does anything with; 0: all */

@@ -206,7 +206,16 @@ static int row_order(const void *a, const void *b)
 		return x_ns < y_ns ? 1 : -1;
 	if (x->process != y->process)
 		return x->process < y->process ? -1 : 1;
-	return x->tid < y->tid ? -1 : x->tid > y->tid;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	/* A thread whose process became another image. */
+	x_ns = af_covered_used(&x->cpu);
+	y_ns = af_covered_used(&y->cpu);
+	if (x_ns != y_ns)
+		return x_ns < y_ns ? 1 : -1;
+	x_ns = af_covered_sampled(&x->cpu);
+	y_ns = af_covered_sampled(&y->cpu);
+	return x_ns < y_ns ? 1 : x_ns > y_ns ? -1 : 0;
 }
 
 /* @row_of has rows as they were before they were sorted: by process they are found again. */

@@ -15,7 +15,14 @@ enum {
 	MULTIPLES_PERCENT = 20, /* of the calls meanwhile: of paths called so often in each step */
 	EVEN_PARTS = 10,        /* of a path's time, in each of which an even path is called */
 	EVEN_LEAST = 3 * EVEN_PARTS, /* so often in all, */
-	EVEN_FACTOR = 2              /* and half to twice as often as in the median one */
+	EVEN_FACTOR = 2,             /* and half to twice as often as in the median one */
+	CALLS_LOG = 1 << 14,         /* that are put to their paths at once, */
+	CALLS_BUCKETS = 64 /* those of a bucket of paths one after the other: a power of two */
+};
+
+struct phase_call {
+	uint32_t process, path;
+	uint64_t ns;
 };
 
 /* The calls from one call path that launched work. */
@@ -32,16 +39,51 @@ static struct phase_path *path_at(struct phase_calls *c, uint32_t path)
 	return &c->paths[path];
 }
 
+static void call_put(struct phase_calls *c, const struct phase_call *call)
+{
+	struct phase_path *p = path_at(c, call->path);
+
+	p->process = call->process;
+	phase_times_add(&p->calls, call->ns);
+}
+
+/* Thousands of paths take turns: one after the other their times are far apart in memory. */
+static void log_put(struct phase_calls *c)
+{
+	uint32_t from[CALLS_BUCKETS + 1] = {0};
+	uint16_t order[CALLS_LOG];
+
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		from[c->log[i].path % CALLS_BUCKETS + 1]++;
+	for (uint32_t i = 1; i < CALLS_BUCKETS; i++)
+		from[i] += from[i - 1];
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		order[from[c->log[i].path % CALLS_BUCKETS]++] = (uint16_t)i;
+	for (uint32_t i = 0; i < c->nr_log; i++)
+		call_put(c, &c->log[order[i]]);
+	c->nr_log = 0;
+}
+
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns)
 {
-	struct phase_path *p = path_at(c, path);
+	if (!c->log)
+		c->log = af_xcalloc(CALLS_LOG, sizeof *c->log);
+	c->log[c->nr_log++] = (struct phase_call){process, path, ns};
+	if (c->nr_log == CALLS_LOG)
+		log_put(c);
+}
 
-	p->process = process;
-	phase_times_add(&p->calls, ns);
+void phase_calls_settle(struct phase_calls *c)
+{
+	log_put(c);
+	free(c->log);
+	c->log = NULL;
 }
 
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
 {
+	for (uint32_t i = 0; i < from->nr_log; i++)
+		call_put(c, &from->log[i]);
 	for (uint32_t i = 0; i < from->nr; i++) {
 		if (!from->paths[i].calls.nr)
 			continue;
@@ -67,6 +109,7 @@ void phase_calls_sort(struct phase_calls *c)
 {
 	uint32_t nr = 0;
 
+	phase_calls_settle(c);
 	for (uint32_t i = 0; i < c->nr; i++) {
 		if (!c->paths[i].calls.nr)
 			continue;
@@ -218,4 +261,5 @@ void phase_calls_free(struct phase_calls *c)
 	for (uint32_t i = 0; i < c->cap; i++)
 		free(c->paths[i].calls.at_ns);
 	free(c->paths);
+	free(c->log);
 }

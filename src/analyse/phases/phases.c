@@ -28,8 +28,8 @@ static void phases_work(void *self, const struct af_world *w, const struct af_wo
 {
 	struct phases *p = self;
 
-	/* A part of a run has no phases. */
-	if (work->first && work->path && !w->time_range.to_ns)
+	(void)w;
+	if (work->first && work->path)
 		phase_calls_add(&p->calls, work->process, work->path, work->call_start_ns);
 }
 
@@ -56,8 +56,8 @@ static void phases_sample(void *self, const struct af_world *w, const struct af_
 {
 	struct phases *p = self;
 
-	if (!w->time_range.to_ns)
-		phase_mix_sample(&p->mix, s);
+	(void)w;
+	phase_mix_sample(&p->mix, s);
 }
 
 /* The steps, as times since the trace's start; false if too little of the run is steady. */
@@ -185,6 +185,10 @@ static bool phases_merge(void *self, const struct af_world *w, const void *other
 	struct phases *p = self;
 
 	(void)w;
+	if (!from) {
+		phase_calls_settle(&p->calls);
+		return true;
+	}
 	phase_calls_merge(&p->calls, &from->calls);
 	phase_mix_merge(&p->mix, &from->mix);
 	return true;
@@ -194,8 +198,8 @@ static void phases_end(void *self, const struct af_world *w)
 {
 	struct phases *p = self;
 
-	if (!w->time_range.query->from_ns && !w->time_range.query->to_ns)
-		phase_calls_sort(&p->calls);
+	(void)w;
+	phase_calls_sort(&p->calls);
 }
 
 static void phases_finish(void *self, const struct af_world *w, struct af_results *r)
@@ -203,8 +207,6 @@ static void phases_finish(void *self, const struct af_world *w, struct af_result
 	struct phases *p = self;
 	const char *note = NULL;
 
-	if (w->time_range.query->from_ns || w->time_range.query->to_ns)
-		return; /* a part of a run has no start */
 	r->phases.end_ns = w->last_ns > r->start_ns ? w->last_ns - r->start_ns : 0;
 	phases_repeated(p, w, r, &note);
 	if (!r->phases.by)
@@ -229,6 +231,8 @@ const struct af_pass_ops af_pass_phases = {
     .name = "phases",
     .question = "which parts has the run?",
     .answers = AF_ANSWER_TABLES,
+    .of_runs = true,
+    .settles = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE,
     .whole = 1ull << AF_KIND_RANGE,
@@ -245,6 +249,7 @@ const struct af_pass_ops af_pass_phases_early = {
     .name = "early phases",
     .question = "which parts has the run, as far as can be seen without joining its work?",
     .answers = AF_ANSWER_TABLES,
+    .of_runs = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE | PHASE_LAUNCHES_WANTS,
     .event = early_event,

@@ -34,7 +34,7 @@ int phase_number_order(const void *a, const void *b);
  */
 static inline bool phase_keeps(uint64_t ns, uint64_t thin)
 {
-	return !((af_mix(ns) | 1ull << 63) & thin);
+	return !thin || !((af_mix(ns) | 1ull << 63) & thin);
 }
 
 /* When something happened. */
@@ -81,15 +81,19 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 /*
  * Steps by call paths that launch device work.
  *
- *	{ phase_calls_add | phase_calls_merge }* → phase_calls_sort → { phase_calls_find |
- *	phase_calls_of }* → phase_calls_free
+ *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort
+ *	→ { phase_calls_find | phase_calls_of }* → phase_calls_free
  */
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
 	uint32_t nr, cap;
+	struct phase_call *log; /* those that came last */
+	uint32_t nr_log;
 };
 /* A call of @process at @ns, which launched work, from the call path @path of the world. */
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns);
+/* No more will come for now: free what only helps to add them. */
+void phase_calls_settle(struct phase_calls *c);
 /* Add those of @from, which is not sorted. */
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from);
 void phase_calls_sort(struct phase_calls *c);

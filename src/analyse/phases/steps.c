@@ -57,6 +57,12 @@ void phase_times_merge(struct phase_times *t, const struct phase_times *from)
 	t->nr += from->nr;
 	while (t->thin < from->thin)
 		times_thin(t);
+	if (!t->thin && from->kept <= PHASE_TIMES_MOST - t->kept) {
+		AF_ROOM(t->at_ns, t->kept + from->kept, t->cap);
+		memcpy(t->at_ns + t->kept, from->at_ns, from->kept * sizeof *t->at_ns);
+		t->kept += from->kept;
+		return;
+	}
 	for (uint32_t i = 0; i < from->kept; i++)
 		times_keep(t, from->at_ns[i]);
 }

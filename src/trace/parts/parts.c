@@ -102,7 +102,8 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 	p->nr = 1;
 	for (uint32_t i = 0; i < nr && p->nr < most; i++) {
 		bool is_due = before >= size / most * p->nr;
-		if (is_due && all[i].begin_ns > p->from_ns[p->nr - 1])
+		if (is_due && all[i].begin_ns > all[0].begin_ns &&
+		    all[i].begin_ns > p->from_ns[p->nr - 1])
 			p->from_ns[p->nr++] = all[i].begin_ns;
 		before += all[i].bytes;
 	}
@@ -226,10 +227,12 @@ static uint64_t kinds_of(uint32_t has)
 {
 	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
 	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+	const uint64_t sums = 1ull << AF_KIND_SUMMED;
 
 	return (has & AF_HAS_CALLS_SEEN ? seen : 0) | (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) |
+	       (has & AF_HAS_SUMS ? sums : 0) |
 	       (has & AF_HAS_MOMENTS
-	            ? AF_KINDS_MOMENTARY & ~(seen | samples | 1ull << AF_KIND_API_BIT)
+	            ? AF_KINDS_MOMENTARY & ~(seen | samples | sums | 1ull << AF_KIND_API_BIT)
 	            : 0);
 }
 
