@@ -33,6 +33,8 @@ struct af_reading {
 	 * the end lies across its border.
 	 */
 	struct part *all;
+	struct af_event *held; /* events that hold on, for parts that begin after them */
+	uint32_t nr_held, cap_held;
 	uint64_t momentary; /* kinds that there are, and that count at their moment */
 	uint64_t size;
 	const struct af_analyse_how *how; /* while it is read */
