@@ -44,7 +44,7 @@ struct af_packet {
 	uint32_t pid;
 	uint32_t tid;
 	uint32_t has; /* bits AF_HAS_…, written when it comes to disk; 0: nobody knows */
-}; /* every member lies where its size wants it: no padding */
+};                    /* every member lies where its size wants it: no padding */
 
 _Static_assert(sizeof(struct af_packet) == 80, "the packet header is 80 bytes on disk");
 

@@ -1,6 +1,7 @@
 /*
- * What the events of a packet are, as far as readers want to know it before they read them: struct
- * af_packet.has. Whoever writes a packet to disk finds it out; a packet may have less than it says.
+ * The header of a packet tells what its events are, as far as readers want to know it before they
+ * read them: struct af_packet.has. Whoever writes a packet to disk finds it out; a packet may have
+ * less than it says.
  */
 #ifndef AF_TRACE_PACKET_HAS_H
 #define AF_TRACE_PACKET_HAS_H
@@ -48,7 +49,7 @@ static inline uint32_t af_kind_has(uint16_t kind)
 	return bit == 1ull << AF_KIND_SUMMED ? AF_HAS_SUMS : AF_HAS_MOMENTS;
 }
 
-/* What the whole events in the @size bytes at @events are. */
+/* The bits of all whole events in the @size bytes at @events. */
 static inline uint32_t af_packet_has(const void *events, size_t size)
 {
 	struct af_event_header h;

@@ -54,9 +54,20 @@ static void put_tail(struct input *in, struct af_buf *b, const struct af_field_i
 		put_value(in, b, size);
 }
 
+/* Any kind, or one of those that most of a trace consists of. */
+static uint16_t take_kind(struct input *in)
+{
+	static const uint16_t most[] = {AF_KIND_SAMPLE, AF_KIND_KSAMPLE, AF_KIND_OFFCPU,
+	                                AF_KIND_LAUNCH, AF_KIND_WORK,    AF_KIND_CALL,
+	                                AF_KIND_RANGE,  AF_KIND_GPU_WORK};
+	uint8_t byte = take_byte(in);
+
+	return byte < 128 ? byte % AF_KIND_END : most[byte % (sizeof most / sizeof *most)];
+}
+
 static void put_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
 {
-	struct af_event_header h = {.kind = take_byte(in) % AF_KIND_END};
+	struct af_event_header h = {.kind = take_kind(in)};
 	const struct af_kind_info *info = af_kind_info(h.kind);
 	uint8_t later = take_byte(in);
 	size_t at = b->len;
@@ -244,6 +255,50 @@ static void analyse(const char *dir, const struct af_query *is)
 	tally(&calls);
 }
 
+/* Passes whose states can be merged, over parts of the trace that are a packet or a few long. */
+static void parts(const char *dir, const struct af_query *is, uint8_t how)
+{
+	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
+	                                                   &af_pass_devices,
+	                                                   &af_pass_calls,
+	                                                   &af_pass_run,
+	                                                   &af_pass_tally,
+	                                                   &af_pass_coverage,
+	                                                   NULL};
+	struct af_reading *kept = NULL;
+	const struct af_analyse_how keeps = {.kept = &kept};
+	struct af_tally calls = {0};
+	struct af_query query = *is;
+	struct af_results r, part;
+	struct af_err err = {0};
+	char bytes[16];
+
+	snprintf(bytes, sizeof bytes, "%u", 32u << how % 5);
+	setenv("AFLAME_PART_BYTES", bytes, 1);
+	query.own = &calls;
+	query.threads = 1 + (how & 1);
+	query.by_time = false;
+	query.depth = AF_DEPTH_KERNEL;
+	if (how & 32)
+		query.ranges = true;
+	if (!af_analyse_how(dir, passes, &query, &r, &keeps, &err))
+		for (int v = 0; v < AF_VIEWS; v++)
+			if (r.trees[v].nr_weights)
+				check_tree(&r.trees[v]);
+	af_results_close(&r);
+	tally(&calls);
+	query.own = &calls;
+	query.from_ns = 100;
+	query.to_ns = 100 + (1u << how % 16);
+	if (kept && how & 64) {
+		af_reading_part(kept, passes, &query, &part);
+		af_results_close(&part);
+		tally(&calls);
+	}
+	af_reading_close(kept);
+	unsetenv("AFLAME_PART_BYTES");
+}
+
 /* For each track the latest slice's start: they never go back. */
 struct tracks {
 	uint64_t *starts_ns;
@@ -355,6 +410,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		af_buf_free(&streams[s]);
 	}
 	analyse(dir, &query);
+	parts(dir, &query, how);
 	heat(dir, &query, how & 1);
 	query.depth = AF_DEPTH_KERNEL;
 	query.locations = true;

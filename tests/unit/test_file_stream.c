@@ -46,7 +46,7 @@ static void file_stream_holds_what_was_put(void **state)
 	free(m.data);
 }
 
-/* What the header of the first packet of a file stream says that its events are. */
+/* The bits in the header of the first packet of a file stream. */
 static uint32_t header_of(void (*put)(struct af_stream *s))
 {
 	struct af_packet p;

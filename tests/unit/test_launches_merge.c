@@ -19,7 +19,7 @@ enum { EVENTS = 64, PAYLOAD = 96, TAKEN = 256 };
 
 #define SECOND_NS UINT64_C(1000000000)
 
-/* What was handed over, in an order that does not depend on when it was. */
+/* The works that were handed over, in an order that does not depend on when it was. */
 struct taken {
 	uint64_t key, of[6];
 };
@@ -158,7 +158,7 @@ static void launches_finish(struct script *s, struct af_launches *l)
 	*take(s) = (struct taken){
 	    UINT64_MAX,
 	    {l->unfinished, l->unlaunched, l->failed, l->unstamped, l->unknown, l->seen_alone}};
-	assert_false(l->overfull);
+	assert_false(l->unfit);
 	af_launches_free(l);
 }
 

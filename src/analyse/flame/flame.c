@@ -161,6 +161,7 @@ static bool flame_merge(void *self, const struct af_world *w, const void *other)
 		to->square += s->square;
 	}
 	flame_work_merge(&f->work, w, &from->work);
+	flame_seen_merge(&f->seen, &from->seen);
 	f->summed |= from->summed;
 	f->counted |= from->counted;
 	return true;

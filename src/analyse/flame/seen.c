@@ -47,6 +47,14 @@ void flame_seen_matched(struct flame_seen *f, const struct af_work *work)
 	s->count -= s->count != 0;
 }
 
+void flame_seen_merge(struct flame_seen *f, const struct flame_seen *from)
+{
+	for (uint32_t i = 0; i < from->nr; i++) {
+		const struct flame_seen_sum *s = &from->sums[i];
+		sum_of(f, s->process, s->path, s->function)->count += s->count;
+	}
+}
+
 uint32_t flame_seen_has(const struct flame_seen *f)
 {
 	for (uint32_t i = 0; i < f->nr; i++)

@@ -3,7 +3,7 @@
  * and fills under their stacks, by number. The work of the devices is not known then, and is not
  * guessed.
  *
- *	{ flame_seen_add }* → flame_seen_has, flame_seen_draw → flame_seen_free
+ *	{ flame_seen_add | flame_seen_merge }* → flame_seen_has, flame_seen_draw → flame_seen_free
  */
 #ifndef AF_ANALYSE_FLAME_SEEN_H
 #define AF_ANALYSE_FLAME_SEEN_H
@@ -27,6 +27,9 @@ void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct
 
 /* One of the calls belongs to @work, which is drawn in its place. */
 void flame_seen_matched(struct flame_seen *f, const struct af_work *work);
+
+/* Add the calls of @from, of another part of the trace. */
+void flame_seen_merge(struct flame_seen *f, const struct flame_seen *from);
 
 /* The weights that are not zero, as bits. */
 uint32_t flame_seen_has(const struct flame_seen *f);

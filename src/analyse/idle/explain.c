@@ -14,6 +14,7 @@ enum { CAUSES_MAX = 32 };
 /* One gap while it is explained. */
 struct explained {
 	struct idle *i;
+	uint64_t to_ns; /* its end */
 	uint32_t story;
 	bool is_listed;               /* it is one of the longest so far: its causes matter */
 	uint64_t left_ns, sampled_ns; /* as in the story, of this gap alone */
@@ -29,7 +30,7 @@ static bool is_story(const struct idle_story *a, const struct idle_story *b)
 	       a->tid == b->tid && a->drained == b->drained && a->is_long == b->is_long;
 }
 
-static uint32_t story_of(struct idle *i, const struct idle_story *s)
+uint32_t idle_story(struct idle *i, const struct idle_story *s)
 {
 	uint32_t *near = &i->near_stories[(s->tid ^ s->device << 3 ^ (uint32_t)s->drained << 5) &
 	                                  (IDLE_STORIES_NEAR - 1)];
@@ -75,7 +76,7 @@ static uint32_t sum_find(struct idle *i, const struct idle_sum *s)
 }
 
 /* Few sums get most of the time: they are found without their keys. */
-static void sum_add(struct idle *i, const struct idle_sum *s)
+void idle_sum_add(struct idle *i, const struct idle_sum *s)
 {
 	uint32_t *near =
 	    &i->near_sums[af_near(IDLE_SUMS_NEAR_BITS, s->place, s->story, s->what, s->kind)];
@@ -127,13 +128,16 @@ static void explained_add(struct explained *e, enum idle_kind kind, uint32_t pla
 	if (!ns)
 		return;
 	const struct idle_sum sum = {e->story, kind, place, what, ns, (double)ns * (double)ns};
-	sum_add(e->i, &sum);
+	idle_sum_add(e->i, &sum);
 	if (e->is_listed)
 		cause_add(e, kind, place, what, ns);
 }
 
 static void explained_span(void *arg, bool is_call, const struct af_span *span, uint64_t ns)
 {
+	struct explained *e = arg;
+
+	e->i->unsure |= span->end_ns > e->to_ns + IDLE_SURE_NS;
 	explained_add(arg, is_call ? IDLE_KIND_CALL : IDLE_KIND_WAIT, span->place, span->what, ns);
 }
 
@@ -159,10 +163,12 @@ static void explained_thread(struct explained *e, struct idle_thread *t, uint64_
 	                               t->nr_waits, &t->near_call, &t->near_wait};
 	uint64_t left_ns = af_spans_walk(&spans, from_ns, to_ns, explained_span, e);
 
+	t->read_from_ns = from_ns < t->read_from_ns || !t->read_to_ns ? from_ns : t->read_from_ns;
+	t->read_to_ns = to_ns > t->read_to_ns ? to_ns : t->read_to_ns;
 	e->left_ns += left_ns;
 	if (!left_ns)
 		return;
-	for (uint32_t n = first_tick(t, from_ns); n < t->nr_ticks; n++) {
+	for (uint32_t n = t->nr_ticks ? first_tick(t, from_ns) : 0; n < t->nr_ticks; n++) {
 		const struct idle_tick *tick = &t->ticks[n];
 		if (tick->time_ns >= to_ns)
 			break;
@@ -190,7 +196,21 @@ uint64_t idle_sum_ns(const struct idle *i, const struct idle_sum *sum)
 	return share(sum->ns, s->left_ns, s->sampled_ns);
 }
 
-static int cause_order(const void *a, const void *b)
+/* The order of places that does not depend on what came before. */
+static int place_order(const struct idle *i, uint32_t a, uint32_t b)
+{
+	if (a == b || !(a & b & IDLE_PLACE_OWN))
+		return a < b ? -1 : a > b;
+	const struct af_stack_location *x = &i->stack_locations.all[a & ~IDLE_PLACE_OWN];
+	const struct af_stack_location *y = &i->stack_locations.all[b & ~IDLE_PLACE_OWN];
+	if (x->path != y->path)
+		return x->path < y->path ? -1 : 1;
+	if (x->kstack != y->kstack)
+		return x->kstack < y->kstack ? -1 : 1;
+	return x->tid < y->tid ? -1 : x->tid > y->tid;
+}
+
+static int cause_order(const void *a, const void *b, void *arg)
 {
 	const struct idle_cause *x = a, *y = b;
 
@@ -198,7 +218,8 @@ static int cause_order(const void *a, const void *b)
 		return x->ns > y->ns ? -1 : 1;
 	if (x->kind != y->kind)
 		return x->kind < y->kind ? -1 : 1;
-	return x->place < y->place ? -1 : x->place > y->place;
+	int order = place_order(arg, x->place, y->place);
+	return order ? order : x->what < y->what ? -1 : x->what > y->what;
 }
 
 /* In one gap, too, samples explain no more than was left. */
@@ -216,7 +237,7 @@ static void explained_causes(struct explained *e, struct idle_gap *gap)
 		rest_add(e->rest_ns, &e->causes[--e->nr]);
 	if (unseen_ns)
 		e->causes[e->nr++] = (struct idle_cause){IDLE_KIND_UNSEEN, 0, 0, unseen_ns};
-	qsort(e->causes, e->nr, sizeof *e->causes, cause_order);
+	qsort_r(e->causes, e->nr, sizeof *e->causes, cause_order, e->i);
 	for (uint32_t n = AF_IDLE_CAUSES; n < e->nr; n++)
 		rest_add(e->rest_ns, &e->causes[n]);
 	memcpy(gap->rest_ns, e->rest_ns, sizeof gap->rest_ns);
@@ -234,7 +255,7 @@ static bool gap_shorter(const struct idle_gap *a, const struct idle_gap *b)
 }
 
 /* Williams' heap: its root is the shortest of the longest, which gives way to a longer one. */
-static void longest_put(struct idle *i, const struct idle_gap *gap)
+void idle_longest_put(struct idle *i, const struct idle_gap *gap)
 {
 	uint32_t at = 0;
 
@@ -259,7 +280,7 @@ static void longest_put(struct idle *i, const struct idle_gap *gap)
 	i->longest[at] = *gap;
 }
 
-static bool is_long(const struct idle *i, uint64_t ns)
+bool idle_is_long(const struct idle *i, uint64_t ns)
 {
 	return i->nr_longest < AF_IDLE_LONGEST ||
 	       ns > i->longest[0].end_ns - i->longest[0].start_ns;
@@ -325,7 +346,7 @@ static void gap_put(struct explained *e, const struct idle_story *s, uint64_t fr
 	    .drained = s->drained,
 	};
 	explained_causes(e, &gap);
-	longest_put(e->i, &gap);
+	idle_longest_put(e->i, &gap);
 }
 
 void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
@@ -344,7 +365,7 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	};
 	struct explained e;
 
-	if (to_ns <= from_ns)
+	if (to_ns <= from_ns || i->taking)
 		return;
 	struct idle_thread *t = known ? idle_thread(i, process, story.tid) : NULL;
 	if (t && ends && phase == IDLE_BETWEEN && ends->call_end_ns > from_ns &&
@@ -353,10 +374,11 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	story.is_long = to_ns - from_ns >= AF_IDLE_LONG_NS;
 	d->phase_ns[phase] += to_ns - from_ns;
 	e.i = i;
-	e.story = story_of(i, &story);
+	e.to_ns = to_ns;
+	e.story = idle_story(i, &story);
 	e.left_ns = e.sampled_ns = e.nr = 0;
 	e.square = 0;
-	e.is_listed = ends && phase == IDLE_BETWEEN && is_long(i, to_ns - from_ns);
+	e.is_listed = ends && phase == IDLE_BETWEEN && idle_is_long(i, to_ns - from_ns);
 	if (e.is_listed)
 		memset(e.rest_ns, 0, sizeof e.rest_ns);
 	if (t)
@@ -369,34 +391,4 @@ void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enu
 	sum->square += e.square + (double)e.left_ns * (double)e.left_ns;
 	if (ends && phase == IDLE_BETWEEN)
 		gap_put(&e, &story, from_ns, to_ns, ends);
-}
-
-void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to)
-{
-	uint32_t nr_stories = i->nr_stories, nr_sums = i->nr_sums, nr_longest = i->nr_longest;
-	struct idle_gap *longest = af_xcalloc((size_t)nr_longest + 1, sizeof *longest);
-
-	for (uint32_t n = 0; n < nr_stories; n++) {
-		struct idle_story story = i->stories[n];
-		story.device = to;
-		if (i->stories[n].device == from)
-			story_of(i, &story);
-	}
-	for (uint32_t n = 0; n < nr_sums; n++) {
-		struct idle_sum sum = i->sums[n];
-		struct idle_story story = i->stories[sum.story];
-		if (story.device != from)
-			continue;
-		story.device = to;
-		sum.story = story_of(i, &story);
-		sum_add(i, &sum);
-	}
-	if (nr_longest)
-		memcpy(longest, i->longest, nr_longest * sizeof *longest);
-	for (uint32_t n = 0; n < nr_longest; n++) {
-		longest[n].device = longest[n].device == from ? to : UINT32_MAX;
-		if (longest[n].device == to && is_long(i, longest[n].end_ns - longest[n].start_ns))
-			longest_put(i, &longest[n]);
-	}
-	free(longest);
 }

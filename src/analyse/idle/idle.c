@@ -30,6 +30,21 @@ struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 	return &i->threads[*slot];
 }
 
+uint32_t idle_place_at(struct idle *i, const struct af_stack_location *at)
+{
+	if (!at->tid && !at->kstack && at->path && at->path < IDLE_PLACE_OWN)
+		return at->path;
+	return IDLE_PLACE_OWN | af_stack_locations_number(&i->stack_locations, at);
+}
+
+struct af_stack_location idle_location(const struct idle *i, const struct af_world *w,
+                                       uint32_t place)
+{
+	if (place & IDLE_PLACE_OWN)
+		return i->stack_locations.all[place & ~IDLE_PLACE_OWN];
+	return (struct af_stack_location){.process = w->paths[place].process, .path = place};
+}
+
 static void idle_now(struct idle *i, uint64_t time_ns)
 {
 	i->fresh++;
@@ -41,7 +56,7 @@ static uint32_t idle_place(struct idle *i, uint32_t process, uint32_t path)
 {
 	const struct af_stack_location at = {.process = process, .path = path};
 
-	return af_stack_locations_number(&i->stack_locations, &at);
+	return idle_place_at(i, &at);
 }
 
 void idle_call(struct idle *i, const struct af_call *call)
@@ -72,15 +87,10 @@ static void idle_wait_add(struct idle *i, const struct af_wait *wait, uint32_t s
 	t->waits[t->nr_waits++] = (struct af_span){
 	    .start_ns = start_ns,
 	    .end_ns = start_ns + ns,
-	    .place = af_stack_locations_number(&i->stack_locations, &wait->at),
+	    .place = idle_place_at(i, &wait->at),
 	    .what = state,
 	};
 	i->held++;
-}
-
-static uint64_t shorter(uint64_t a, uint64_t b)
-{
-	return a < b ? a : b;
 }
 
 void idle_wait(struct idle *i, const struct af_wait *wait, uint64_t time_ns)
@@ -99,13 +109,13 @@ void idle_tick(struct idle *i, const struct af_sample *s)
 	t->ticks[t->nr_ticks++] = (struct idle_tick){
 	    .time_ns = s->time_ns,
 	    .weight_ns = s->weight_ns,
-	    .place = af_stack_locations_number(&i->stack_locations, &s->at),
+	    .place = idle_place_at(i, &s->at),
 	};
 	t->tidy_ticks = false;
 	i->held++;
 }
 
-static uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
+uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
 {
 	bool fresh;
 
@@ -117,14 +127,14 @@ static uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id)
 	uint64_t *slot = af_map_at(&i->by_device, (uint64_t)process << 32 | id, &fresh);
 	if (fresh) {
 		AF_GROW(i->devices, i->nr_devices, i->cap_devices);
-		i->devices[i->nr_devices] = (struct idle_device){.process = process, .id = id};
+		i->devices[i->nr_devices] =
+		    (struct idle_device){.process = process, .id = id, .came_after = i->fresh};
 		*slot = i->nr_devices++;
 	}
 	return i->last_device = (uint32_t)*slot;
 }
 
-/* Operations that keep a device busy; waiting for other work does not. */
-static bool is_busy(uint32_t op)
+bool idle_is_busy(uint32_t op)
 {
 	return op != AF_OP_MARKER && op != AF_OP_BARRIER && op != AF_OP_FREE && op != AF_OP_HOST;
 }
@@ -134,18 +144,27 @@ static bool is_kernel(uint32_t op)
 	return op == AF_OP_KERNEL || op == AF_OP_NATIVE || op == AF_OP_GRAPH;
 }
 
+/* How late works come matters where the trace is read in parts. */
+static void work_delay(struct idle *i, uint64_t start_ns, uint64_t busy_ns)
+{
+	if (i->now_ns > start_ns && i->now_ns - start_ns > i->delay_ns)
+		i->delay_ns = i->now_ns - start_ns;
+	i->unsure |= busy_ns > AF_IDLE_LATE_NS - IDLE_SURE_NS;
+}
+
 void idle_work(struct idle *i, const struct af_world *w, const struct af_work *work)
 {
 	uint32_t op = work->descriptor ? w->descriptors[work->descriptor].is.op : 0;
 	uint64_t busy_ns = af_work_busy_ns(work);
 
 	i->fresh++;
-	if (work->status || !work->descriptor || !is_busy(op))
+	if (work->status || !work->descriptor || !idle_is_busy(op))
 		return;
 	if (!busy_ns || !work->placed_ns) {
 		i->unplaced++;
 		return;
 	}
+	work_delay(i, work->placed_ns, busy_ns);
 	AF_GROW(i->works, i->nr_works, i->cap_works);
 	i->works[i->nr_works++] = (struct idle_piece){
 	    .start_ns = work->placed_ns,
@@ -170,7 +189,13 @@ static int piece_order(const void *a, const void *b)
 		return x->start_ns < y->start_ns ? -1 : 1;
 	if (x->end_ns != y->end_ns)
 		return x->end_ns < y->end_ns ? -1 : 1;
-	return x->device < y->device ? -1 : x->device > y->device;
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->call_start_ns != y->call_start_ns)
+		return x->call_start_ns < y->call_start_ns ? -1 : 1;
+	if (x->tid != y->tid)
+		return x->tid < y->tid ? -1 : 1;
+	return x->descriptor < y->descriptor ? -1 : x->descriptor > y->descriptor;
 }
 
 /* Calls and waits apart and in order, ticks in order. */
@@ -183,7 +208,7 @@ static int tick_order(const void *a, const void *b)
 	return x->place < y->place ? -1 : x->place > y->place;
 }
 
-static void threads_tidy(struct idle *i)
+void idle_tidy(struct idle *i)
 {
 	for (uint32_t n = 0; n < i->nr_threads; n++) {
 		struct idle_thread *t = &i->threads[n];
@@ -197,10 +222,11 @@ static void threads_tidy(struct idle *i)
 	}
 }
 
-static uint64_t process_start_ns(const struct af_world *w, uint32_t process)
+static uint64_t process_start_ns(const struct idle *i, const struct af_world *w, uint32_t process)
 {
 	const struct af_process *p = af_world_process(w, process);
-	uint64_t start_ns = p && p->start_ns > w->first_ns ? p->start_ns : w->first_ns;
+	uint64_t first_ns = i->first_ns ? i->first_ns : w->first_ns;
+	uint64_t start_ns = p && p->start_ns > first_ns ? p->start_ns : first_ns;
 
 	/* For a part of the run, idle time is the idle time inside it. */
 	return w->time_range.to_ns && start_ns < w->time_range.from_ns ? w->time_range.from_ns
@@ -211,7 +237,7 @@ static void device_begin(struct idle *i, const struct af_world *w, uint32_t devi
                          const struct idle_piece *first)
 {
 	struct idle_device *d = &i->devices[device];
-	uint64_t start_ns = process_start_ns(w, d->process);
+	uint64_t start_ns = process_start_ns(i, w, d->process);
 
 	d->first_ns = first->start_ns;
 	idle_explain(i, w, device, IDLE_BEFORE, start_ns, first->start_ns, first);
@@ -246,7 +272,7 @@ static void device_take(struct idle *i, const struct af_world *w, uint32_t devic
 }
 
 /* Works mostly come in order; what comes behind those that are is sorted, and laid between them. */
-static void works_order(struct idle *i)
+void idle_works_order(struct idle *i)
 {
 	struct idle_piece *all = i->works;
 	uint32_t from = i->nr_ordered, nr = i->nr_works;
@@ -267,12 +293,12 @@ static void works_order(struct idle *i)
 	free(last);
 }
 
-static void settle_works(struct idle *i, const struct af_world *w, uint64_t until_ns)
+void idle_settle_works(struct idle *i, const struct af_world *w, uint64_t until_ns)
 {
 	uint32_t n = 0;
 
 	idle_shared_refresh(i, w);
-	works_order(i);
+	idle_works_order(i);
 	for (; n < i->nr_works && i->works[n].start_ns <= until_ns; n++) {
 		const struct idle_device *d = &i->devices[i->works[n].device];
 		i->late += d->nr_works && i->works[n].start_ns < d->first_ns;
@@ -289,94 +315,43 @@ static void settle_works(struct idle *i, const struct af_world *w, uint64_t unti
 		i->settled_ns = until_ns;
 }
 
-/* Until when nothing of a process can be asked for any more: its devices' open gaps begin later. */
-static void settled_processes(const struct idle *i, struct af_map *until_ns)
+/* Rather than that anything is forgotten unread, what is late may come too late. */
+static void settle_sooner(struct idle *i, const struct af_world *w)
 {
-	for (uint32_t n = 0; n < i->nr_devices; n++) {
-		const struct idle_device *d = &i->devices[n];
-		bool fresh;
-		uint64_t ns = shorter(d->nr_works ? d->end_ns : 0, i->settled_ns);
-		uint64_t *of = af_map_at(until_ns, d->process, &fresh);
-		*of = fresh ? ns : shorter(*of, ns);
+	uint64_t until_ns = i->settled_ns;
+
+	while (i->held > AF_IDLE_HELD && until_ns < i->now_ns) {
+		until_ns += (i->now_ns - until_ns + 1) / 2;
+		idle_settle_works(i, w, until_ns);
+		idle_forget(i);
 	}
-}
-
-static void thread_forget(struct idle *i, struct idle_thread *t, uint64_t until_ns)
-{
-	uint32_t calls = af_spans_after(t->calls, t->nr_calls, until_ns);
-	uint32_t waits = af_spans_after(t->waits, t->nr_waits, until_ns), ticks = 0;
-
-	while (ticks < t->nr_ticks && t->ticks[ticks].time_ns < until_ns)
-		ticks++;
-	t->near_call -= t->near_call < calls ? t->near_call : calls;
-	t->near_wait -= t->near_wait < waits ? t->near_wait : waits;
-	t->nr_calls -= calls;
-	t->nr_waits -= waits;
-	t->tidy_calls = t->nr_calls;
-	t->tidy_waits = t->nr_waits;
-	t->nr_ticks -= ticks;
-	if (calls && t->nr_calls)
-		memmove(t->calls, t->calls + calls, t->nr_calls * sizeof *t->calls);
-	if (waits && t->nr_waits)
-		memmove(t->waits, t->waits + waits, t->nr_waits * sizeof *t->waits);
-	if (ticks && t->nr_ticks)
-		memmove(t->ticks, t->ticks + ticks, t->nr_ticks * sizeof *t->ticks);
-	i->held += t->nr_calls + t->nr_waits + t->nr_ticks;
-}
-
-/* The oldest go unread where too much is held: a device that does nothing for hours. */
-static void forget_oldest(struct idle *i)
-{
-	uint64_t from_ns = i->forgotten_before;
-
-	while (i->held > AF_IDLE_HELD && from_ns < i->now_ns) {
-		from_ns += (i->now_ns - from_ns + 1) / 2;
-		i->held = 0;
-		for (uint32_t n = 0; n < i->nr_threads; n++)
-			thread_forget(i, &i->threads[n], from_ns);
-		i->forgotten_before = from_ns;
-	}
-}
-
-static void forget(struct idle *i)
-{
-	struct af_map until_ns = {0};
-
-	settled_processes(i, &until_ns);
-	i->held = 0;
-	for (uint32_t n = 0; n < i->nr_threads; n++) {
-		struct idle_thread *t = &i->threads[n];
-		/* A process that has no device may get one: what it did until then counts. */
-		const uint64_t *ns = af_map_get(&until_ns, t->process);
-		thread_forget(i, t, ns ? *ns : 0);
-	}
-	forget_oldest(i);
-	af_map_free(&until_ns);
 }
 
 void idle_settle(struct idle *i, const struct af_world *w)
 {
 	bool full = i->nr_works > AF_IDLE_WORKS;
 
-	if (i->fresh < AF_IDLE_SETTLE && !full)
+	if ((i->fresh < AF_IDLE_SETTLE && !full) || w->in_part || i->merging)
 		return;
 	i->fresh = 0;
 	if (!full && i->now_ns <= AF_IDLE_LATE_NS && i->held <= AF_IDLE_HELD)
 		return;
-	threads_tidy(i);
+	idle_tidy(i);
 	if (i->now_ns > AF_IDLE_LATE_NS)
-		settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);
+		idle_settle_works(i, w, i->now_ns - AF_IDLE_LATE_NS);
 	if (i->nr_works > AF_IDLE_WORKS) {
-		works_order(i);
-		settle_works(i, w, i->works[i->nr_works / 2].start_ns);
+		idle_works_order(i);
+		idle_settle_works(i, w, i->works[i->nr_works / 2].start_ns);
 	}
-	forget(i);
+	idle_forget(i);
+	settle_sooner(i, w);
+	idle_forget_oldest(i);
 }
 
 void idle_end(struct idle *i, const struct af_world *w)
 {
-	threads_tidy(i);
-	settle_works(i, w, UINT64_MAX);
+	idle_tidy(i);
+	idle_settle_works(i, w, UINT64_MAX);
 	for (uint32_t n = 0; n < i->nr_devices; n++) {
 		const struct idle_device *d = &i->devices[n];
 		const struct af_process *p = af_world_process(w, d->process);
@@ -407,6 +382,8 @@ void idle_free(struct idle *i)
 	free(i->stories);
 	free(i->sums);
 	free(i->longest);
+	af_map_free(&i->with_work);
+	idle_head_free(&i->head);
 	*i = (struct idle){0};
 }
 
@@ -417,6 +394,8 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 	struct af_call room;
 	struct af_wait wait;
 
+	if (w->in_part && !idle_part_needs(self, w, ev->process))
+		return;
 	if (ev->kind == AF_KIND_OFFCPU) {
 		if (af_wait_read(w, ev, &wait))
 			idle_wait(self, &wait, ev->time_ns);
@@ -430,6 +409,8 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 
 static void pass_sample(void *self, const struct af_world *w, const struct af_sample *s)
 {
+	if (w->in_part && !idle_part_needs(self, w, s->at.process))
+		return;
 	idle_tick(self, s);
 	idle_settle(self, w);
 }
@@ -438,6 +419,14 @@ static void pass_work(void *self, const struct af_world *w, const struct af_work
 {
 	idle_work(self, w, work);
 	idle_settle(self, w);
+}
+
+static bool pass_merge(void *self, const struct af_world *w, const void *from)
+{
+	if (from)
+		return idle_part_add(self, w, from);
+	idle_part_end(self, w);
+	return true;
 }
 
 static void pass_end(void *self, const struct af_world *w)
@@ -477,10 +466,12 @@ const struct af_pass_ops af_pass_idle = {
     .wants = UINT64_MAX, /* the end of the run is that of all that is read */
     .takes = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG |
              1ull << AF_KIND_API_CALL | 1ull << AF_KIND_API_BIT,
+    .settles = true,
     .state_size = sizeof(struct idle),
     .event = pass_event,
     .sample = pass_sample,
     .work = pass_work,
+    .merge = pass_merge,
     .end = pass_end,
     .finish = pass_finish,
     .close = pass_close,

@@ -48,6 +48,15 @@ enum {
 	AF_IDLE_CAUSES = 16       /* of each of them */
 };
 
+/*
+ * A place is the index of a call path of the world, or with this bit a number of the state's own
+ * stack locations.
+ */
+#define IDLE_PLACE_OWN (1u << 31)
+
+/* A span that ends so long after a gap may come when that is settled. */
+#define IDLE_SURE_NS 1000000000ull
+
 /* The facts about a piece of a gap. */
 enum idle_kind {
 	IDLE_KIND_CALL,    /* the thread was in a call: place and function are its own */
@@ -111,6 +120,7 @@ struct idle_device {
 	uint32_t shared;     /* index of the GPU, if it is one of several processes; else 0 */
 	uint32_t nr_sharing; /* of such a GPU: how many; else 0 */
 	bool joined;         /* it is in by_gpu */
+	uint64_t came_after; /* so many records */
 	uint64_t nr_works, nr_gaps;
 	uint64_t first_ns, end_ns, kernels_end_ns; /* of its work so far; end: 0 for none yet */
 	uint64_t busy_ns, kernels_ns; /* laid over one another: all work, and kernels alone */
@@ -135,12 +145,28 @@ struct idle_thread {
 	uint32_t near_call, near_wait;   /* where the last search ended: spans.h */
 	uint32_t tidy_calls, tidy_waits; /* so many of them are tidy, from the first on */
 	bool tidy_ticks;
+	uint64_t read_from_ns, read_to_ns; /* what of it explained anything; to: 0 for nothing */
+	uint32_t merged_ticks; /* so many of the ticks are of the parts that were added so far */
+	bool whole;            /* of a part: nothing was forgotten at its end */
 };
 
 struct idle_piece {
 	uint64_t start_ns, end_ns, call_start_ns, call_end_ns;
 	uint32_t device, descriptor, place, function, tid;
 	bool launched, kernel;
+};
+
+/*
+ * The begin of a part of the trace, of which the parts before know the rest. It is explained when
+ * the part is added to them; what comes behind it was explained as if the devices were then as
+ * they are here.
+ */
+struct idle_head {
+	uint64_t until_ns; /* works that begin before are in it; 0: nothing */
+	struct idle_piece *works;
+	struct idle_thread *threads; /* what they did until then; in the order of the part's own */
+	struct idle_device *devices; /* as these works leave them */
+	uint32_t nr_works, nr_threads, nr_devices;
 };
 
 struct idle {
@@ -167,6 +193,29 @@ struct idle {
 	uint64_t forgotten_before; /* what threads did until then had to be forgotten unread */
 	uint64_t unplaced;         /* works without times of the trace */
 	uint64_t late;             /* works that came when their time was settled */
+
+	/* For parts of the trace: see parts.c. */
+	bool taking;                /* works are taken, and no gap is explained */
+	bool body;                  /* of a part: what is behind the head is settled */
+	bool merging;               /* parts are added, which tell how far to settle */
+	bool unsure;                /* in the whole, something may come too late to count */
+	uint64_t first_ns, from_ns; /* the begin of all that is read, and of the part */
+	uint64_t until_ns;          /* of a part: works that begin until then may be settled */
+	uint64_t delay_ns;          /* the longest time from a work's start until it came */
+	uint64_t nr_held;           /* of a part: calls, waits and ticks that came */
+	uint64_t nr_skipped;        /* of processes without work */
+	uint32_t nr_merged_devices; /* devices of the parts that were added so far */
+	struct af_map with_work;    /* of a part: processes that have any of their own */
+	uint32_t last_process;      /* for which it was looked up, and found or not */
+	bool knows_last, last_needed;
+	struct idle_head head;
+};
+
+/* From numbers of one state to those of another. */
+struct idle_maps {
+	uint32_t *devices;
+	uint32_t *own; /* by number of an own stack location: its place; 0: not known yet */
+	uint32_t cap_own;
 };
 
 /* Take what happened. */
@@ -186,11 +235,64 @@ void idle_free(struct idle *i);
 void idle_explain(struct idle *i, const struct af_world *w, uint32_t device, enum idle_phase phase,
                   uint64_t from_ns, uint64_t to_ns, const struct idle_piece *ends);
 
+/* The story and the sum that are like @s, made when they are new; the sum grows by it. */
+uint32_t idle_story(struct idle *i, const struct idle_story *s);
+void idle_sum_add(struct idle *i, const struct idle_sum *s);
+
+/* Is a gap of @ns one of the longest so far? If it is, put it there. */
+bool idle_is_long(const struct idle *i, uint64_t ns);
+void idle_longest_put(struct idle *i, const struct idle_gap *gap);
+
+/* sums.c */
+
+/* Add all that @from has explained to what @to has; @m knows the devices. */
+void idle_sums_add(struct idle *to, const struct idle *from, struct idle_maps *m);
+
+/* The place of @to that is @place of @from. */
+uint32_t idle_maps_place(struct idle_maps *m, struct idle *to, const struct idle *from,
+                         uint32_t place);
+
 /* Everything explained so far for the device @from holds for @to too, which is new. */
 void idle_explain_copy(struct idle *i, uint32_t from, uint32_t to);
 
 /* shared.c: find devices that are one GPU; before works are settled. */
 void idle_shared_refresh(struct idle *i, const struct af_world *w);
+
+/* The number of a place, and the place that has a number. */
+uint32_t idle_place_at(struct idle *i, const struct af_stack_location *at);
+struct af_stack_location idle_location(const struct idle *i, const struct af_world *w,
+                                       uint32_t place);
+
+/* The device, made when it is new. */
+uint32_t idle_device(struct idle *i, uint32_t process, uint32_t id);
+
+/* Put what is held in order. */
+void idle_tidy(struct idle *i);
+void idle_works_order(struct idle *i);
+
+/* Take the works that begin until @until_ns, and explain the gaps before; after idle_tidy(). */
+void idle_settle_works(struct idle *i, const struct af_world *w, uint64_t until_ns);
+
+/* forget.c: drop what no gap to come is explained by; and the oldest of it, if it is too much. */
+void idle_forget(struct idle *i);
+void idle_forget_oldest(struct idle *i);
+
+/* The same at the end of the part @i, for processes whose devices all got work behind its head. */
+void idle_forget_part(struct idle *i, const struct af_world *w);
+
+/*
+ * parts.c: the end of the part @i, for itself; and that part added to @to, as merge() in pass.h
+ * has it.
+ */
+void idle_part_end(struct idle *i, const struct af_world *w);
+bool idle_part_add(struct idle *to, const struct af_world *w, const struct idle *from);
+void idle_head_free(struct idle_head *head);
+
+/* Does a part need what @process does? That of a process which never has work explains nothing. */
+bool idle_part_needs(struct idle *i, const struct af_world *w, uint32_t process);
+
+/* Does the operation keep a device busy? Waiting for other work does not. */
+bool idle_is_busy(uint32_t op);
 
 /* The thread, made when it is new. Valid until the next call. */
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid);
@@ -202,7 +304,7 @@ struct idle_names {
 	uint64_t start_ns;           /* of the trace */
 	struct af_tree *scratch;     /* stacks, below their processes */
 	struct af_frames_last *last; /* of these */
-	uint32_t *by_place;          /* node of a place, 0: not made yet */
+	struct af_map by_place;      /* place → node */
 	struct af_map by_call;       /* (place, function) → node */
 	uint8_t *stacks;             /* what the stack that ends at a node says: see names.c */
 	uint32_t nr_stacks, cap_stacks;

@@ -17,7 +17,6 @@ void idle_names_open(struct idle_names *n, const struct idle *i, const struct af
 
 	*n = (struct idle_names){.i = i, .w = w};
 	n->scratch = af_xcalloc(1, sizeof *n->scratch);
-	n->by_place = af_xcalloc((size_t)i->stack_locations.nr + 1, sizeof *n->by_place);
 	af_tree_open(n->scratch, none, 1);
 	n->last = af_xcalloc(1, sizeof *n->last);
 	n->scratch->last = n->last;
@@ -31,7 +30,7 @@ void idle_names_close(struct idle_names *n)
 	if (n->last)
 		af_frames_last_free(n->last);
 	free(n->last);
-	free(n->by_place);
+	af_map_free(&n->by_place);
 	free(n->stacks);
 	af_map_free(&n->by_call);
 	*n = (struct idle_names){0};
@@ -39,14 +38,14 @@ void idle_names_close(struct idle_names *n)
 
 static uint32_t node_of_call(struct idle_names *n, uint32_t place, uint32_t function)
 {
-	const struct af_stack_location *at = &n->i->stack_locations.all[place];
+	const struct af_stack_location at = idle_location(n->i, n->w, place);
 	bool fresh;
 	uint64_t *slot = af_map_at(&n->by_call, (uint64_t)place << 32 | function, &fresh);
 
 	if (!fresh)
 		return (uint32_t)*slot;
-	uint32_t node = af_frames_process(n->scratch, n->w, at->process);
-	node = af_frames_call(n->scratch, n->w, node, at->path);
+	uint32_t node = af_frames_process(n->scratch, n->w, at.process);
+	node = af_frames_call(n->scratch, n->w, node, at.path);
 	if (function && *n->w->functions[function].name)
 		node = af_frames_under(n->scratch, node, n->w->functions[function].name,
 		                       AF_FRAME_NATIVE);
@@ -56,10 +55,13 @@ static uint32_t node_of_call(struct idle_names *n, uint32_t place, uint32_t func
 
 static uint32_t node_of_place(struct idle_names *n, uint32_t place)
 {
-	if (!n->by_place[place])
-		n->by_place[place] =
-		    af_frames_node(n->scratch, n->w, &n->i->stack_locations.all[place]);
-	return n->by_place[place];
+	const struct af_stack_location at = idle_location(n->i, n->w, place);
+	bool fresh;
+	uint64_t *node = af_map_at(&n->by_place, place, &fresh);
+
+	if (fresh)
+		*node = af_frames_node(n->scratch, n->w, &at);
+	return (uint32_t)*node;
 }
 
 uint32_t idle_names_node(struct idle_names *n, enum idle_kind kind, uint32_t place, uint32_t what)

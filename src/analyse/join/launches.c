@@ -134,7 +134,7 @@ static void early_put(struct af_launches *l, const struct af_world *w, const str
 	if (oldest)
 		hand_over(l, w, table_of(l, oldest->process, oldest->api), oldest, NULL);
 	launches_early_put(&l->early, work, now_ns + AF_LAUNCHES_EARLY_NS);
-	l->overfull |= l->early.nr > AF_LAUNCHES_EARLY_PART;
+	l->unfit |= l->early.nr > AF_LAUNCHES_EARLY_PART;
 }
 
 /* Hand over the works that have waited for @call, a copy; the caller puts it into its table. */
@@ -279,6 +279,8 @@ static void take_call_seen(struct af_launches *l, const struct af_world *w,
 
 	if (!af_call_seen_read(w, ev, &is) || !is.correlation)
 		return;
+	/* Whether libaflame's record was lost is not known in a part. */
+	l->unfit |= l->in_part;
 	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
 	struct launches_call call;
 	uint64_t id = launches_extend(t, is.correlation);

@@ -49,7 +49,11 @@ struct af_launches {
 	 * af_launches_merge() adds it to those before it.
 	 */
 	bool in_part;
-	bool overfull; /* so many works wait that the part cannot be read by itself */
+	/*
+	 * The part cannot be read by itself: too many works wait, or the kernel saw calls that
+	 * libaflame recorded, too.
+	 */
+	bool unfit;
 
 	/* So far; `unfinished` is right after af_launches_end(). */
 	/*
@@ -98,7 +102,7 @@ void af_launches_captured(struct af_launches *l, const uint64_t *captured_ns, ui
 /*
  * Add @from, which is of the part that follows those that @l is of, and is empty then. Works of it
  * whose calls are in the parts before, and works of those that it has the calls of, are handed
- * over. A part has no calls that only the kernel saw.
+ * over. @l becomes unfit if @from is.
  */
 void af_launches_merge(struct af_launches *l, const struct af_world *w, struct af_launches *from);
 

@@ -112,7 +112,7 @@ void af_launches_merge(struct af_launches *l, const struct af_world *w, struct a
 	earlier_works(l, w, from, shifts);
 	later_works(l, w, from, shifts);
 	tables_add(l, from, shifts);
-	l->overfull |= from->overfull || l->early.nr > AF_LAUNCHES_EARLY_PART;
+	l->unfit |= from->unfit || l->early.nr > AF_LAUNCHES_EARLY_PART;
 	free(shifts);
 	af_launches_free(from);
 }

@@ -33,7 +33,7 @@ static void status_read(const struct mpi_call *call, uint32_t i, struct mpi_acti
 		return;
 	memcpy(&s, v->data + (size_t)i * sizeof s, sizeof s);
 	a->has_status = true;
-	a->source = s.source;
+	a->peer = s.source;
 	a->bytes = s.bytes;
 }
 
@@ -51,20 +51,6 @@ static void completed(const struct mpi_call *call, uint32_t i, struct mpi_action
 	a->is_gone = element(&arg->target, i) == REQUEST_NULL;
 	a->is_all = is_all(call);
 	status_read(call, i, a);
-}
-
-static void posted(const struct mpi_call *call, struct mpi_action *a)
-{
-	bool is_persistent = call->params.role == MPI_ROLE_MAKES;
-
-	a->request = (struct mpi_request){
-	    .function = call->function,
-	    .peer = mpi_call_peer(call),
-	    .is_persistent = is_persistent,
-	    .is_open = !is_persistent,
-	    .posted_ns = call->start_ns,
-	    .bytes = call->is.bytes,
-	};
 }
 
 /* How many requests the call has that it may do anything to. */
@@ -99,16 +85,18 @@ static uint64_t handle_of(const struct mpi_call *call, uint32_t i)
 static void action_fill(const struct mpi_call *call, uint32_t i, struct mpi_action *a)
 {
 	*a = (struct mpi_action){
-	    .role = call->params.role,
-	    .process = call->process,
+	    .role = (uint8_t)call->params.role,
+	    .function = (uint16_t)call->function,
 	    .handle = handle_of(call, i),
 	    .start_ns = call->start_ns,
 	    .end_ns = call->end_ns,
 	};
-	if (a->role == MPI_ROLE_COMPLETES)
+	if (a->role == MPI_ROLE_COMPLETES) {
 		completed(call, i, a);
-	else if (a->role == MPI_ROLE_POSTS || a->role == MPI_ROLE_MAKES)
-		posted(call, a);
+		return;
+	}
+	a->peer = mpi_call_peer(call);
+	a->bytes = call->is.bytes;
 }
 
 bool mpi_action_next(const struct mpi_call *call, uint32_t *i, struct mpi_action *action)

@@ -77,10 +77,11 @@ static void bytes_add(struct mpi_thread *t, const struct mpi_call *call)
 
 static void action_take(struct mpi *m, const struct mpi_action *a)
 {
-	struct mpi_bytes bytes = mpi_requests_take(&m->requests, a);
+	struct mpi_thread *t = &m->threads[a->thread];
+	struct mpi_bytes bytes = mpi_requests_take(&m->requests, t->process, a);
 
-	m->threads[a->thread].sent_bytes += bytes.sent;
-	m->threads[a->thread].received_bytes += bytes.received;
+	t->sent_bytes += bytes.sent;
+	t->received_bytes += bytes.received;
 }
 
 static void call_actions(struct mpi *m, const struct mpi_call *call, uint32_t thread, bool in_part)

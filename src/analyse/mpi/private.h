@@ -81,18 +81,18 @@ struct mpi_requests {
 	uint32_t nr_sums, cap_sums;
 };
 
-/* An action of a call on one request. */
+/* An action of a call on one request. A part of a trace keeps all of its own: they are small. */
 struct mpi_action {
-	enum mpi_role role;
-	uint32_t process, thread; /* index of mpi.threads */
 	uint64_t handle;
-	struct mpi_request request; /* that is posted or made */
-	uint64_t start_ns, end_ns;  /* of the call */
+	uint64_t start_ns, end_ns; /* of the call */
+	uint64_t bytes;            /* of the request that is posted or made, or by the status */
+	int32_t peer;              /* likewise */
+	uint32_t thread;           /* index of mpi.threads */
+	uint16_t function;         /* that posts or makes it */
+	uint8_t role;              /* enum mpi_role */
 	/* A completion: the handle is none any more; all requests of the call are complete. */
-	bool is_gone, is_all;
-	bool has_status; /* of a receive: this much came from this peer */
-	int32_t source;
-	uint64_t bytes;
+	bool is_gone : 1, is_all : 1;
+	bool has_status : 1; /* of a receive */
 };
 
 /* The next action of a call, of which @i, at first 0, have been taken; false: there is none. */
@@ -102,8 +102,9 @@ struct mpi_bytes {
 	uint64_t sent, received;
 };
 
-/* Do it: bytes of sends started, and of receives. */
-struct mpi_bytes mpi_requests_take(struct mpi_requests *r, const struct mpi_action *action);
+/* Do it, for a call of @process: bytes of sends started, and of receives. */
+struct mpi_bytes mpi_requests_take(struct mpi_requests *r, uint32_t process,
+                                   const struct mpi_action *action);
 void mpi_requests_end(struct mpi_requests *r);
 void mpi_requests_free(struct mpi_requests *r);
 

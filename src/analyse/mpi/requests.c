@@ -92,18 +92,19 @@ static uint8_t category_of(uint32_t function)
 }
 
 /* The completion of @q; the bytes that came by it. */
-static uint64_t complete(struct mpi_requests *r, const struct mpi_action *a, struct mpi_request *q)
+static uint64_t complete(struct mpi_requests *r, uint32_t process, const struct mpi_action *a,
+                         struct mpi_request *q)
 {
 	bool receives = category_of(q->function) == AF_CATEGORY_RECEIVE;
 	bool has_status = receives && a->has_status;
 	uint64_t bytes = has_status ? a->bytes : q->bytes;
 
 	if (has_status && q->peer == MPI_ANY_SOURCE) {
-		sum_of(r, a->process, q)->posted--;
-		q->peer = a->source;
-		sum_of(r, a->process, q)->posted++;
+		sum_of(r, process, q)->posted--;
+		q->peer = a->peer;
+		sum_of(r, process, q)->posted++;
 	}
-	struct mpi_request_sum *sum = sum_of(r, a->process, q);
+	struct mpi_request_sum *sum = sum_of(r, process, q);
 	uint64_t ns = a->end_ns > q->posted_ns ? a->end_ns - q->posted_ns : 0;
 	sum->completed++;
 	sum->bytes += bytes;
@@ -114,61 +115,77 @@ static uint64_t complete(struct mpi_requests *r, const struct mpi_action *a, str
 	return receives ? bytes : 0;
 }
 
-static uint64_t take_completed(struct mpi_requests *r, const struct mpi_action *a)
+static uint64_t take_completed(struct mpi_requests *r, uint32_t process, const struct mpi_action *a)
 {
-	uint64_t *head = head_of(r, a->process, a->handle);
+	uint64_t *head = head_of(r, process, a->handle);
 	struct mpi_request *q = *head ? &r->all[*head - 1] : NULL;
 
 	if (!q || !q->is_open || !(a->is_gone || (q->is_persistent && a->is_all)))
 		return 0;
-	uint64_t came = complete(r, a, q);
+	uint64_t came = complete(r, process, a, q);
 	if (!q->is_persistent)
 		request_drop(r, head);
 	return came;
 }
 
 /* The bytes, if it sends. */
-static uint64_t take_started(struct mpi_requests *r, const struct mpi_action *a)
+static uint64_t take_started(struct mpi_requests *r, uint32_t process, const struct mpi_action *a)
 {
-	uint64_t *head = head_of(r, a->process, a->handle);
+	uint64_t *head = head_of(r, process, a->handle);
 
 	if (!*head)
 		return 0;
 	struct mpi_request q = r->all[*head - 1];
 	q.is_open = true;
 	q.posted_ns = a->start_ns;
-	post(r, a->process, a->handle, &q);
+	post(r, process, a->handle, &q);
 	return category_of(q.function) == AF_CATEGORY_SEND ? q.bytes : 0;
 }
 
-static void take_freed(struct mpi_requests *r, const struct mpi_action *a)
+static void take_freed(struct mpi_requests *r, uint32_t process, const struct mpi_action *a)
 {
-	uint64_t *head = head_of(r, a->process, a->handle);
+	uint64_t *head = head_of(r, process, a->handle);
 
 	if (!*head)
 		return;
 	if (r->all[*head - 1].is_open)
-		sum_of(r, a->process, &r->all[*head - 1])->unseen++;
+		sum_of(r, process, &r->all[*head - 1])->unseen++;
 	request_drop(r, head);
 }
 
-struct mpi_bytes mpi_requests_take(struct mpi_requests *r, const struct mpi_action *a)
+static void take_posted(struct mpi_requests *r, uint32_t process, const struct mpi_action *a)
+{
+	bool is_persistent = a->role == MPI_ROLE_MAKES;
+	const struct mpi_request q = {
+	    .function = a->function,
+	    .peer = a->peer,
+	    .is_persistent = is_persistent,
+	    .is_open = !is_persistent,
+	    .posted_ns = a->start_ns,
+	    .bytes = a->bytes,
+	};
+
+	post(r, process, a->handle, &q);
+}
+
+struct mpi_bytes mpi_requests_take(struct mpi_requests *r, uint32_t process,
+                                   const struct mpi_action *a)
 {
 	struct mpi_bytes bytes = {0, 0};
 
-	switch (a->role) {
+	switch ((enum mpi_role)a->role) {
 	case MPI_ROLE_POSTS:
 	case MPI_ROLE_MAKES:
-		post(r, a->process, a->handle, &a->request);
+		take_posted(r, process, a);
 		break;
 	case MPI_ROLE_STARTS:
-		bytes.sent = take_started(r, a);
+		bytes.sent = take_started(r, process, a);
 		break;
 	case MPI_ROLE_COMPLETES:
-		bytes.received = take_completed(r, a);
+		bytes.received = take_completed(r, process, a);
 		break;
 	case MPI_ROLE_FREES:
-		take_freed(r, a);
+		take_freed(r, process, a);
 		break;
 	case MPI_ROLE_NONE:
 		break;

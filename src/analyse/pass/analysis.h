@@ -80,6 +80,9 @@ void analysis_plan(struct analysis *a);
  */
 void analysis_read_known(struct analysis *a, uint64_t from_ns, uint64_t to_ns);
 
+/* No more comes: what waits is handed over, and @out gets the sums of it. */
+void analysis_join_end(struct analysis *a, struct af_results *out);
+
 /* All passes have got everything: their results go to @out. */
 void analysis_finish(struct analysis *a, struct af_results *out);
 

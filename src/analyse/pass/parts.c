@@ -17,9 +17,6 @@
 /* A part that is kept is small, as the edges of what is asked for are read again. */
 enum { PARTS_BYTES = 64 << 20, PARTS_KEPT_BYTES = 16 << 20, PARTS_MOST = 64 };
 
-/* Kinds that mean something else in a part than in the whole: what came before matters. */
-#define PARTS_NEVER (1ull << AF_KIND_CALL_SEEN)
-
 static bool takes_moments(const struct af_reading *r, const struct deliver_pass *pass)
 {
 	return pass->takes & r->momentary || pass->ops->sample || pass->works;
@@ -41,12 +38,12 @@ static bool passes_can(const struct af_reading *r)
 	return any;
 }
 
+/* Samples of instructions are joined in order of time. */
 static bool kinds_can(const struct af_reading *r)
 {
 	const struct analysis *a = r->whole;
 
-	return !(r->found.kinds & PARTS_NEVER & a->wanted) &&
-	       !(a->attributes && r->found.kinds & AF_ATTRIBUTION_WANTS & AF_KINDS_MOMENTARY);
+	return !(a->attributes && r->found.kinds & AF_ATTRIBUTION_WANTS & AF_KINDS_MOMENTARY);
 }
 
 /* Which device code ran on the host is found out in order of time. */
@@ -253,7 +250,7 @@ void part_close(struct part *part)
 	*part = (struct part){0};
 }
 
-/* What lies across a border is kept beside, for parts of the run. */
+/* Works and samples that lie across a border are kept beside, for parts of the run. */
 static void border_work(void *arg, struct af_work *work)
 {
 	struct af_reading *r = arg;
@@ -287,6 +284,15 @@ static void world_count(struct af_world *w, const struct af_world *part)
 	w->last_ns = part->last_ns > w->last_ns ? part->last_ns : w->last_ns;
 }
 
+/* Does a pass depend on when works come? */
+static bool part_settles(const struct part *part)
+{
+	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++)
+		if (part->a.deliver.passes[i].ops->settles && part->a.deliver.passes[i].works)
+			return true;
+	return false;
+}
+
 /* Add the next part. What lies across the border comes first. */
 static void part_merge(struct af_reading *r, struct part *part)
 {
@@ -297,7 +303,10 @@ static void part_merge(struct af_reading *r, struct part *part)
 	af_launches_merge(&a->launches, &r->shared, &from->launches);
 	bool fine = part_add(r, a, part);
 	world_count(&a->world, &from->world);
-	if (!fine || a->launches.overfull || af_trace_damage(from->trace)->first[0])
+	/* Work without a call comes last then, and not in time. */
+	if (r->merged + 1 == r->found.nr && a->launches.early.nr && part_settles(part))
+		fine = false;
+	if (!fine || a->launches.unfit || af_trace_damage(from->trace)->first[0])
 		__atomic_store_n(&r->failed, true, __ATOMIC_RELAXED);
 	af_trace_close(from->trace);
 	from->trace = NULL;
@@ -335,6 +344,8 @@ static void part_run(void *arg, uint32_t i)
 		part_read_definitions(r, part);
 		return;
 	}
+	/* Nothing comes before the first part. */
+	part->a.samples.in_part = part->a.launches.in_part = i > 0;
 	part->a.world.part_from_ns = i ? r->found.from_ns[i] : 0;
 	part->a.world.part_to_ns = r->found.from_ns[i + 1];
 	part_read(r, part, i);

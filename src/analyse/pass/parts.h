@@ -1,4 +1,6 @@
-/* Between parts.c, which reads a trace in parts, and parts_again.c, which makes parts of the run. */
+/*
+ * Between parts.c, which reads a trace in parts, and parts_again.c, which makes parts of the run.
+ */
 #ifndef AF_ANALYSE_PASS_PARTS_H
 #define AF_ANALYSE_PASS_PARTS_H
 
@@ -14,7 +16,7 @@ struct part {
 	/* By thread: how many of its annotation contexts came before it, and in it. */
 	uint32_t *annotated, *reached;
 	uint32_t nr_annotated;
-	/* What came to the whole when this part was added, because it lies across the border. */
+	/* These came to the whole when the part was added, because they lie across its border. */
 	struct af_work *works;
 	struct af_sample *samples;
 	uint32_t nr_works, cap_works, nr_samples, cap_samples;

@@ -111,7 +111,7 @@ static bool inside_add(const struct again *g, const struct part *part)
 	return fine;
 }
 
-/* What crossed the border that @part begins with. */
+/* Works and samples that crossed the border that @part begins with. */
 static void border_add(const struct again *g, const struct part *part)
 {
 	deliver_settle(&g->a->deliver);

@@ -219,6 +219,11 @@ bool af_world_learns(const struct af_world *w, const struct af_event *ev)
 {
 	if (ev->process && !w->first_ns)
 		return true;
+	/* Contexts are for who joins, unless passes tell ranges apart. */
+	if (ev->kind == AF_KIND_RANGE)
+		return w->annotations.apart;
+	if (ev->kind == AF_KIND_OPERATION)
+		return false;
 	if (ev->kind < AF_KIND_MAX)
 		return learn[ev->kind] != NULL;
 	return ev->kind >= AF_KIND_API && world_learns_api(w, ev);

@@ -284,8 +284,8 @@ void af_world_close(struct af_world *w);
 void af_world_event(struct af_world *w, const struct af_event *ev);
 
 /*
- * Does the world learn from @ev? If not, af_world_event() changes only counters of @w itself, so
- * copies of @w in other threads stay good.
+ * Does the world learn from @ev? If not, af_world_event() changes only counters of @w itself, and
+ * contexts of threads that passes do not look up, so copies of @w in other threads stay good.
  */
 bool af_world_learns(const struct af_world *w, const struct af_event *ev);
 

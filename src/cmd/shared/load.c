@@ -137,7 +137,7 @@ static void link_steady(struct af_tables *f, struct af_table *t, const struct af
 	}
 }
 
-/* The trace is read again for its steady part, where the reading of the whole does not do for it. */
+/* The trace is read again for its steady part, where the reading of the whole is of no use. */
 struct steady_part {
 	const char *dir;
 	struct af_query *query;  /* of the whole */

@@ -102,7 +102,8 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 	p->nr = 1;
 	for (uint32_t i = 0; i < nr && p->nr < most; i++) {
 		bool is_due = before >= size / most * p->nr;
-		if (is_due && all[i].begin_ns > p->from_ns[p->nr - 1])
+		if (is_due && all[i].begin_ns > all[0].begin_ns &&
+		    all[i].begin_ns > p->from_ns[p->nr - 1])
 			p->from_ns[p->nr++] = all[i].begin_ns;
 		before += all[i].bytes;
 	}

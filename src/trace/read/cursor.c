@@ -203,7 +203,7 @@ static void packet_account(struct af_cursor *c, const struct af_packet *p)
 	}
 }
 
-/* Whoever began in the middle of the stream relies on the times in headers. */
+/* A reader that began in the middle of the stream relies on the times in headers. */
 static void packet_begins(struct af_cursor *c)
 {
 	const struct af_event_header *h = (const void *)(c->data + c->at);

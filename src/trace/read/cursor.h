@@ -98,7 +98,7 @@ void af_cursor_nowhere(struct af_cursor *c, const struct af_filter *far);
  */
 void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place);
 
-/* Of a stream that began in the middle: give back the pages that were read, as far as @c went. */
+/* A stream that began in the middle gives back the pages that @c has read. */
 void af_cursor_drop(struct af_cursor *c);
 
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */

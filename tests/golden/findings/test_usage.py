@@ -97,7 +97,7 @@ class Program:
                 file.write('   0.000000021 s1   p1   101/101      function     function=%d api=CUDA category=%s name="%s"\n'
                            % (number, category, function))  # fmt: skip
             for ns, text in self.lines:
-                file.write("%4d.%09d %s\n" % (*divmod(ns, 10**9), text))
+                file.write("%s\n" % text if text[0] == "!" else "%4d.%09d %s\n" % (*divmod(ns, 10**9), text))
             for text in self.late:
                 file.write("%4d.%09d s2   p1   101/103      %s\n" % (*divmod(end, 10**9), text))
             file.write("%4d.%09d s0   p0   100/100      process_end  process=1 status=0 user_ns=0 kernel_ns=0 "
@@ -336,25 +336,38 @@ def _():
 def _():
     program, choice, mode = Program(), random.Random(1).choice, 0
     a, b, event = 0xA000, 0xB000, 0xE000
+
+    def may_divide():
+        if choice(range(50)) == 0:
+            program.lines.append((program.now, "!close s1"))
+
+    def pair():
+        program.call("clEnqueueNDRangeKernel", US, command_queue=0xC100)
+        may_divide()
+        program.call("clFinish", 60 * US, command_queue=0xC100)
+
     modes = (
+        (pair,),
         (lambda: program.launch(stream=choice((a, b))), lambda: program.call("cuStreamSynchronize", US, hStream=choice((0, a, b))),
          lambda: program.call("cuEventRecord", US, hEvent=event, hStream=a), lambda: program.call("cuEventSynchronize", US, hEvent=event),
          lambda: program.call("cuCtxSynchronize", US), lambda: program.call("cuMemAlloc_v2", US)),
-        (lambda: program.call("cuStreamSynchronize", US, hStream=choice((a, b))), lambda: program.call("cuEventSynchronize", US, hEvent=event)),
+        (lambda: program.call("cuStreamSynchronize", US, hStream=choice((a, b))), lambda: program.call("cuEventSynchronize", US, hEvent=event),
+         lambda: program.plain("cuStreamSynchronize", US), lambda: program.plain("cuCtxSynchronize", US)),
         tuple(lambda name=name: program.call(name, US)
               for name in ("cuEventQuery", "cuStreamQuery", "cuCtxGetCurrent", "cuDeviceGetAttribute", "cuFuncGetAttribute", "MPI_Test")),
         (lambda: program.memory("PINNED", choice((0x7000, 0x8000)), 0x1000, choice(("ALLOC", "FREE"))),
          lambda: program.call("cuMemcpyHtoD_v2", 3 * US, srcHost=choice((0x7000, 0x8000, 0x9000)), ByteCount=1000)))  # fmt: skip
-    for _ in range(6000):
-        mode = choice(range(4)) if choice(range(40)) == 0 else mode
+    for _ in range(10000):
+        mode = choice(range(5)) if choice(range(100)) == 0 else mode
         choice(modes[mode])()
+        may_divide()
     made = program.trace("parts")
     whole = report(made, "usage", "-n", "0")
-    for size in (20000, 50000, 150000):
+    for size in (7000, 20000, 150000):
         os.environ["AFLAME_PART_BYTES"] = str(size)
         equal(report(made, "usage", "-n", "0"), whole, "uses in parts of %d bytes" % size)
     del os.environ["AFLAME_PART_BYTES"]
-    expect({"pageable-copies", "needless-waits", "polling"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
+    expect({"pageable-copies", "needless-waits", "waits-each", "polling"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
 
 
 @case("calls of the CUDA runtime around the driver's count once, in all tables and in the verdict")

@@ -3,12 +3,14 @@
 ticks and their user parts, in open ranges, between works and their calls, which come first or much later,
 where ids of 32 bits wrap, in graphs, in waits, and between events of one moment."""
 import random
+import struct
 import sys
 
 THREADS = (101, 102, 103)
 FUNCTIONS = ("LAUNCH cuLaunchKernel", "COPY cuMemcpyHtoDAsync_v2", "SYNC cuStreamSynchronize",
              "GRAPH_LAUNCH cuGraphLaunch")
 WALL = 1700000000000000000
+MPI_NONE = 0x2C000000
 
 
 class Maker:
@@ -19,7 +21,9 @@ class Maker:
         self.open = {tid: 0 for tid in THREADS}
         self.works = []   # (text) of calls whose works are still to come
         self.early = []   # calls whose works came before them
-        self.sequence = 0
+        self.asleep = []  # wake-ups whose waits are still to end
+        self.handles = []  # of requests of MPI, the last ones
+        self.sequence = self.wakes = 0
 
     def line(self, stream, process, tid, text):
         pid = 101 if process else 100
@@ -28,7 +32,11 @@ class Maker:
     def own(self, tid, text):
         self.line(tid - 100, 1, tid, text)
 
+    def discard(self):
+        print(f"!discard s{self.random.randrange(1, 7)} {self.random.randrange(1, 9)}")
+
     def define(self):
+        self.discard()
         self.line(0, 0, 100, 'note key="cmd" value="random"')
         for tid in THREADS:
             self.own(tid, f'thread tid={tid} name="t{tid}"')
@@ -120,12 +128,63 @@ class Maker:
             self.own(tid, f"sample callpath={self.random.randrange(1, 9)} flags={self.random.choice(('0', 'SYSCALL'))} "
                           f"weight_ns={self.random.randrange(1, 9) * 100}")
 
+    def wake(self, tid):
+        self.wakes += 1
+        self.asleep.append(self.wakes)
+        if self.random.random() < .9:
+            self.own(tid, f"wake wake={self.wakes} tid={self.random.choice(THREADS)} "
+                          f"callpath={self.random.randrange(1, 9)} kstack=0")
+
     def wait(self, tid):
         state = self.random.choice(("SLEEPING", "RUNNABLE"))
+        wake = self.asleep.pop(self.random.randrange(len(self.asleep))) if self.asleep and self.random.random() < .9 else 0
         self.own(tid, f"offcpu callpath={self.random.randrange(1, 9)} kstack=0 state={state} "
-                      f"blocked_ns={self.random.randrange(0, min(self.ns, 90))} queued_ns=0 wake=0")
+                      f"blocked_ns={self.random.randrange(0, min(self.ns, 90))} queued_ns={self.random.randrange(9)} wake={wake}")
+
+    def mpi(self, tid, function, tail, **fields):
+        duration = self.random.randrange(0, min(self.ns, 60))
+        self.own(tid, f"{function} callpath={self.random.randrange(1, 9)} duration_ns={duration} "
+                      + "".join(f"{name}={value} " for name, value in fields.items()) + f"tail={tail.hex()}")
+
+    def post(self, tid):
+        """Handles come again before anybody saw them complete, and MPICH's for sends that are over are shared."""
+        handle = self.random.choice((2**31 + self.random.randrange(5), 2**30 + 1))
+        function = self.random.choice(("MPI_Isend", "MPI_Irecv", "MPI_Send_init", "MPI_Recv_init"))
+        if function.endswith("init"):
+            handle = 2**31 + 8 + self.random.randrange(2)
+        peer = "source" if "ecv" in function else "dest"
+        self.mpi(tid, function, struct.pack("Q", handle),
+                 **{peer: self.random.choice((0, 1, 2**32 - 2)), "count": 1, "bytes": self.random.randrange(2000)})
+        self.handles = [handle] + self.handles[:9]
+
+    def complete(self, tid):
+        if not self.handles:
+            return
+        handle = self.random.choice(self.handles)
+        gone = MPI_NONE if handle < 2**31 + 8 and self.random.random() < .8 else handle
+        how = self.random.random()
+        status = struct.pack("iiiiQ", self.random.randrange(3), 0, 0, 0, self.random.randrange(2000))
+        if how < .4:
+            self.mpi(tid, "MPI_Wait", struct.pack("QQ", handle, gone) + status)
+        elif how < .6:
+            self.mpi(tid, "MPI_Waitall", struct.pack("=HQQHQQH", 2, handle, handle, 2, gone, gone, 2) + status * 2, count=2)
+        elif how < .8:
+            self.mpi(tid, "MPI_Test", struct.pack("=QQi", handle, gone, 1) + status)
+        elif how < .9:
+            self.mpi(tid, "MPI_Start", struct.pack("QQ", handle, handle))
+        else:
+            self.mpi(tid, "MPI_Request_free", struct.pack("QQ", handle, MPI_NONE))
+
+    def other_call(self, tid):
+        if self.random.random() < .3:
+            self.own(tid, f"call_seen callpath={self.random.randrange(1, 9)} function={self.random.randrange(1, 5)} correlation=0")
+            return
+        name = self.random.choice(("cuMemAlloc_v2", "cuMemFree_v2", "clFinish", "clWaitForEvents", "cuEventQuery"))
+        self.own(tid, f"{name} callpath={self.random.randrange(1, 9)} duration_ns={self.random.randrange(0, min(self.ns, 60))}")
 
     def step(self):
+        if self.random.random() < .01:
+            self.discard()
         if self.random.random() < .7:
             self.ns += self.random.randrange(1, 40)
         if self.works and self.random.random() < .4:
@@ -135,7 +194,7 @@ class Maker:
         else:
             tid = self.random.choice(THREADS)
             self.random.choice((self.launch, self.launch, self.launch_cl, self.annotate, self.annotate, self.sample,
-                                self.sample, self.wait))(tid)
+                                self.sample, self.wait, self.wake, self.post, self.complete, self.other_call))(tid)
 
 
 maker = Maker(int(sys.argv[1]))

@@ -1,5 +1,6 @@
 #include "api_call.h"
 
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -53,6 +54,17 @@ static struct place place_of(const struct af_api_function *f, const char *name, 
 	return (struct place){0};
 }
 
+/* Bytes in hexadecimal digits. */
+static const char *tail_add(struct af_buf *b, const char *s)
+{
+	for (char byte[3] = {0}; isxdigit((unsigned char)s[0]) && isxdigit((unsigned char)s[1]);
+	     s += 2) {
+		memcpy(byte, s, 2);
+		af_buf_char(b, (char)strtoul(byte, NULL, 16));
+	}
+	return s;
+}
+
 const char *api_call(const char *s, size_t len, struct af_buf *b, uint64_t *kind,
                      const char **wrong)
 {
@@ -66,6 +78,10 @@ const char *api_call(const char *s, size_t len, struct af_buf *b, uint64_t *kind
 		af_buf_char(b, 0);
 	for (s += len + strspn(s + len, " "); *s && *s != '\n'; s += strspn(s, " ")) {
 		size_t name = strcspn(s, "= \n");
+		if (!strncmp(s, "tail=", 5)) {
+			s = tail_add(b, s + 5);
+			continue;
+		}
 		struct place to = place_of(f, s, name);
 		char *end = NULL;
 		uint64_t v = s[name] == '=' ? strtoull(s + name + 1, &end, 0) : 0;
