@@ -185,10 +185,6 @@ static bool phases_merge(void *self, const struct af_world *w, const void *other
 	struct phases *p = self;
 
 	(void)w;
-	if (!from) {
-		phase_calls_settle(&p->calls);
-		return true;
-	}
 	phase_calls_merge(&p->calls, &from->calls);
 	phase_mix_merge(&p->mix, &from->mix);
 	return true;
@@ -232,7 +228,6 @@ const struct af_pass_ops af_pass_phases = {
     .question = "which parts has the run?",
     .answers = AF_ANSWER_TABLES,
     .of_runs = true,
-    .settles = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE,
     .whole = 1ull << AF_KIND_RANGE,

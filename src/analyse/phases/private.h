@@ -21,6 +21,7 @@ struct af_world;
 
 enum {
 	PHASE_STEPS_LEAST = 8,
+	PHASE_CALLS_LOG = 128,
 	PHASE_TIMES_MOST = 1 << 16 /* that are kept: what is more often is within a step */
 };
 
@@ -81,19 +82,21 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 /*
  * Steps by call paths that launch device work.
  *
- *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort
- *	→ { phase_calls_find | phase_calls_of }* → phase_calls_free
+ *	{ phase_calls_add | phase_calls_merge }* → phase_calls_sort → { phase_calls_find |
+ *	phase_calls_of }* → phase_calls_free
  */
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
 	uint32_t nr, cap;
-	struct phase_call *log; /* those that came last */
+	/* Those that came last, and that no path has yet. */
 	uint32_t nr_log;
+	struct phase_call {
+		uint32_t process, path;
+		uint64_t ns;
+	} log[PHASE_CALLS_LOG];
 };
 /* A call of @process at @ns, which launched work, from the call path @path of the world. */
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns);
-/* No more will come for now: free what only helps to add them. */
-void phase_calls_settle(struct phase_calls *c);
 /* Add those of @from, which is not sorted. */
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from);
 void phase_calls_sort(struct phase_calls *c);
