@@ -109,27 +109,6 @@ uint64_t phase_calls_of(const struct phase_calls *c, uint32_t process, uint64_t 
 void phase_calls_free(struct phase_calls *c);
 
 /*
- * The same calls, found without joining each piece of work with its own: those after which work of
- * the same number or a later one came. Where nothing was lost these are the calls that launched.
- *
- *	phase_launches_event* → phase_launches_free
- */
-#define PHASE_LAUNCHES_WANTS                                                                       \
-	(1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_API_BIT |              \
-	 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_GPU_WORK |          \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
-struct phase_launches {
-	struct phase_launch *all; /* without work so far: from @first to @nr, in order */
-	uint32_t first, nr, cap;
-	uint64_t *node_ns; /* by stream: when it last had a node of a graph */
-	uint32_t nr_streams;
-};
-/* Takes an event of these kinds; adds the calls that launched to @c. */
-void phase_launches_event(struct phase_launches *l, struct phase_calls *c, const struct af_world *w,
-                          const struct af_event *ev);
-void phase_launches_free(struct phase_launches *l);
-
-/*
  * Steps by the ranges and marks that the program makes itself.
  *
  *	phase_ranges_event* → phase_ranges_find → phase_ranges_free
