@@ -34,7 +34,7 @@ struct af_parts {
 	struct af_part_call *calls;     /* which there are, by their first calls */
 	uint32_t nr_calls, cap_calls;
 	uint64_t discarded; /* events that were lost, by the headers */
-	/* Packets that define something: of stream s from defining_of[s] on, up to the next one's. */
+	/* Packets that define something; those of stream s begin at defining_of[s]. */
 	struct af_cursor_place *defining;
 	uint32_t *defining_of;
 };
