@@ -112,7 +112,7 @@ void af_launches_merge(struct af_launches *l, const struct af_world *w, struct a
 	earlier_works(l, w, from, shifts);
 	later_works(l, w, from, shifts);
 	tables_add(l, from, shifts);
-	/* Whether libaflame's record of a call that the kernel saw was lost, a part does not know. */
+	/* A part does not know whether a call that the kernel saw is recorded elsewhere, too. */
 	l->unfit |= from->unfit || from->sees || l->early.nr > AF_LAUNCHES_EARLY_PART;
 	free(shifts);
 	af_launches_free(from);
