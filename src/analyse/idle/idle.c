@@ -66,7 +66,8 @@ void idle_call(struct idle *i, const struct af_call *call)
 	idle_now(i, call->end_ns);
 	if (call->end_ns <= call->start_ns)
 		return;
-	AF_GROW(t->calls, t->nr_calls, t->cap_calls);
+	if (t->nr_calls == t->cap_calls)
+		t->calls = idle_spare_room(t->calls, t->nr_calls, &t->cap_calls, sizeof *t->calls);
 	t->calls[t->nr_calls++] = (struct af_span){
 	    .start_ns = call->start_ns,
 	    .end_ns = call->end_ns,
@@ -165,7 +166,8 @@ void idle_work(struct idle *i, const struct af_world *w, const struct af_work *w
 		return;
 	}
 	work_delay(i, work->placed_ns, busy_ns);
-	AF_GROW(i->works, i->nr_works, i->cap_works);
+	if (i->nr_works == i->cap_works)
+		i->works = idle_spare_room(i->works, i->nr_works, &i->cap_works, sizeof *i->works);
 	i->works[i->nr_works++] = (struct idle_piece){
 	    .start_ns = work->placed_ns,
 	    .end_ns = work->placed_ns + busy_ns,
@@ -365,6 +367,8 @@ void idle_end(struct idle *i, const struct af_world *w)
 
 void idle_free(struct idle *i)
 {
+	if (i->merging)
+		idle_spare_free();
 	for (uint32_t n = 0; n < i->nr_threads; n++) {
 		free(i->threads[n].calls);
 		free(i->threads[n].waits);

@@ -288,6 +288,16 @@ void idle_part_end(struct idle *i, const struct af_world *w);
 bool idle_part_add(struct idle *to, const struct af_world *w, const struct idle *from);
 void idle_head_free(struct idle_head *head);
 
+/*
+ * spare.c: room for one more than the @nr elements of @size bytes, of which there are @cap; and no
+ * more room than for these, @array being given back. Both return where they are then.
+ */
+void *idle_spare_room(void *array, uint32_t nr, uint32_t *cap, size_t size);
+void *idle_spare_shrink(void *array, uint32_t nr, uint32_t *cap, size_t size);
+
+/* No part comes any more. */
+void idle_spare_free(void);
+
 /* Does a part need what @process does? That of a process which never has work explains nothing. */
 bool idle_part_needs(struct idle *i, const struct af_world *w, uint32_t process);
 

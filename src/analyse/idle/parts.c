@@ -188,23 +188,18 @@ static void threads_whole(struct idle *i)
 		i->threads[n].whole = true;
 }
 
-#define SHRINK(array, nr, cap)                                                                     \
-	do {                                                                                       \
-		if ((nr) < (cap) / 2) {                                                            \
-			(cap) = (nr) + 1;                                                          \
-			(array) = af_xrealloc(array, (cap) * sizeof *(array));                     \
-		}                                                                                  \
-	} while (0)
-
 /* The part may be kept for long, and most of what it held is gone. */
 static void part_shrink(struct idle *i)
 {
-	SHRINK(i->works, i->nr_works, i->cap_works);
+	i->works = idle_spare_shrink(i->works, i->nr_works, &i->cap_works, sizeof *i->works);
 	for (uint32_t n = 0; n < i->nr_threads; n++) {
 		struct idle_thread *t = &i->threads[n];
-		SHRINK(t->calls, t->nr_calls, t->cap_calls);
-		SHRINK(t->waits, t->nr_waits, t->cap_waits);
-		SHRINK(t->ticks, t->nr_ticks, t->cap_ticks);
+		t->calls =
+		    idle_spare_shrink(t->calls, t->nr_calls, &t->cap_calls, sizeof *t->calls);
+		t->waits =
+		    idle_spare_shrink(t->waits, t->nr_waits, &t->cap_waits, sizeof *t->waits);
+		t->ticks =
+		    idle_spare_shrink(t->ticks, t->nr_ticks, &t->cap_ticks, sizeof *t->ticks);
 	}
 }
 

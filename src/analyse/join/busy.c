@@ -108,10 +108,9 @@ bool af_busy_merge(struct af_busy *b, const struct af_busy *from)
 	if (!from->nr_head) {
 		for (uint32_t i = 0; i < from->nr; i++)
 			af_busy_add(b, from->open[i].start_ns, from->open[i].end_ns);
-		b->late_ns += from->late_ns;
-		return true;
+		return !b->late_ns && !from->late_ns;
 	}
-	if (b->last_ns > from->settled_ns || from->late_ns)
+	if (b->last_ns > from->settled_ns || b->late_ns || from->late_ns)
 		return false;
 	busy_settle(b, b->nr);
 	if (!b->open)

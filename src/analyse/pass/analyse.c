@@ -352,8 +352,6 @@ int af_analyse_how(const char *dir, const struct af_pass_ops *const *passes,
 	int rc = analysis_open(a, dir, query, err);
 	if (!rc) {
 		parts = analysis_read_parts(a, query, how);
-		if (!parts && how->in_one)
-			how->in_one(how->in_one_arg, &a->deliver.most_threads);
 		if (!parts)
 			analysis_read(a, how->progress, how->arg);
 		analysis_join_end(a, out);

@@ -156,7 +156,7 @@ static bool help(struct deliver *d)
 	} else if (p) {
 		p->busy = true;
 		pthread_mutex_unlock(&d->lock);
-		pass_run(p, &d->ring[p->done % DELIVER_RING]);
+		pass_run(p, &d->ring[p->done % d->nr_ring]);
 		pthread_mutex_lock(&d->lock);
 		p->done++;
 	} else {
@@ -229,16 +229,18 @@ static void publish(struct deliver *d)
 	pthread_mutex_lock(&d->lock);
 	d->made++;
 	pthread_cond_broadcast(&d->made_more);
-	help_until(d, d->nr_threads ? DELIVER_RING - 1 : 0);
+	help_until(d, d->nr_threads ? d->nr_ring - 1 : 0);
 	pthread_mutex_unlock(&d->lock);
-	d->open = &d->ring[d->made % DELIVER_RING];
+	d->open = &d->ring[d->made % d->nr_ring];
 	batch_empty(d->open);
 }
 
 static struct deliver_batch *batch_at(struct deliver *d)
 {
 	if (!d->ring) {
-		d->ring = af_xcalloc(DELIVER_RING, sizeof *d->ring);
+		/* One thread hands over a batch before it fills another. */
+		d->nr_ring = d->most_threads > 1 ? DELIVER_RING : 1;
+		d->ring = af_xcalloc(d->nr_ring, sizeof *d->ring);
 		d->open = d->ring;
 	}
 	if (d->open->nr == DELIVER_BATCH)

@@ -68,7 +68,8 @@ struct deliver {
 	uint32_t nr_takers;            /* passes that take anything */
 	bool started;                  /* the threads are there, or could not be */
 	bool reads_ahead;
-	struct deliver_batch *ring; /* DELIVER_RING of them; NULL: none was needed yet */
+	struct deliver_batch *ring; /* @nr_ring of them; NULL: none was needed yet */
+	uint32_t nr_ring;
 	struct deliver_batch *open; /* that is filled */
 	struct af_world *view;      /* for passes that the reader's thread runs itself */
 	bool ahead;                 /* batches were made that passes may not have done */

@@ -91,6 +91,19 @@ static void part_annotate(const struct af_reading *r, struct part *part, uint32_
 	part->a.world.annotations.reached = part->reached;
 }
 
+/* Payloads are in the trace, which stays open. */
+static void held_add(struct af_reading *r, const struct af_event *ev)
+{
+	uint64_t holds = 0;
+
+	for (uint32_t i = 0; i < r->whole->deliver.nr_passes; i++)
+		holds |= r->whole->deliver.passes[i].ops->holds;
+	if (!(holds & af_kind_bit(ev->kind)))
+		return;
+	AF_GROW(r->held, r->nr_held, r->cap_held);
+	r->held[r->nr_held++] = *ev;
+}
+
 /* All that the trace defines, and when graphs were captured. */
 static bool parts_learn(struct af_reading *r)
 {
@@ -112,6 +125,7 @@ static bool parts_learn(struct af_reading *r)
 		if (a->needs_clocks)
 			af_clocks_event(&w->clocks, &ev);
 		af_world_event(w, &ev);
+		held_add(r, &ev);
 	}
 	for (; part < r->found.nr; part++)
 		part_begins(&r->all[part], w, &nodes);
@@ -164,21 +178,12 @@ void part_open(struct af_reading *r, struct part *part, const struct analysis *o
 /* Passes that have to know what was there before the part get it. */
 static void part_recall(const struct af_reading *r, struct analysis *a, uint64_t from_ns)
 {
-	uint64_t holds = 0;
-	struct af_event ev;
-
-	for (uint32_t i = 0; i < a->deliver.nr_passes; i++)
-		holds |= a->deliver.passes[i].ops->holds;
-	if (!(holds & r->found.kinds))
-		return;
-	struct af_trace *t = af_trace_open_definitions(r->whole->trace, holds, &r->found);
-	while (af_trace_next(t, &ev) && ev.time_ns < from_ns)
+	for (uint32_t k = 0; k < r->nr_held && r->held[k].time_ns < from_ns; k++)
 		for (uint32_t i = 0; i < a->deliver.nr_passes; i++) {
 			const struct deliver_pass *pass = &a->deliver.passes[i];
-			if (pass->ops->holds & af_kind_bit(ev.kind))
-				pass->ops->event(pass->state, &a->world, &ev);
+			if (pass->ops->holds & af_kind_bit(r->held[k].kind))
+				pass->ops->event(pass->state, &a->world, &r->held[k]);
 		}
-	af_trace_close(t);
 }
 
 void part_read(struct af_reading *r, struct part *part, uint32_t i)
@@ -212,14 +217,13 @@ void part_read_definitions(struct af_reading *r, struct part *part)
 	analysis_read_known(a, 0, UINT64_MAX);
 }
 
-bool part_add(struct af_reading *r, struct analysis *to, const struct part *part)
+bool part_add(struct analysis *to, const struct af_world *w, const struct part *part)
 {
 	bool fine = true;
 
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		const struct deliver_pass *from = &part->a.deliver.passes[i];
-		fine &= from->ops->merge(to->deliver.passes[part->passes[i]].state, &r->shared,
-		                         from->state);
+		fine &= from->ops->merge(to->deliver.passes[part->passes[i]].state, w, from->state);
 	}
 	return fine;
 }
@@ -303,7 +307,7 @@ static void part_merge(struct af_reading *r, struct part *part)
 	deliver_settle(&a->deliver);
 	af_samples_merge(&a->samples, &from->samples);
 	af_launches_merge(&a->launches, &r->shared, &from->launches);
-	bool fine = part_add(r, a, part);
+	bool fine = part_add(a, &r->shared, part);
 	world_count(&a->world, &from->world);
 	/* Work without a call comes last then, and not in time. */
 	if (r->merged + 1 == r->found.nr && a->launches.early.nr && part_settles(part))
@@ -426,6 +430,7 @@ static void reading_free(struct af_reading *r)
 	for (uint32_t i = 0; r->all && i <= r->found.nr; i++)
 		part_close(&r->all[i]);
 	free(r->all);
+	free(r->held);
 	free(r->sums.coverage.launches);
 	af_parts_free(&r->found);
 	pthread_mutex_destroy(&r->lock);

@@ -33,6 +33,8 @@ struct af_reading {
 	 * the end lies across its border.
 	 */
 	struct part *all;
+	struct af_event *held; /* events that hold on, for parts that begin after them */
+	uint32_t nr_held, cap_held;
 	uint64_t momentary; /* kinds that there are, and that count at their moment */
 	uint64_t size;
 	const struct af_analyse_how *how; /* while it is read */
@@ -57,8 +59,8 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i);
 /* Read what is defined for the passes of @part: they take nothing else, or they have `whole`. */
 void part_read_definitions(struct af_reading *r, struct part *part);
 
-/* Add the passes of @part to those of @to; false as in merge(). */
-bool part_add(struct af_reading *r, struct analysis *to, const struct part *part);
+/* Add the passes of @part to those of @to, which see the world @w; false as in merge(). */
+bool part_add(struct analysis *to, const struct af_world *w, const struct part *part);
 
 /* The states of @part, with those of @to added, become those of @to; false as in merge(). */
 bool part_move(struct af_reading *r, struct analysis *to, struct part *part);

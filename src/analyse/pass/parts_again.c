@@ -104,7 +104,7 @@ static bool inside_add(const struct again *g, const struct part *part)
 		for (uint32_t n = 0; n < part->a.deliver.nr_passes; n++) {
 			const struct deliver_pass *from = &part->a.deliver.passes[n];
 			if (part->passes[n] == of)
-				fine &= from->ops->merge(to->passes[i].state, &g->r->shared,
+				fine &= from->ops->merge(to->passes[i].state, &g->a->world,
 				                         from->state);
 		}
 	}
@@ -133,7 +133,8 @@ static bool parts_add(struct again *g)
 		border_add(g, part);
 		if (is_outside(g, i))
 			continue;
-		fine = is_inside(g, i) ? inside_add(g, part) : part_add(g->r, g->a, &g->edges[i]);
+		fine = is_inside(g, i) ? inside_add(g, part)
+		                       : part_add(g->a, &g->a->world, &g->edges[i]);
 	}
 	border_add(g, &g->r->all[nr]);
 	return part_move(g->r, g->a, &g->edges[nr]) && fine;

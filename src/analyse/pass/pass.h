@@ -171,8 +171,6 @@ extern const struct af_pass_ops af_pass_coverage;
 extern const struct af_pass_ops af_pass_who;
 extern const struct af_pass_ops af_pass_run;
 extern const struct af_pass_ops af_pass_phases;
-/* The same in less time, without taking work; not always right where records are lost. */
-extern const struct af_pass_ops af_pass_phases_early;
 extern const struct af_pass_ops af_pass_sampled;
 extern const struct af_pass_ops af_pass_usage;
 
@@ -195,12 +193,6 @@ struct af_reading;
 struct af_analyse_how {
 	void (*progress)(void *arg, uint64_t done, uint64_t size);
 	void *arg;
-	/*
-	 * Called when it turns out that the trace is not read in parts, before it is read: it may
-	 * take some of the @threads. Or NULL.
-	 */
-	void (*in_one)(void *arg, uint32_t *threads);
-	void *in_one_arg;
 	struct af_reading **kept; /* gets the reading, if the trace was read in parts; or NULL */
 };
 

@@ -15,14 +15,7 @@ enum {
 	MULTIPLES_PERCENT = 20, /* of the calls meanwhile: of paths called so often in each step */
 	EVEN_PARTS = 10,        /* of a path's time, in each of which an even path is called */
 	EVEN_LEAST = 3 * EVEN_PARTS, /* so often in all, */
-	EVEN_FACTOR = 2,             /* and half to twice as often as in the median one */
-	CALLS_LOG = 1 << 14,         /* that are put to their paths at once, */
-	CALLS_BUCKETS = 64 /* those of a bucket of paths one after the other: a power of two */
-};
-
-struct phase_call {
-	uint32_t process, path;
-	uint64_t ns;
+	EVEN_FACTOR = 2              /* and half to twice as often as in the median one */
 };
 
 /* The calls from one call path that launched work. */
@@ -47,37 +40,24 @@ static void call_put(struct phase_calls *c, const struct phase_call *call)
 	phase_times_add(&p->calls, call->ns);
 }
 
-/* Thousands of paths take turns: one after the other their times are far apart in memory. */
+/* Thousands of paths take turns, so where their next times go is fetched for all of them first. */
 static void log_put(struct phase_calls *c)
 {
-	uint32_t from[CALLS_BUCKETS + 1] = {0};
-	uint16_t order[CALLS_LOG];
-
+	for (uint32_t i = 0; i < c->nr_log; i++) {
+		const struct phase_times *t = &path_at(c, c->log[i].path)->calls;
+		if (t->kept < t->cap)
+			__builtin_prefetch(&t->at_ns[t->kept], 1);
+	}
 	for (uint32_t i = 0; i < c->nr_log; i++)
-		from[c->log[i].path % CALLS_BUCKETS + 1]++;
-	for (uint32_t i = 1; i < CALLS_BUCKETS; i++)
-		from[i] += from[i - 1];
-	for (uint32_t i = 0; i < c->nr_log; i++)
-		order[from[c->log[i].path % CALLS_BUCKETS]++] = (uint16_t)i;
-	for (uint32_t i = 0; i < c->nr_log; i++)
-		call_put(c, &c->log[order[i]]);
+		call_put(c, &c->log[i]);
 	c->nr_log = 0;
 }
 
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns)
 {
-	if (!c->log)
-		c->log = af_xcalloc(CALLS_LOG, sizeof *c->log);
-	c->log[c->nr_log++] = (struct phase_call){process, path, ns};
-	if (c->nr_log == CALLS_LOG)
+	if (c->nr_log == PHASE_CALLS_LOG)
 		log_put(c);
-}
-
-void phase_calls_settle(struct phase_calls *c)
-{
-	log_put(c);
-	free(c->log);
-	c->log = NULL;
+	c->log[c->nr_log++] = (struct phase_call){process, path, ns};
 }
 
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
@@ -109,7 +89,7 @@ void phase_calls_sort(struct phase_calls *c)
 {
 	uint32_t nr = 0;
 
-	phase_calls_settle(c);
+	log_put(c);
 	for (uint32_t i = 0; i < c->nr; i++) {
 		if (!c->paths[i].calls.nr)
 			continue;
@@ -261,5 +241,4 @@ void phase_calls_free(struct phase_calls *c)
 	for (uint32_t i = 0; i < c->cap; i++)
 		free(c->paths[i].calls.at_ns);
 	free(c->paths);
-	free(c->log);
 }

@@ -19,7 +19,6 @@ enum {
 
 struct phases {
 	struct phase_calls calls;
-	struct phase_launches launches; /* of af_pass_phases_early */
 	struct phase_ranges ranges;
 	struct phase_mix mix;
 };
@@ -40,16 +39,6 @@ static void phases_event(void *self, const struct af_world *w, const struct af_e
 	(void)w;
 	if (ev->kind == AF_KIND_RANGE)
 		phase_ranges_event(&p->ranges, ev);
-}
-
-static void early_event(void *self, const struct af_world *w, const struct af_event *ev)
-{
-	struct phases *p = self;
-
-	if (ev->kind == AF_KIND_RANGE)
-		phase_ranges_event(&p->ranges, ev);
-	else
-		phase_launches_event(&p->launches, &p->calls, w, ev);
 }
 
 static void phases_sample(void *self, const struct af_world *w, const struct af_sample *s)
@@ -185,10 +174,6 @@ static bool phases_merge(void *self, const struct af_world *w, const void *other
 	struct phases *p = self;
 
 	(void)w;
-	if (!from) {
-		phase_calls_settle(&p->calls);
-		return true;
-	}
 	phase_calls_merge(&p->calls, &from->calls);
 	phase_mix_merge(&p->mix, &from->mix);
 	return true;
@@ -224,7 +209,6 @@ static void phases_close(void *self)
 	phase_calls_free(&p->calls);
 	phase_ranges_free(&p->ranges);
 	phase_mix_free(&p->mix);
-	phase_launches_free(&p->launches);
 }
 
 const struct af_pass_ops af_pass_phases = {
@@ -232,7 +216,6 @@ const struct af_pass_ops af_pass_phases = {
     .question = "which parts has the run?",
     .answers = AF_ANSWER_TABLES,
     .of_runs = true,
-    .settles = true,
     .state_size = sizeof(struct phases),
     .wants = 1ull << AF_KIND_RANGE,
     .whole = 1ull << AF_KIND_RANGE,
@@ -240,20 +223,6 @@ const struct af_pass_ops af_pass_phases = {
     .sample = phases_sample,
     .work = phases_work,
     .merge = phases_merge,
-    .end = phases_end,
-    .finish = phases_finish,
-    .close = phases_close,
-};
-
-const struct af_pass_ops af_pass_phases_early = {
-    .name = "early phases",
-    .question = "which parts has the run, as far as can be seen without joining its work?",
-    .answers = AF_ANSWER_TABLES,
-    .of_runs = true,
-    .state_size = sizeof(struct phases),
-    .wants = 1ull << AF_KIND_RANGE | PHASE_LAUNCHES_WANTS,
-    .event = early_event,
-    .sample = phases_sample,
     .end = phases_end,
     .finish = phases_finish,
     .close = phases_close,

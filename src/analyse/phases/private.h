@@ -21,6 +21,7 @@ struct af_world;
 
 enum {
 	PHASE_STEPS_LEAST = 8,
+	PHASE_CALLS_LOG = 128,
 	PHASE_TIMES_MOST = 1 << 16 /* that are kept: what is more often is within a step */
 };
 
@@ -81,19 +82,21 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 /*
  * Steps by call paths that launch device work.
  *
- *	{ phase_calls_add | phase_calls_settle | phase_calls_merge }* → phase_calls_sort
- *	→ { phase_calls_find | phase_calls_of }* → phase_calls_free
+ *	{ phase_calls_add | phase_calls_merge }* → phase_calls_sort → { phase_calls_find |
+ *	phase_calls_of }* → phase_calls_free
  */
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
 	uint32_t nr, cap;
-	struct phase_call *log; /* those that came last */
+	/* Those that came last, and that no path has yet. */
 	uint32_t nr_log;
+	struct phase_call {
+		uint32_t process, path;
+		uint64_t ns;
+	} log[PHASE_CALLS_LOG];
 };
 /* A call of @process at @ns, which launched work, from the call path @path of the world. */
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns);
-/* No more will come for now: free what only helps to add them. */
-void phase_calls_settle(struct phase_calls *c);
 /* Add those of @from, which is not sorted. */
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from);
 void phase_calls_sort(struct phase_calls *c);
@@ -104,27 +107,6 @@ bool phase_calls_find(const struct phase_calls *c, struct phase_steps *s);
  */
 uint64_t phase_calls_of(const struct phase_calls *c, uint32_t process, uint64_t *longest_ns);
 void phase_calls_free(struct phase_calls *c);
-
-/*
- * The same calls, found without joining each piece of work with its own: those after which work of
- * the same number or a later one came. Where nothing was lost these are the calls that launched.
- *
- *	phase_launches_event* → phase_launches_free
- */
-#define PHASE_LAUNCHES_WANTS                                                                       \
-	(1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_API_BIT |              \
-	 1ull << AF_KIND_LAUNCH | 1ull << AF_KIND_GRAPH_NODE | 1ull << AF_KIND_GPU_WORK |          \
-	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_WORK | 1ull << AF_KIND_WORK_LONG)
-struct phase_launches {
-	struct phase_launch *all; /* without work so far: from @first to @nr, in order */
-	uint32_t first, nr, cap;
-	uint64_t *node_ns; /* by stream: when it last had a node of a graph */
-	uint32_t nr_streams;
-};
-/* Takes an event of these kinds; adds the calls that launched to @c. */
-void phase_launches_event(struct phase_launches *l, struct phase_calls *c, const struct af_world *w,
-                          const struct af_event *ev);
-void phase_launches_free(struct phase_launches *l);
 
 /*
  * Steps by the ranges and marks that the program makes itself.

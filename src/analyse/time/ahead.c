@@ -1,6 +1,5 @@
 #include "analyse/time/ahead.h"
 
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -10,68 +9,137 @@
 enum { AHEAD_RING = 16, AHEAD_HALF = AHEAD_RING / 2, AHEAD_FEW = 64 };
 
 /*
- * An entry is a head and words: those of a slice that differ from the slice before it in the batch,
- * with a bit of the head for each. To bring memory from one processor to another is what this
- * thread costs: often no more than 2 GB/s.
+ * An entry is a head and words. A slice is most often like the last one of its track and kind but
+ * for a few fields, so these are handed over alone: to bring memory from one processor to another
+ * is what this thread costs, often no more than 2 GB/s.
  */
 enum {
 	AHEAD_WORDS = 4096,
 	AHEAD_MOST = 64, /* words of an entry */
 	SLICE_WORDS = sizeof(struct af_slice) / sizeof(uint32_t),
-	TRACK_WORDS = sizeof(struct af_track) / sizeof(uint32_t),
 	POINT_WORDS = sizeof(struct af_point) / sizeof(uint32_t),
-	AHEAD_TRACK = 1 << 28, /* heads */
-	AHEAD_POINT = 1 << 29
+	/* The low bits of heads; the place of the slice that it is like stands above them. */
+	AHEAD_POINT = 0,
+	AHEAD_SLICE,
+	AHEAD_LIKE,
+	AHEAD_BITS = 2
 };
 
-_Static_assert(SLICE_WORDS < 28 && offsetof(struct af_slice, none) + 1 == sizeof(struct af_slice),
-               "a bit for each word, and no padding");
-_Static_assert(TRACK_WORDS < AHEAD_MOST, "a track fits");
+/* The fields in which a slice differs, in the order of the words; the last three of work alone. */
+enum {
+	LIKE_LENGTH,
+	LIKE_START,
+	LIKE_CORRELATION = LIKE_START + 2,
+	LIKE_NAME,
+	LIKE_STACK,
+	LIKE_WORDS,
+	LIKE_QUEUED = LIKE_WORDS,
+	LIKE_DESCRIPTOR,
+	LIKE_TID,
+	LIKE_WORK_WORDS
+};
+
+_Static_assert(SLICE_WORDS == 22, "slice_like() has all fields");
+_Static_assert(SLICE_WORDS < AHEAD_MOST, "an entry fits");
 
 struct ahead_batch {
 	uint32_t nr, used; /* entries, words */
 	uint32_t words[AHEAD_WORDS];
 };
 
-static int track_hand_over(const struct af_slices_sink *sink, const uint32_t *words)
-{
-	struct af_track t;
-
-	memcpy(&t, words, sizeof t);
-	return sink->track ? sink->track(sink->arg, &t) : 0;
-}
-
 static int point_hand_over(const struct af_slices_sink *sink, const uint32_t *words)
 {
 	struct af_point p;
 
 	memcpy(&p, words, sizeof p);
-	return sink->point ? sink->point(sink->arg, &p) : 0;
+	return sink->point(sink->arg, &p);
 }
 
-static const uint32_t *slice_unpack(union ahead_slice *s, uint32_t head, const uint32_t *words)
+/* A slice but for the fields in which others like it differ. */
+static struct af_slice slice_frame(const struct af_slice *s)
 {
-	for (; head; head &= head - 1)
-		s->words[__builtin_ctz(head)] ^= *words++;
-	return words;
+	struct af_slice frame = *s;
+
+	frame.start_ns = frame.end_ns = frame.queued_ns = 0;
+	frame.flow ^= frame.correlation; /* most arrows have that number, and more */
+	frame.correlation = frame.correlation >> 32 << 32;
+	frame.name = frame.stack = 0;
+	if (frame.kind == AF_SLICE_WORK)
+		frame.descriptor = frame.tid = 0;
+	return frame;
 }
 
-static int batch_hand_over(const struct af_slices_sink *sink, struct ahead_batch *b, int rc)
+/* Does @s differ from @frame in no other fields, and do these fit into their words? */
+static bool slice_like(const struct af_slice *s, const struct af_slice *frame)
 {
+	const uint64_t differs =
+	    (s->flow ^ s->correlation ^ frame->flow) | (s->value ^ frame->value) |
+	    (s->weight_ns ^ frame->weight_ns) | (s->track ^ frame->track) |
+	    (s->graph ^ frame->graph) | (uint32_t)(s->status ^ frame->status) |
+	    (uint64_t)(s->kind ^ frame->kind) | (uint64_t)(s->way ^ frame->way) |
+	    (uint64_t)(s->open ^ frame->open) | (s->correlation ^ frame->correlation) >> 32 |
+	    (s->end_ns - s->start_ns) >> 32 | s->queued_ns >> 32;
+
+	return !differs && (s->kind == AF_SLICE_WORK || (s->descriptor == frame->descriptor &&
+	                                                 s->tid == frame->tid && !s->queued_ns));
+}
+
+/* The number of words that @s differs in. */
+static uint32_t like_pack(uint32_t words[LIKE_WORK_WORDS], const struct af_slice *s)
+{
+	words[LIKE_LENGTH] = (uint32_t)(s->end_ns - s->start_ns);
+	memcpy(words + LIKE_START, &s->start_ns, sizeof s->start_ns);
+	words[LIKE_CORRELATION] = (uint32_t)s->correlation;
+	words[LIKE_NAME] = s->name;
+	words[LIKE_STACK] = s->stack;
+	if (s->kind != AF_SLICE_WORK)
+		return LIKE_WORDS;
+	words[LIKE_QUEUED] = (uint32_t)s->queued_ns;
+	words[LIKE_DESCRIPTOR] = s->descriptor;
+	words[LIKE_TID] = s->tid;
+	return LIKE_WORK_WORDS;
+}
+
+static const uint32_t *like_unpack(struct af_slice *s, const struct af_slice *frame,
+                                   const uint32_t *words)
+{
+	*s = *frame;
+	memcpy(&s->start_ns, words + LIKE_START, sizeof s->start_ns);
+	s->end_ns = s->start_ns + words[LIKE_LENGTH];
+	s->correlation |= words[LIKE_CORRELATION];
+	s->flow ^= s->correlation;
+	s->name = words[LIKE_NAME];
+	s->stack = words[LIKE_STACK];
+	if (s->kind != AF_SLICE_WORK)
+		return words + LIKE_WORDS;
+	s->queued_ns = words[LIKE_QUEUED];
+	s->descriptor = words[LIKE_DESCRIPTOR];
+	s->tid = words[LIKE_TID];
+	return words + LIKE_WORK_WORDS;
+}
+
+static int batch_hand_over(struct af_ahead *a, struct ahead_batch *b, int rc)
+{
+	const struct af_slices_sink *sink = a->sink;
 	const uint32_t *at = b->words;
-	union ahead_slice s = {0};
+	struct af_slice s;
 
 	for (uint32_t i = 0; i < b->nr && !rc; i++) {
-		uint32_t head = *at++;
-		if (head == AHEAD_TRACK) {
-			rc = track_hand_over(sink, at);
-			at += TRACK_WORDS;
-		} else if (head == AHEAD_POINT) {
+		uint32_t head = *at++, place = head >> AHEAD_BITS;
+		switch (head & ((1 << AHEAD_BITS) - 1)) {
+		case AHEAD_POINT:
 			rc = point_hand_over(sink, at);
 			at += POINT_WORDS;
-		} else {
-			at = slice_unpack(&s, head, at);
-			rc = sink->slice ? sink->slice(sink->arg, &s.is) : 0;
+			break;
+		case AHEAD_SLICE:
+			memcpy(&s, at, sizeof s);
+			at += SLICE_WORDS;
+			a->taken_frames[place] = slice_frame(&s);
+			rc = sink->slice(sink->arg, &s);
+			break;
+		default:
+			at = like_unpack(&s, &a->taken_frames[place], at);
+			rc = sink->slice(sink->arg, &s);
 		}
 	}
 	b->nr = b->used = 0;
@@ -101,7 +169,7 @@ static void *ahead_thread(void *arg)
 	int rc;
 
 	while ((b = batch_next(a, &rc))) {
-		rc = batch_hand_over(a->sink, b, rc);
+		rc = batch_hand_over(a, b, rc);
 		pthread_mutex_lock(&a->lock);
 		a->rc = rc;
 		bool enough = ++a->taken == a->wanted;
@@ -165,7 +233,7 @@ static int ahead_settle(void *arg)
 
 	if (b->nr > AHEAD_FEW)
 		return publish(a, 0);
-	int rc = batch_hand_over(a->sink, b, wait_until_taken(a, 0));
+	int rc = batch_hand_over(a, b, wait_until_taken(a, 0));
 	pthread_mutex_lock(&a->lock);
 	a->rc = rc;
 	pthread_mutex_unlock(&a->lock);
@@ -182,8 +250,7 @@ static uint32_t *entry_next(struct af_ahead *a, int *rc)
 		*rc = publish(a, AHEAD_RING - 1);
 		b = &a->ring[a->made % AHEAD_RING];
 	}
-	if (!b->nr++)
-		a->last = (union ahead_slice){0};
+	b->nr++;
 	return b->words + b->used;
 }
 
@@ -194,34 +261,23 @@ static void entry_end(struct af_ahead *a, const uint32_t *end)
 	b->used = (uint32_t)(end - b->words);
 }
 
-static int ahead_track(void *arg, const struct af_track *t)
-{
-	int rc;
-	uint32_t *to = entry_next(arg, &rc);
-
-	*to++ = AHEAD_TRACK;
-	memcpy(to, t, sizeof *t);
-	entry_end(arg, to + TRACK_WORDS);
-	return rc;
-}
-
 static int ahead_slice(void *arg, const struct af_slice *s)
 {
 	struct af_ahead *a = arg;
-	const union ahead_slice now = {.is = *s};
-	uint32_t bits = 0;
+	const uint32_t place = (s->track * 8 + s->kind) % AHEAD_FRAMES;
+	struct af_slice *frame = &a->made_frames[place];
 	int rc;
-	uint32_t *head = entry_next(a, &rc), *to = head + 1;
+	uint32_t *to = entry_next(a, &rc);
 
-	for (uint32_t i = 0; i < SLICE_WORDS; i++) {
-		uint32_t differs = now.words[i] ^ a->last.words[i];
-		*to = differs;
-		to += differs != 0;
-		bits |= (uint32_t)(differs != 0) << i;
+	if (slice_like(s, frame)) {
+		*to++ = place << AHEAD_BITS | AHEAD_LIKE;
+		entry_end(a, to + like_pack(to, s));
+		return rc;
 	}
-	*head = bits;
-	a->last = now;
-	entry_end(a, to);
+	*to++ = place << AHEAD_BITS | AHEAD_SLICE;
+	memcpy(to, s, sizeof *s);
+	entry_end(a, to + SLICE_WORDS);
+	*frame = slice_frame(s);
 	return rc;
 }
 
@@ -238,7 +294,7 @@ static int ahead_point(void *arg, const struct af_point *p)
 
 struct af_slices_sink af_ahead_sink(struct af_ahead *a)
 {
-	return (struct af_slices_sink){a, ahead_track, ahead_slice, ahead_point, ahead_settle};
+	return (struct af_slices_sink){a, NULL, ahead_slice, ahead_point, ahead_settle};
 }
 
 int af_ahead_close(struct af_ahead *a)

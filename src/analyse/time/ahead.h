@@ -1,5 +1,5 @@
 /*
- * Hands slices to a sink that works in a thread of its own, a few batches behind.
+ * Hands slices and points to a sink that works in a thread of its own, a few batches behind.
  *
  *	af_ahead_open → the functions of af_ahead_sink() → af_ahead_close
  *
@@ -16,16 +16,14 @@
 
 struct ahead_batch;
 
-union ahead_slice {
-	struct af_slice is;
-	uint32_t words[sizeof(struct af_slice) / sizeof(uint32_t)];
-};
+enum { AHEAD_FRAMES = 64 };
 
 struct af_ahead {
 	const struct af_slices_sink *sink;
 	/* private */
 	struct ahead_batch *ring;
-	union ahead_slice last; /* of the open batch */
+	/* Slices handed over and taken, by track and kind, but for the fields that differ */
+	struct af_slice made_frames[AHEAD_FRAMES], taken_frames[AHEAD_FRAMES];
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows, and of the batches from taken to made */
 	pthread_cond_t made_more, taken_more;
@@ -35,7 +33,7 @@ struct af_ahead {
 	bool leaving;
 };
 
-/* False: no thread can be had; use @sink itself. It is borrowed, as are names in tracks. */
+/* False: no thread can be had; use @sink itself. It is borrowed, and takes no tracks. */
 bool af_ahead_open(struct af_ahead *a, const struct af_slices_sink *sink);
 
 /* An error of the sink is reported for one of the next slices, or by settle(). */

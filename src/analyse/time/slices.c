@@ -187,6 +187,27 @@ void af_rows_point(struct af_rows *r, const struct af_point *p)
 		r->rc = r->sink->point(r->sink->arg, p);
 }
 
+static int rows_slice(void *rows, const struct af_slice *s)
+{
+	struct af_rows *r = rows;
+
+	af_rows_put(r, s->track, s);
+	return r->rc;
+}
+
+static int rows_point(void *rows, const struct af_point *p)
+{
+	struct af_rows *r = rows;
+
+	af_rows_point(r, p);
+	return r->rc;
+}
+
+struct af_slices_sink af_rows_sink(struct af_rows *r)
+{
+	return (struct af_slices_sink){.arg = r, .slice = rows_slice, .point = rows_point};
+}
+
 int af_rows_flush(struct af_rows *r)
 {
 	for (uint32_t i = 0; i < r->nr; i++) {

@@ -105,7 +105,6 @@ struct af_slice {
 	uint8_t kind;        /* enum af_slice_kind */
 	uint8_t way;         /* enum af_flow */
 	bool open;           /* its end is not in the trace */
-	uint8_t none;        /* 0: there is no padding */
 };
 
 struct af_point {
@@ -250,6 +249,9 @@ uint32_t af_rows_add(struct af_rows *r, const struct af_track *like, uint32_t fi
 /* Add a slice; its track is filled in. An end before the start is set to the start. */
 void af_rows_put(struct af_rows *r, uint32_t row, const struct af_slice *s);
 void af_rows_point(struct af_rows *r, const struct af_point *p);
+
+/* Slices and points for @r as a sink: the tracks of slices are numbers of rows. */
+struct af_slices_sink af_rows_sink(struct af_rows *r);
 
 /* Hand over all that is held back. Returns r->rc. */
 int af_rows_flush(struct af_rows *r);

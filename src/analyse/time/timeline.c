@@ -146,10 +146,16 @@ void timeline_cut(const struct af_timeline *t, struct af_slice *s)
 
 void timeline_settle(struct af_timeline *t)
 {
-	const struct af_slices_sink *sink = t->rows.sink;
-	int rc = sink && sink->settle ? sink->settle(sink->arg) : 0;
+	if (t->into.settle)
+		timeline_failed(t, t->into.settle(t->into.arg));
+}
 
-	t->rows.rc = t->rows.rc ? t->rows.rc : rc;
+void timeline_failed(struct af_timeline *t, int rc)
+{
+	if (t->rc || !rc)
+		return;
+	t->rc = rc;
+	__atomic_store_n(&t->stopped, true, __ATOMIC_RELAXED);
 }
 
 uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len)
@@ -280,18 +286,20 @@ int af_timeline_run(struct af_timeline *t, const struct af_slices_sink *sink, st
 
 	if (rc)
 		return rc;
-	bool beside = t->query.threads > 1 && af_ahead_open(&ahead, sink);
-	struct af_slices_sink to = beside ? af_ahead_sink(&ahead) : *sink;
-	t->rows.sink = &to;
+	struct af_slices_sink rows = af_rows_sink(&t->rows);
+	bool beside = t->query.threads > 1 && af_ahead_open(&ahead, &rows);
+	t->into = beside ? af_ahead_sink(&ahead) : rows;
+	t->rows.sink = sink;
 	t->from_ns = start_ns + t->query.from_ns;
 	t->to_ns = t->query.to_ns && t->query.to_ns < UINT64_MAX - start_ns
 	               ? start_ns + t->query.to_ns
 	               : UINT64_MAX;
 	timeline_second(t, trace);
+	if (beside)
+		af_ahead_close(&ahead);
 	rc = af_rows_flush(&t->rows);
-	int last = beside ? af_ahead_close(&ahead) : 0;
-	rc = rc ? rc : last;
 	t->rows.sink = NULL;
+	t->into = (struct af_slices_sink){0};
 	t->all.nr_slices = t->rows.nr_slices;
 	t->all.nr_points = t->rows.nr_points;
 	t->all.nr_tracks = t->rows.nr_tracks;

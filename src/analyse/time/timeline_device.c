@@ -209,7 +209,7 @@ void timeline_memory(struct af_timeline *t, const struct af_event *ev)
 	if (!c->track)
 		c->track = timeline_counter(t, ev->process, m.device, af_memory_text(m.memory));
 	struct af_point point = {.track = c->track, .time_ns = ev->time_ns, .value = c->bytes};
-	af_rows_point(&t->rows, &point);
+	timeline_failed(t, t->into.point(t->into.arg, &point));
 }
 
 void timeline_overhead(struct af_timeline *t, const struct af_event *ev)

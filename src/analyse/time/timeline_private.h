@@ -47,7 +47,9 @@ struct af_timeline {
 	struct af_samples samples;
 	struct af_launches launches;
 	struct af_rows rows;
-	bool stopped; /* the sink failed; for the thread that reads */
+	struct af_slices_sink into; /* the rows, or what hands slices over to them */
+	int rc;                     /* its error: no more slices are made */
+	bool stopped;               /* it has one; for the thread that reads */
 	struct af_strtab names;
 	struct af_tree stacks;
 	struct af_slices all;
@@ -113,8 +115,11 @@ bool timeline_wants(struct af_timeline *t, uint64_t start_ns, uint64_t end_ns);
 /* Cut a wanted slice to the time range, if the query cuts slices. */
 void timeline_cut(const struct af_timeline *t, struct af_slice *s);
 
-/* Call it before names, stacks or the world grow: af_slices_sink.settle(). */
+/* Call it before names, stacks, rows or the world grow: af_slices_sink.settle(). */
 void timeline_settle(struct af_timeline *t);
+
+/* The error of t->into, if it has one. */
+void timeline_failed(struct af_timeline *t, int rc);
 
 /* The id of a text among t->names. */
 uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len);
@@ -144,7 +149,7 @@ struct timeline_row_id {
 	const char *domain; /* of ranges, NULL for none */
 };
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
-                  const struct timeline_row_id *id, const struct af_slice *s);
+                  const struct timeline_row_id *id, struct af_slice *s);
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
                           const char *name);
 

@@ -1,6 +1,6 @@
 /*
- * The second reading of a timeline: one thread joins and makes slices. Others read events ahead of
- * it (deliver.h) and take the slices that it hands over (ahead.h).
+ * The second reading of a timeline: one thread joins and makes slices, and another one takes them
+ * for rows and sink (ahead.h). Where there are more, others make the slices (deliver.h).
  */
 #include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
@@ -41,7 +41,6 @@ static void timeline_event(void *timeline, const struct af_world *w, const struc
 	default:
 		timeline_call(t, w, ev);
 	}
-	__atomic_store_n(&t->stopped, t->rows.rc != 0, __ATOMIC_RELAXED);
 }
 
 static void timeline_take_sample(void *timeline, const struct af_world *w,
@@ -134,7 +133,8 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	};
 	struct deliver d;
 
-	deliver_open(&d, &t->world, t->query.threads);
+	/* One thread is that of the rows and the sink. */
+	deliver_open(&d, &t->world, t->query.threads > 2 ? t->query.threads - 1 : 1);
 	deliver_add(&d, &slices, t, UINT32_MAX);
 	t->samples.take = deliver_sample_on;
 	t->launches.take = deliver_work_on;

@@ -12,7 +12,7 @@ struct timeline_run {
 	struct af_slice slice;
 };
 
-static void run_put(struct af_timeline *t, const struct timeline_run *r)
+static void run_put(struct af_timeline *t, struct timeline_run *r)
 {
 	if ((r->slice.value || r->slice.weight_ns) &&
 	    timeline_wants(t, r->slice.start_ns, r->slice.end_ns))

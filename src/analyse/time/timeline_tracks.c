@@ -209,6 +209,7 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 
 	if (!fresh)
 		return (uint32_t)*known;
+	timeline_settle(t);
 	struct af_track track = {.kind = AF_TRACK_ROW, .pid = pid_of(t, process)};
 	uint32_t first = row_describe(t, &track, kind, process, id);
 	uint32_t row = af_rows_add(&t->rows, &track, first, row_held(kind), kind == ROW_CALLS);
@@ -217,7 +218,7 @@ static uint32_t row_of(struct af_timeline *t, enum timeline_row_kind kind, uint3
 
 /* Most slices of a kind and thread or queue are in the row of the one before. */
 void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t process,
-                  const struct timeline_row_id *id, const struct af_slice *s)
+                  const struct timeline_row_id *id, struct af_slice *s)
 {
 	struct timeline_row *last = &t->last_rows[kind][id->number % TIMELINE_ROWS];
 
@@ -227,12 +228,14 @@ void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t p
 	    last->depth != id->depth)
 		*last = (struct timeline_row){process, id->number, id->depth,
 		                              row_of(t, kind, process, id), !id->domain};
-	af_rows_put(&t->rows, last->row, s);
+	s->track = last->row;
+	timeline_failed(t, t->into.slice(t->into.arg, s));
 }
 
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
                           const char *name)
 {
+	timeline_settle(t);
 	struct af_track track = {
 	    .kind = AF_TRACK_COUNTER,
 	    .parent = device ? timeline_device(t, process, device) : timeline_process(t, process),

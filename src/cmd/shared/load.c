@@ -1,6 +1,5 @@
 #include "cmd/shared/load.h"
 
-#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -137,86 +136,30 @@ static void link_steady(struct af_tables *f, struct af_table *t, const struct af
 	}
 }
 
-/* The trace is read again for its steady part, where the reading of the whole is of no use. */
-struct steady_part {
-	const char *dir;
-	struct af_query *query;  /* of the whole */
-	uint64_t from_ns, to_ns; /* that were read; 0 and 0: none */
-	uint32_t threads;
-	struct af_results r;
-	int rc;
-	struct af_err err;
-	pthread_t thread;
-	bool beside; /* the thread runs */
-};
-
-static struct af_query steady_query(const struct steady_part *s, const struct af_phase_row *steady)
+static struct af_query steady_query(const struct af_query *whole, const struct af_phase_row *steady)
 {
 	struct af_query query = AF_QUERY_TABLES;
 
-	query.trace = s->query->trace;
+	query.trace = whole->trace;
 	query.from_ns = steady->from_ns.value;
 	query.to_ns = steady->to_ns.value;
-	query.threads = s->threads;
+	query.threads = whole->threads;
 	return query;
 }
 
-static void steady_read(struct steady_part *s, const struct af_phase_row *steady,
-                        struct af_progress *progress)
+/* The results of the steady part, of the reading @kept of the whole, or of one of its own. */
+static int steady_load(const char *dir, const struct af_query *query, struct af_reading *kept,
+                       struct af_results *r, struct af_progress *progress, struct af_err *err)
 {
-	const struct af_query query = steady_query(s, steady);
+	const struct af_query all = load_query(query);
 
-	s->from_ns = query.from_ns;
-	s->to_ns = query.to_ns;
-	s->rc = load(s->dir, &query, &s->r, progress, &s->err);
-}
-
-/* The same from a reading of the whole in parts. */
-static void steady_from(struct steady_part *s, struct af_reading *kept,
-                        const struct af_phase_row *steady)
-{
-	const struct af_query query = steady_query(s, steady), all = load_query(&query);
-
-	if (!af_reading_part(kept, load_passes, &all, &s->r)) {
-		af_results_close(&s->r);
-		s->r = (struct af_results){0};
-		return;
+	if (kept && af_reading_part(kept, load_passes, &all, r)) {
+		load_tables(r, query->answers);
+		return 0;
 	}
-	s->from_ns = query.from_ns;
-	s->to_ns = query.to_ns;
-	load_tables(&s->r, query.answers);
-}
-
-/* Phases are found soon without joining work: then the part is read while the whole is. */
-static void *steady_run(void *arg)
-{
-	static const struct af_pass_ops *const passes[] = {&af_pass_phases_early, NULL};
-	struct steady_part *s = arg;
-	struct af_query query = *s->query;
-	struct af_results phases = {0};
-
-	query.answers = AF_ANSWER_TABLES;
-	query.threads = s->threads;
-	s->rc = af_analyse(s->dir, passes, &query, &phases, NULL, NULL, &s->err);
-	const struct af_phase_row *steady = s->rc ? NULL : af_load_steady(&phases);
-	if (steady)
-		steady_read(s, steady, NULL);
-	af_results_close(&phases);
-	return NULL;
-}
-
-/* The whole is about to be read in one: there may be threads for its steady part, beside it. */
-static void steady_begin(void *arg, uint32_t *threads)
-{
-	struct steady_part *s = arg;
-	const struct af_query *query = s->query;
-
-	if (!(query->answers & AF_ANSWER_STEADY) || query->from_ns || query->to_ns ||
-	    s->threads < 2)
-		return;
-	s->threads /= 2;
-	*threads -= s->threads;
-	s->beside = !pthread_create(&s->thread, NULL, steady_run, s);
+	if (kept)
+		af_results_close(r);
+	return load(dir, query, r, progress, err);
 }
 
 void af_load_steady_copy(struct af_results *r, const struct af_results *part,
@@ -242,30 +185,20 @@ void af_load_steady_copy(struct af_results *r, const struct af_results *part,
 	}
 }
 
-/* The whole is read, if @rc is 0: add to @r what it says of its steady part. */
-static int steady_end(struct steady_part *s, int rc, struct af_reading *kept, struct af_results *r,
-                      struct af_progress *progress, struct af_err *err)
+/* Add to @r, of the whole, what its steady part says. */
+static int load_steady(const char *dir, const struct af_query *whole, struct af_reading *kept,
+                       struct af_results *r, struct af_progress *progress, struct af_err *err)
 {
-	if (s->beside)
-		pthread_join(s->thread, NULL);
-	const struct af_phase_row *steady = rc ? NULL : af_load_steady(r);
-	if (steady && s->query->answers & AF_ANSWER_STEADY) {
-		if (kept)
-			steady_from(s, kept, steady);
-		/* By work it may be another, and so may the end of the run by other events. */
-		if (s->rc || s->from_ns != steady->from_ns.value ||
-		    s->to_ns != steady->to_ns.value) {
-			af_results_close(&s->r);
-			s->r = (struct af_results){0};
-			steady_read(s, steady, progress);
-		}
-		rc = s->rc;
-		if (rc && err)
-			*err = s->err;
-		if (!rc)
-			af_load_steady_copy(r, &s->r, steady);
-	}
-	af_results_close(&s->r);
+	const struct af_phase_row *steady = af_load_steady(r);
+	struct af_results part = {0};
+
+	if (!steady || !(whole->answers & AF_ANSWER_STEADY))
+		return 0;
+	const struct af_query query = steady_query(whole, steady);
+	int rc = steady_load(dir, &query, kept, &part, progress, err);
+	if (!rc)
+		af_load_steady_copy(r, &part, steady);
+	af_results_close(&part);
 	return rc;
 }
 
@@ -298,25 +231,19 @@ void af_load_finish(struct af_results *r, uint32_t answers)
 static int load(const char *dir, const struct af_query *query, struct af_results *r,
                 struct af_progress *progress, struct af_err *err)
 {
-	struct af_query whole = load_query(query);
-	struct steady_part steady = {
-	    .dir = dir,
-	    .query = &whole,
-	    .threads = query->threads ? query->threads : af_threads_allowed(),
-	};
+	const struct af_query whole = load_query(query);
 	struct af_reading *kept = NULL;
 	const struct af_analyse_how how = {
 	    .progress = progress ? af_progress_tell : NULL,
 	    .arg = progress,
-	    .in_one = steady_begin,
-	    .in_one_arg = &steady,
 	    .kept = &kept,
 	};
 
 	int rc = af_analyse_how(dir, load_passes, &whole, r, &how, err);
-	if (!rc)
+	if (!rc) {
 		load_tables(r, query->answers);
-	rc = steady_end(&steady, rc, kept, r, progress, err);
+		rc = load_steady(dir, &whole, kept, r, progress, err);
+	}
 	af_reading_close(kept);
 	return rc;
 }

@@ -219,6 +219,14 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 	return af_out_spill(&p->out);
 }
 
+/* The begin of each packet of an event; there is room for all of p->end. */
+static inline uint8_t *perfetto_moment(const struct perfetto *p, uint8_t *to, uint64_t time_ns)
+{
+	to = af_pb_put_varint(to, PACKET_TIMESTAMP, time_ns);
+	memcpy(to, p->end, sizeof p->end);
+	return to + p->nr_end;
+}
+
 /* A packet of p->event, which is its @field, after what it refers to for the first time. */
 static inline int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t field)
 {
@@ -226,12 +234,10 @@ static inline int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t
 	size_t size = af_pb_size_varint(PACKET_TIMESTAMP, time_ns) + p->nr_end +
 	              (in->len ? af_pb_size_bytes(PACKET_INTERNED, in->len) : 0) +
 	              af_pb_size_bytes(field, p->event.len);
-	uint8_t *to = (uint8_t *)af_buf_room(&p->out.text, AF_PB_MOST + size);
+	uint8_t *to = (uint8_t *)af_buf_room(&p->out.text, AF_PB_MOST + size + PERFETTO_END);
 
 	to = af_pb_put_head(to, TRACE_PACKET, size);
-	to = af_pb_put_varint(to, PACKET_TIMESTAMP, time_ns);
-	memcpy(to, p->end, p->nr_end);
-	to += p->nr_end;
+	to = perfetto_moment(p, to, time_ns);
 	if (in->len)
 		to = af_pb_put_bytes(to, PACKET_INTERNED, in->data, in->len);
 	to = af_pb_put_bytes(to, field, p->event.data, p->event.len);
@@ -243,6 +249,24 @@ static inline int perfetto_packet(struct perfetto *p, uint64_t time_ns, uint32_t
 static int perfetto_event(struct perfetto *p, uint64_t time_ns)
 {
 	return perfetto_packet(p, time_ns, PACKET_TRACK_EVENT);
+}
+
+/* The end of the slice that is open on a track. */
+static int perfetto_slice_end(struct perfetto *p, uint32_t track, uint64_t time_ns)
+{
+	const uint64_t uuid = p->ids | track;
+	size_t event =
+	    af_pb_size_varint(EVENT_TYPE, TYPE_END) + af_pb_size_varint(EVENT_TRACK, uuid);
+	size_t size = af_pb_size_varint(PACKET_TIMESTAMP, time_ns) + p->nr_end +
+	              af_pb_size_bytes(PACKET_TRACK_EVENT, event);
+	uint8_t *to = (uint8_t *)af_buf_room(&p->out.text, AF_PB_MOST + size + PERFETTO_END);
+
+	to = af_pb_put_head(to, TRACE_PACKET, size);
+	to = perfetto_moment(p, to, time_ns);
+	to = af_pb_put_head(to, PACKET_TRACK_EVENT, event);
+	to = af_pb_put_varint(to, EVENT_TYPE, TYPE_END);
+	af_buf_took(&p->out.text, (char *)af_pb_put_varint(to, EVENT_TRACK, uuid));
+	return af_out_spill(&p->out);
 }
 
 /* Again what is a slice already, for the parts of viewers that show samples and GPUs. */
@@ -290,11 +314,7 @@ static int perfetto_track_event(struct af_render *r, const struct af_slice *s)
 	if (stack)
 		af_pb_varint(&p->event, EVENT_STACK, stack);
 	int rc = perfetto_event(p, s->start_ns);
-	if (rc || instant)
-		return rc;
-	af_pb_varint(&p->event, EVENT_TYPE, TYPE_END);
-	af_pb_varint(&p->event, EVENT_TRACK, p->ids | s->track);
-	return perfetto_event(p, s->end_ns);
+	return rc || instant ? rc : perfetto_slice_end(p, s->track, s->end_ns);
 }
 
 static int perfetto_slice(struct af_render *r, const struct af_slice *s)

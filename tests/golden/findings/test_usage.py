@@ -321,18 +321,22 @@ def _():
         if i < 31:
             program.call("MPI_Send", 10 * US, bytes=8, dest=4, count=1)
     program.call("MPI_Allreduce", 5 * MS, bytes=8)
+    allreduced = program.now
     program.call("MPI_Barrier", 1 * MS, depth=1)  # within another of MPI's
     program.call("MPI_Iallreduce", 1 * MS, bytes=8)
     for _ in range(40):
         program.call("MPI_Test", 5 * US)
-    rows = uses(program.trace("mpi"))
+    made = program.trace("mpi")
+    rows = uses(made)
     equal(sorted(rows), ["mpi-waits", "polling", "tiny-messages"], "kinds")
     equal(figures(rows["tiny-messages"], "calls", "of_calls", "time_ns", "bytes", "peers"), [100, 151, 1000 * US, 800, 1], "messages")
     equal(figures(rows["mpi-waits"], "function", "calls", "time_ns"), ["MPI_Allreduce", 1, 5 * MS], "waits")
     equal(figures(rows["polling"], "function", "calls", "loops"), ["MPI_Test", 40, 1], "queries")
+    (part,) = report(made, "--from", "%dns" % (allreduced - 3 * MS), "--to", "%dns" % (allreduced - 1 * MS))["mpi"]
+    equal(figures(part, "time_ns", "collective_ns", "calls"), [2 * MS, 2 * MS, 0], "a part of one call")
 
 
-@case("a trace that is read in parts has the same uses: waits, loops and pinned memory across their borders")
+@case("a trace that is read in parts has the same report: waits, loops and pinned memory lie across their borders")
 def _():
     program, choice, mode = Program(), random.Random(1).choice, 0
     a, b, event = 0xA000, 0xB000, 0xE000
@@ -362,10 +366,10 @@ def _():
         choice(modes[mode])()
         may_divide()
     made = program.trace("parts")
-    whole = report(made, "usage", "-n", "0")
+    whole = report(made, "-n", "0")
     for size in (7000, 20000, 150000):
         os.environ["AFLAME_PART_BYTES"] = str(size)
-        equal(report(made, "usage", "-n", "0"), whole, "uses in parts of %d bytes" % size)
+        equal(report(made, "-n", "0"), whole, "the report in parts of %d bytes" % size)
     del os.environ["AFLAME_PART_BYTES"]
     expect({"pageable-copies", "needless-waits", "waits-each", "polling"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
 
