@@ -258,13 +258,10 @@ static void analyse(const char *dir, const struct af_query *is)
 /* Passes whose states can be merged, over parts of the trace that are a packet or a few long. */
 static void parts(const char *dir, const struct af_query *is, uint8_t how)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,
-	                                                   &af_pass_devices,
-	                                                   &af_pass_calls,
-	                                                   &af_pass_run,
-	                                                   &af_pass_tally,
-	                                                   &af_pass_coverage,
-	                                                   NULL};
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame,    &af_pass_devices, &af_pass_calls,   &af_pass_run, &af_pass_tally,
+	    &af_pass_coverage, &af_pass_wakers,  &af_pass_blocked, &af_pass_who, &af_pass_idle,
+	    &af_pass_phases,   &af_pass_usage,   &af_pass_memory,  &af_pass_mpi, NULL};
 	struct af_reading *kept = NULL;
 	const struct af_analyse_how keeps = {.kept = &kept};
 	struct af_tally calls = {0};
