@@ -306,7 +306,7 @@ static bool parts_see(struct parts_walk *w, uint32_t threads)
 	for (uint32_t s = 0; s < p->nr_streams; s++) {
 		uint64_t last_ns = 0;
 		for (uint32_t i = 0; i < p->nr; i++) {
-			const uint64_t *span = &w->seen[i].span_ns[s * 2];
+			const uint64_t *span = w->seen[i].span_ns + (size_t)s * 2;
 			fine &= !span[0] || span[0] >= last_ns;
 			last_ns = span[0] ? span[1] : last_ns;
 		}

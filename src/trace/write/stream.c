@@ -1,5 +1,5 @@
-#include "trace/packet_has.h"
 #include "trace/write/stream.h"
+#include "trace/packet_has.h"
 
 #include <errno.h>
 #include <fcntl.h>
