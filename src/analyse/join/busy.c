@@ -57,6 +57,24 @@ static bool busy_append(struct af_busy *b, struct af_interval is)
 	return true;
 }
 
+/*
+ * The first interval that begins after @ns, or their number. Records of device work come buffer by
+ * buffer, so that thousands of intervals may be later than the next one.
+ */
+static uint32_t busy_after(const struct af_busy *b, uint64_t ns)
+{
+	uint32_t low = 0, high = b->nr;
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+		if (b->open[middle].start_ns > ns)
+			high = middle;
+		else
+			low = middle + 1;
+	}
+	return low;
+}
+
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 {
 	struct af_interval is = {start_ns, end_ns};
@@ -72,9 +90,7 @@ void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 	if (!busy_cut(b, &is))
 		return;
 	/* open[from] to open[to - 1] touch it and become one with it. */
-	uint32_t to = b->nr;
-	while (to && b->open[to - 1].start_ns > is.end_ns)
-		to--;
+	uint32_t to = busy_after(b, is.end_ns);
 	uint32_t from = to;
 	while (from && b->open[from - 1].end_ns >= is.start_ns) {
 		from--;

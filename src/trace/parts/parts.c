@@ -409,9 +409,10 @@ struct af_trace *af_trace_open_definitions(const struct af_trace *of, uint64_t w
 	struct af_trace *t = af_trace_reopen(of, wanted);
 
 	af_filter_far(&t->far, &t->filter);
-	for (uint32_t s = 0; s < t->nr_streams; s++)
-		af_cursor_only(&t->cursors[s], &t->far, p->defining + p->defining_of[s],
-		               p->defining_of[s + 1] - p->defining_of[s]);
+	for (uint32_t s = 0; s < t->nr_streams; s++) {
+		const uint32_t first = p->defining_of[s], nr = p->defining_of[s + 1] - first;
+		af_cursor_only(&t->cursors[s], &t->far, nr ? p->defining + first : NULL, nr);
+	}
 	af_merge_start(t);
 	return t;
 }
