@@ -464,8 +464,10 @@ struct af_reading *analysis_read_parts(struct analysis *a, const struct af_query
 
 void af_reading_close(struct af_reading *r)
 {
-	if (!r)
-		return;
-	analysis_close(r->whole);
-	reading_free(r);
+	struct analysis *whole = r ? r->whole : NULL;
+
+	/* Parts give back pages of the whole's files. */
+	if (r)
+		reading_free(r);
+	analysis_close(whole);
 }
