@@ -55,3 +55,10 @@ uint64_t *af_map_at(struct af_map *m, uint64_t key, bool *fresh)
 	}
 	return &s->value;
 }
+
+void af_map_add(struct af_map *to, const struct af_map *from)
+{
+	for (size_t i = 0; i < from->cap; i++)
+		if (from->slots[i].used)
+			*af_map_at(to, from->slots[i].key, NULL) += from->slots[i].value;
+}

@@ -30,4 +30,7 @@ uint64_t *af_map_get(const struct af_map *m, uint64_t key);
 /* The value of @key, inserted as 0 if absent (*@fresh tells, may be NULL). Same validity. */
 uint64_t *af_map_at(struct af_map *m, uint64_t key, bool *fresh);
 
+/* Add each value of @from to that of the same key of @to. */
+void af_map_add(struct af_map *to, const struct af_map *from);
+
 #endif

@@ -160,7 +160,6 @@ void part_open(struct af_reading *r, struct part *part, const struct analysis *o
 		const struct af_pass_ops *ops = d->passes[i].ops;
 		if (!takes(r, &d->passes[i], moments))
 			continue;
-		part->passes[a->deliver.nr_passes] = i;
 		deliver_add(&a->deliver, ops, af_xcalloc(1, ops->state_size), query->answers);
 		if (moments)
 			a->deliver.passes[a->deliver.nr_passes - 1].takes &= ~ops->whole;
@@ -217,13 +216,23 @@ void part_read_definitions(struct af_reading *r, struct part *part)
 	analysis_read_known(a, 0, UINT64_MAX);
 }
 
+struct deliver_pass *part_pass(struct analysis *a, const struct af_pass_ops *ops)
+{
+	for (uint32_t i = 0; i < a->deliver.nr_passes; i++)
+		if (a->deliver.passes[i].ops == ops)
+			return &a->deliver.passes[i];
+	return NULL;
+}
+
 bool part_add(struct analysis *to, const struct af_world *w, const struct part *part)
 {
 	bool fine = true;
 
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		const struct deliver_pass *from = &part->a.deliver.passes[i];
-		fine &= from->ops->merge(to->deliver.passes[part->passes[i]].state, w, from->state);
+		const struct deliver_pass *pass = part_pass(to, from->ops);
+		if (pass)
+			fine &= from->ops->merge(pass->state, w, from->state);
 	}
 	return fine;
 }
@@ -234,7 +243,9 @@ bool part_move(struct af_reading *r, struct analysis *to, struct part *part)
 
 	for (uint32_t i = 0; i < part->a.deliver.nr_passes; i++) {
 		struct deliver_pass *from = &part->a.deliver.passes[i];
-		struct deliver_pass *pass = &to->deliver.passes[part->passes[i]];
+		struct deliver_pass *pass = part_pass(to, from->ops);
+		if (!pass)
+			continue;
 		void *was = pass->state;
 		if (takes_moments(r, pass))
 			fine &= pass->ops->merge(from->state, &r->shared, was);

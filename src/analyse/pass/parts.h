@@ -11,7 +11,6 @@
 
 struct part {
 	struct analysis a;
-	uint32_t passes[DELIVER_PASSES]; /* of each of its passes: the one of the whole */
 	bool read;
 	/* By thread: how many of its annotation contexts came before it, and in it. */
 	uint32_t *annotated, *reached;
@@ -58,6 +57,9 @@ void part_read(struct af_reading *r, struct part *part, uint32_t i);
 
 /* Read what is defined for the passes of @part: they take nothing else, or they have `whole`. */
 void part_read_definitions(struct af_reading *r, struct part *part);
+
+/* The pass @ops of @a; NULL: it has none. */
+struct deliver_pass *part_pass(struct analysis *a, const struct af_pass_ops *ops);
 
 /* Add the passes of @part to those of @to, which see the world @w; false as in merge(). */
 bool part_add(struct analysis *to, const struct af_world *w, const struct part *part);

@@ -22,21 +22,10 @@ struct again {
 /* Kinds whose sums have no times: the whole has them, and a part of the run has not. */
 #define AGAIN_NEVER (1ull << AF_KIND_CALL_SUM | 1ull << AF_KIND_WORK_SUM | 1ull << AF_KIND_SUMMED)
 
-/* The pass of the whole that is the pass @i; the number of passes: there is none. */
-static uint32_t pass_of_whole(const struct again *g, uint32_t i)
-{
-	const struct deliver *whole = &g->r->whole->deliver;
-	uint32_t n = 0;
-
-	while (n < whole->nr_passes && whole->passes[n].ops != g->a->deliver.passes[i].ops)
-		n++;
-	return n;
-}
-
 static bool passes_can(const struct again *g)
 {
 	for (uint32_t i = 0; i < g->a->deliver.nr_passes; i++)
-		if (pass_of_whole(g, i) == g->r->whole->deliver.nr_passes)
+		if (!part_pass(g->r->whole, g->a->deliver.passes[i].ops))
 			return false;
 	return true;
 }
@@ -93,24 +82,6 @@ static void edges_read(struct again *g)
 	af_threads_each(g->a->deliver.most_threads, g->nr_edges, edge_read, g);
 }
 
-/* Add the states of a part of the whole to passes that may be others. */
-static bool inside_add(const struct again *g, const struct part *part)
-{
-	struct deliver *to = &g->a->deliver;
-	bool fine = true;
-
-	for (uint32_t i = 0; i < to->nr_passes; i++) {
-		uint32_t of = pass_of_whole(g, i);
-		for (uint32_t n = 0; n < part->a.deliver.nr_passes; n++) {
-			const struct deliver_pass *from = &part->a.deliver.passes[n];
-			if (part->passes[n] == of)
-				fine &= from->ops->merge(to->passes[i].state, &g->a->world,
-				                         from->state);
-		}
-	}
-	return fine;
-}
-
 /* Works and samples that crossed the border that @part begins with. */
 static void border_add(const struct again *g, const struct part *part)
 {
@@ -133,8 +104,7 @@ static bool parts_add(struct again *g)
 		border_add(g, part);
 		if (is_outside(g, i))
 			continue;
-		fine = is_inside(g, i) ? inside_add(g, part)
-		                       : part_add(g->a, &g->a->world, &g->edges[i]);
+		fine = part_add(g->a, &g->a->world, is_inside(g, i) ? part : &g->edges[i]);
 	}
 	border_add(g, &g->r->all[nr]);
 	return part_move(g->r, g->a, &g->edges[nr]) && fine;

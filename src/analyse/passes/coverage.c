@@ -122,13 +122,6 @@ static void coverage_event(void *self, const struct af_world *w, const struct af
 	}
 }
 
-static void map_add(struct af_map *to, const struct af_map *from)
-{
-	for (size_t i = 0; i < from->cap; i++)
-		if (from->slots[i].used)
-			*af_map_at(to, from->slots[i].key, NULL) += from->slots[i].value;
-}
-
 static void samples_add(struct coverage_pass *p, const struct coverage_pass *from)
 {
 	for (uint32_t i = 0; i < from->nr_images; i++) {
@@ -155,9 +148,9 @@ static bool coverage_merge(void *self, const struct af_world *w, const void *oth
 
 	(void)w;
 	samples_add(p, from);
-	map_add(&p->cause_count, &from->cause_count);
-	map_add(&p->cause_ns, &from->cause_ns);
-	map_add(&p->lost, &from->lost);
+	af_map_add(&p->cause_count, &from->cause_count);
+	af_map_add(&p->cause_ns, &from->cause_ns);
+	af_map_add(&p->lost, &from->lost);
 	if (from->least_ns && (!p->least_ns || from->least_ns < p->least_ns))
 		p->least_ns = from->least_ns;
 	if (from->has_tree)

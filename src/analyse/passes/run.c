@@ -38,10 +38,7 @@ static bool run_merge(void *self, const struct af_world *w, const void *other)
 	(void)w;
 	r->sampled_ns += from->sampled_ns;
 	r->unknown_ns += from->unknown_ns;
-	for (size_t i = 0; i < from->path_ns.cap; i++)
-		if (from->path_ns.slots[i].used)
-			*af_map_at(&r->path_ns, from->path_ns.slots[i].key, NULL) +=
-			    from->path_ns.slots[i].value;
+	af_map_add(&r->path_ns, &from->path_ns);
 	return true;
 }
 
