@@ -7,6 +7,7 @@
 #define AF_BASE_ARENA_H
 
 #include <stddef.h>
+#include <stdlib.h>
 #include <string.h>
 
 struct af_arena {
@@ -67,6 +68,13 @@ size_t af_room(size_t cap, size_t need, size_t most);
 			AF_ROOM(array, (size_t)(i) + 1, cap);                                      \
 			memset((array) + af_had, 0, ((cap)-af_had) * sizeof *(array));             \
 		}                                                                                  \
+	} while (0)
+
+/* Sort the @nr elements of such an array, also where that is NULL with none, as qsort() may not. */
+#define AF_SORT(array, nr, order)                                                                  \
+	do {                                                                                       \
+		if (nr)                                                                            \
+			qsort(array, nr, sizeof *(array), order);                                  \
 	} while (0)
 
 #endif

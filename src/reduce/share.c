@@ -59,7 +59,7 @@ static int order_readers(struct af_reduce *r, const char *const *hosts, uint32_t
 		    rc || !from.len ? NULL : af_keys_get(&first, from.data, from.len);
 		readers[i] = (struct reader){i, member ? (uint32_t)*member : UINT32_MAX};
 	}
-	qsort(readers, r->size, sizeof *readers, reader_order);
+	AF_SORT(readers, r->size, reader_order);
 	for (uint32_t i = 0; i < r->size; i++)
 		af_buf_add(order, &readers[i].rank, sizeof readers[i].rank);
 	af_keys_free(&first);

@@ -52,8 +52,7 @@ static bool index_make(struct af_cfi *c, uint64_t at, uint32_t most)
 		}
 		at = e.body.end;
 	}
-	if (nr)
-		qsort(index, nr, sizeof *index, index_order);
+	AF_SORT(index, nr, index_order);
 	c->index = index;
 	c->nr_index = nr;
 	c->nr_read = nr_seen;

@@ -95,8 +95,7 @@ static void insns_unite(struct annotation *a)
 {
 	uint32_t nr = 0;
 
-	if (a->nr_insns)
-		qsort(a->insns, a->nr_insns, sizeof *a->insns, insn_order);
+	AF_SORT(a->insns, a->nr_insns, insn_order);
 	for (uint32_t i = 0; i < a->nr_insns; i++)
 		if (!nr || a->insns[nr - 1].offset != a->insns[i].offset)
 			a->insns[nr++] = a->insns[i];

@@ -86,8 +86,7 @@ void af_sampled_function_finish(struct af_sampled_function *f)
 {
 	uint32_t nr = 0;
 
-	if (f->nr)
-		qsort(f->at, f->nr, sizeof *f->at, at_order);
+	AF_SORT(f->at, f->nr, at_order);
 	for (uint32_t i = 0; i < f->nr; i++) {
 		if (!nr || at_order(&f->at[nr - 1], &f->at[i])) {
 			f->at[nr++] = f->at[i];
@@ -137,8 +136,7 @@ void af_sampled_finish(struct af_sampled *s)
 {
 	for (uint32_t i = 0; i < s->nr_functions; i++)
 		af_sampled_function_finish(&s->functions[i]);
-	if (s->nr_functions)
-		qsort(s->functions, s->nr_functions, sizeof *s->functions, function_order);
+	AF_SORT(s->functions, s->nr_functions, function_order);
 }
 
 const char *af_sampled_reason_name(const struct af_sampled *s, uint32_t reason, struct af_tables *f)

@@ -28,7 +28,7 @@ static void points_thin(struct clock_points *p, int sign)
 {
 	uint32_t nr = 0;
 
-	qsort(p->all, p->nr, sizeof *p->all, by_time);
+	AF_SORT(p->all, p->nr, by_time);
 	int64_t first = p->all[0].x, apart = (p->all[p->nr - 1].x - first) / THIN_PARTS + 1;
 	for (uint32_t i = 0, best = 0; i < p->nr; i++) {
 		if (sign * p->all[i].y > sign * p->all[best].y)
@@ -228,8 +228,8 @@ bool clock_bounds_curve(struct clock_bounds *b, int64_t begin, int64_t end,
 	*contradicted = false;
 	if (!b->lower.nr || !b->upper.nr)
 		return false;
-	qsort(b->lower.all, b->lower.nr, sizeof *b->lower.all, by_time);
-	qsort(b->upper.all, b->upper.nr, sizeof *b->upper.all, by_time);
+	AF_SORT(b->lower.all, b->lower.nr, by_time);
+	AF_SORT(b->upper.all, b->upper.nr, by_time);
 
 	struct splitting *s = af_xcalloc(1, sizeof *s);
 	int64_t first, last;

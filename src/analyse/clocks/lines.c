@@ -1,4 +1,5 @@
 #include "analyse/clocks/lines.h"
+#include "base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -81,7 +82,7 @@ static bool fit_lines(struct clock_fit *f)
 	f->slopes[f->nr++] = (long double)CLOCK_DRIFT_MAX;
 	slopes_of(f, &f->lower);
 	slopes_of(f, &f->upper);
-	qsort(f->slopes, f->nr, sizeof *f->slopes, by_slope);
+	AF_SORT(f->slopes, f->nr, by_slope);
 	for (uint32_t i = 0; i < f->nr; i++) {
 		long double r = room(f, f->slopes[i]);
 		if (r > most) {

@@ -262,8 +262,7 @@ void clock_links_find(struct clock_work *w)
 	for (uint32_t i = 0; i < w->c->nr_members; i++)
 		if (by_itself(w, i))
 			channels_match(&m, i);
-	if (m.nr)
-		qsort(m.all, m.nr, sizeof *m.all, by_hosts);
+	AF_SORT(m.all, m.nr, by_hosts);
 	all_links(&m);
 	for (uint32_t h = 0; h < w->c->nr_hosts; h++)
 		clock_messages_free(&m.hosts[h]);

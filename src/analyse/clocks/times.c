@@ -25,8 +25,7 @@ static uint64_t typical_start(const uint64_t *starts, uint32_t nr)
 	for (uint32_t i = 0; i < nr; i++)
 		if (starts[i])
 			sorted[nr_sorted++] = starts[i];
-	if (nr_sorted)
-		qsort(sorted, nr_sorted, sizeof *sorted, start_order);
+	AF_SORT(sorted, nr_sorted, start_order);
 	uint64_t typical = nr_sorted ? sorted[(nr_sorted - 1) / 2] : 0;
 	free(sorted);
 	return typical;

@@ -5,6 +5,7 @@
 #include "analyse/difference/private.h"
 #include "analyse/tree/ids.h"
 #include "analyse/tree/table.h"
+#include "base/arena.h"
 #include "base/buf.h"
 
 static enum af_cell_unit unit_of(const struct af_difference *d)
@@ -144,7 +145,7 @@ static void functions_table(const struct af_difference *d, struct af_tables *f,
 
 	for (uint32_t i = 0; i < nr; i++)
 		rows[i].by_self = shown->by_self;
-	qsort(rows, nr, sizeof *rows, difference_function_order);
+	AF_SORT(rows, nr, difference_function_order);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct difference_function *fn = &rows[i];
 		if (fn->len && function_shown(fn, shown))
@@ -231,8 +232,7 @@ static struct path *paths_of(const struct af_difference *d, enum af_change_kind 
 		AF_GROW(paths, *nr, cap);
 		paths[(*nr)++] = p;
 	}
-	if (*nr)
-		qsort(paths, *nr, sizeof *paths, path_order);
+	AF_SORT(paths, *nr, path_order);
 	return paths;
 }
 
@@ -397,7 +397,7 @@ struct af_table *af_difference_worse(const struct af_difference *d, struct af_ta
 		worse_row(d, f, t, "all", "total", &all);
 	for (uint32_t i = 0; i < d->tree.nr_names; i++)
 		rows[i].by_self = true;
-	qsort(rows, d->tree.nr_names, sizeof *rows, difference_function_order);
+	AF_SORT(rows, d->tree.nr_names, difference_function_order);
 	for (uint32_t i = 0; i < d->tree.nr_names; i++) {
 		bool own = is_worse(&rows[i].own, limit);
 		if (!rows[i].len || (!own && !is_worse(&rows[i].whole, limit)))

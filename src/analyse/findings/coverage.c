@@ -83,8 +83,7 @@ static struct groups groups_make(const struct af_coverage *c, const struct af_co
 	for (uint32_t i = 0; i < nr_rows; i++)
 		if (rows[i].known)
 			gs.sorted[nr++] = &rows[i];
-	if (nr)
-		qsort(gs.sorted, nr, sizeof *gs.sorted, group_key);
+	AF_SORT(gs.sorted, nr, group_key);
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!i || group_key(&gs.sorted[i - 1], &gs.sorted[i]))
 			gs.all[gs.nr++] =
@@ -197,8 +196,7 @@ static void find_groups(struct findings *s, const struct af_coverage_row *rows, 
 		    af_coverage_short(af_covered_used(cpu), af_covered_sampled(cpu), period_ns))
 			gs.all[kept++] = gs.all[i];
 	}
-	if (kept)
-		qsort(gs.all, kept, sizeof *gs.all, group_order);
+	AF_SORT(gs.all, kept, group_order);
 	for (uint32_t i = 0; i < kept && i < GROUPS_MOST; i++)
 		(gs.all[i].sum.over ? find_group_over : find_group)(s, &gs.all[i]);
 	groups_free(&gs);

@@ -108,8 +108,7 @@ static void findings_rows(struct findings *s)
 	static const struct af_column columns[] = {AF_FINDING_COLUMNS(AF_ROW_COLUMN)};
 	struct af_table *t = AF_TABLE(s->f, "findings", "Findings: what stands out", columns);
 
-	if (s->nr)
-		qsort(s->all, s->nr, sizeof *s->all, findings_order);
+	AF_SORT(s->all, s->nr, findings_order);
 	for (uint32_t i = 0; i < s->nr; i++)
 		finding_row(s, t, &s->all[i]);
 	/*

@@ -179,7 +179,7 @@ static uint32_t kernels_make(const struct af_table *t, struct kernel *kernels)
 
 	for (uint32_t i = 0; i < t->nr_rows; i++)
 		kernels[i] = kernel_at(t, i);
-	qsort(kernels, t->nr_rows, sizeof *kernels, name_order);
+	AF_SORT(kernels, t->nr_rows, name_order);
 	for (uint32_t i = 0; i < t->nr_rows; i++) {
 		if (nr && !strcmp(kernels[nr - 1].name, kernels[i].name)) {
 			kernel_add(&kernels[nr - 1], &kernels[i]);
@@ -187,7 +187,7 @@ static uint32_t kernels_make(const struct af_table *t, struct kernel *kernels)
 			kernels[nr++] = kernels[i];
 		}
 	}
-	qsort(kernels, nr, sizeof *kernels, kernel_order);
+	AF_SORT(kernels, nr, kernel_order);
 	return nr;
 }
 

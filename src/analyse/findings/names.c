@@ -83,7 +83,7 @@ static const char *nameless_module(struct nameless *all, uint32_t nr)
 
 	if (!nr)
 		return "";
-	qsort(all, nr, sizeof *all, nameless_order);
+	AF_SORT(all, nr, nameless_order);
 	for (uint32_t i = 1; i < nr; i++) {
 		if (!strcmp(all[k].module, all[i].module))
 			all[k].ns += all[i].ns;

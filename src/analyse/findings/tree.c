@@ -95,7 +95,7 @@ uint32_t *findings_devices_reported(const struct findings *s, const struct af_ta
 		const char *text = findings_text(CELL(af_idle_row, idle, i, device));
 		all[nr] = (struct named){text, strlen(text), i};
 	}
-	qsort(all, nr, sizeof *all, named_order);
+	AF_SORT(all, nr, named_order);
 	for (uint32_t i = 0, end; i < nr; i = end) {
 		uint32_t rows = 0, row = UINT32_MAX;
 		for (end = i; end < nr && !named_order(&all[i], &all[end]); end++) {

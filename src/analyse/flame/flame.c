@@ -12,6 +12,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/world/stack_locations.h"
 #include "analyse/world/waits.h"
+#include "base/arena.h"
 
 /*
  * The state of a thread: 0 on the CPU; FLAME_DEVICE on the CPU, in code of a device that is the
@@ -280,8 +281,7 @@ static void flame_add_sums(const struct flame *f, const struct af_world *w, stru
 		order[nr].sum = i;
 		af_frames_key(w, &f->stack_locations.all[f->sums[i].place], order[nr++].key);
 	}
-	if (nr)
-		qsort(order, nr, sizeof *order, flame_sum_order);
+	AF_SORT(order, nr, flame_sum_order);
 	t->last = &last;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct flame_sum *s = &f->sums[order[i].sum];

@@ -8,6 +8,7 @@
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
 #include "analyse/join/attribution.h"
+#include "base/arena.h"
 
 /*
  * Works that are one frame with one stack. The label is one number for all descriptors of an
@@ -373,7 +374,7 @@ static const struct flame_launch_group **groups_by_stack(const struct flame_work
 
 	for (uint32_t i = 0; i < f->nr_launch_groups; i++)
 		by[i] = &f->launch_groups[i];
-	qsort(by, f->nr_launch_groups, sizeof *by, stack_order);
+	AF_SORT(by, f->nr_launch_groups, stack_order);
 	return by;
 }
 

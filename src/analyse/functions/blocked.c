@@ -13,6 +13,7 @@
 #include "analyse/functions/blocked.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/waits.h"
+#include "base/arena.h"
 #include "base/buf.h"
 
 enum { BLOCKED_ROWS = 1000, BLOCKED_SHOWN = 3 };
@@ -216,7 +217,7 @@ static void blocked_finish(void *self, const struct af_world *w, struct af_resul
 		return;
 	rows_make(&rows, b, w);
 	uint32_t nr = rows.tree.nr;
-	qsort(rows.by_node, nr, sizeof *rows.by_node, row_order);
+	AF_SORT(rows.by_node, nr, row_order);
 	struct af_table *table = AF_TABLE(f, "blocked", "Where threads were off the CPU", columns);
 	uint32_t i = 0;
 	/* Rows that are merged with those of other traces must be complete. */

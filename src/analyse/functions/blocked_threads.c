@@ -68,7 +68,7 @@ static uint32_t waits_group(struct thread_wait *all, uint32_t nr)
 {
 	uint32_t stack_locations = 0, threads = 0;
 
-	qsort(all, nr, sizeof *all, by_node);
+	AF_SORT(all, nr, by_node);
 	for (uint32_t i = 0; i < nr; i++) {
 		if (!stack_locations || by_node(&all[stack_locations - 1], &all[i])) {
 			all[stack_locations++] = all[i];
@@ -92,7 +92,7 @@ static uint32_t waits_group(struct thread_wait *all, uint32_t nr)
 			*to = all[i];
 		to->all_ns = sum;
 	}
-	qsort(all, threads, sizeof *all, by_time);
+	AF_SORT(all, threads, by_time);
 	return threads;
 }
 

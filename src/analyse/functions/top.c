@@ -108,7 +108,7 @@ void af_top_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
 		return;
 	struct top_row *rows = top_rows(t, weight);
 	struct af_table *table = top_begin(f, t, weight, name, title);
-	qsort(rows, t->nr_names, sizeof *rows, top_order);
+	AF_SORT(rows, t->nr_names, top_order);
 	table->left_column = 1;
 	for (uint32_t i = 0; i < t->nr_names && rows[i].self; i++) {
 		if (!limit || i < limit) {
@@ -130,7 +130,7 @@ void af_top_by_total(struct af_tables *f, const struct af_tree *t, uint32_t weig
 		return;
 	struct top_row *rows = top_rows(t, weight);
 	struct af_table *table = top_begin(f, t, weight, name, title);
-	qsort(rows, t->nr_names, sizeof *rows, top_order_by_total);
+	AF_SORT(rows, t->nr_names, top_order_by_total);
 	for (uint32_t i = 0; i < t->nr_names && rows[i].total; i++)
 		if (!is || is[rows[i].name])
 			top_row_add(f, table, t, &rows[i], all);

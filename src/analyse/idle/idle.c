@@ -9,6 +9,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/world/waits.h"
 #include "analyse/world/work.h"
+#include "base/arena.h"
 
 struct idle_thread *idle_thread(struct idle *i, uint32_t process, uint32_t tid)
 {
@@ -219,7 +220,7 @@ void idle_tidy(struct idle *i)
 		t->tidy_calls = t->nr_calls;
 		t->tidy_waits = t->nr_waits;
 		if (t->nr_ticks && !t->tidy_ticks)
-			qsort(t->ticks, t->nr_ticks, sizeof *t->ticks, tick_order);
+			AF_SORT(t->ticks, t->nr_ticks, tick_order);
 		t->tidy_ticks = true;
 	}
 }
@@ -287,7 +288,7 @@ void idle_works_order(struct idle *i)
 	uint32_t late = nr - from, before = from, to = nr;
 	struct idle_piece *last = af_xcalloc(late, sizeof *last);
 	memcpy(last, all + from, late * sizeof *last);
-	qsort(last, late, sizeof *last, piece_order);
+	AF_SORT(last, late, piece_order);
 	while (late)
 		all[--to] = before && piece_order(&all[before - 1], &last[late - 1]) > 0
 		                ? all[--before]

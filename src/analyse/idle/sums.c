@@ -53,7 +53,7 @@ static void longest_add(struct idle *to, const struct idle *from, struct idle_ma
 
 	if (from->nr_longest) {
 		memcpy(gaps, from->longest, from->nr_longest * sizeof *gaps);
-		qsort(gaps, from->nr_longest, sizeof *gaps, gap_time_order);
+		AF_SORT(gaps, from->nr_longest, gap_time_order);
 	}
 	for (uint32_t n = 0; n < from->nr_longest; n++) {
 		struct idle_gap *gap = &gaps[n];

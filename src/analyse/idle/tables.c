@@ -285,7 +285,7 @@ static void gap_reasons(struct idle_names *n, const struct idle_gap *gap,
 		reasons[rests[k]].ns += gap->rest_ns[k];
 		reasons[rests[k]].rest_ns = gap->rest_ns[k];
 	}
-	qsort(reasons, IDLE_REASONS, sizeof *reasons, reason_order);
+	AF_SORT(reasons, IDLE_REASONS, reason_order);
 }
 
 static const char *reason_text(struct af_tables *f, const struct gap_reason *r, uint64_t gap_ns)
@@ -373,7 +373,7 @@ void idle_table_gaps(struct idle_names *n, struct af_tables *f)
 	    AF_TABLE(f, "gaps", "The longest times that devices were idle", columns);
 	struct idle_gap *gaps = af_xcalloc(i->nr_longest, sizeof *gaps);
 	memcpy(gaps, i->longest, i->nr_longest * sizeof *gaps);
-	qsort(gaps, i->nr_longest, sizeof *gaps, gap_order);
+	AF_SORT(gaps, i->nr_longest, gap_order);
 	for (uint32_t k = 0; k < i->nr_longest; k++)
 		gap_row(n, f, t, &gaps[k]);
 	free(gaps);

@@ -47,7 +47,7 @@ static void place_sort(struct attribution_place *place)
 	while (at < nr && piece_order(&fresh[at - 1], &fresh[at]) <= 0)
 		at++;
 	if (at < nr)
-		qsort(fresh, nr, sizeof *fresh, piece_order);
+		AF_SORT(fresh, nr, piece_order);
 	if (place->nr_sorted && piece_order(fresh - 1, fresh) > 0) {
 		struct attribution_piece *merged =
 		    af_xrealloc(NULL, place->cap_pieces * sizeof *merged);
@@ -284,7 +284,7 @@ static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
 	for (uint32_t i = 0; i < nr; i++)
 		order[i] =
 		    (struct window_at){p->windows[place->windows[i]].start_ns, place->windows[i]};
-	qsort(order, nr, sizeof *order, window_order);
+	AF_SORT(order, nr, window_order);
 	p->nr_active = place->nr_windows = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct attribution_window *win = &p->windows[order[i].window];
@@ -340,8 +340,7 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 	struct attribution_place *place = &p->stack_locations[at];
 	uint32_t nr = place->nr_hosts, next = 0, kept = 0;
 
-	if (nr)
-		qsort(place->hosts, nr, sizeof *place->hosts, host_order);
+	AF_SORT(place->hosts, nr, host_order);
 	p->nr_active = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_host_sample s = place->hosts[i];

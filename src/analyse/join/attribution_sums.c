@@ -123,7 +123,7 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	for (uint32_t i = 0; i < choice->nr; i++)
 		key[2 + i] = p->shares[choice->first + i].launch_group;
 	if (choice->nr > 1) {
-		qsort(key + 2, choice->nr, sizeof *key, launch_group_order);
+		AF_SORT(key + 2, choice->nr, launch_group_order);
 		if (!af_keys_get(&s->by_group, key, (2 + (size_t)choice->nr) * sizeof *key) &&
 		    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
 			return group_at(s, key, 0);
@@ -223,7 +223,7 @@ static void rank_units(struct attribution_sums *s)
 
 	for (uint32_t i = 0; i < s->nr_units; i++)
 		order[i] = (struct sums_order){s->units[i], i};
-	qsort(order, s->nr_units, sizeof *order, unit_order);
+	AF_SORT(order, s->nr_units, unit_order);
 	for (uint32_t i = 0; i < s->nr_units; i++)
 		s->units[order[i].unit].rank = i;
 	for (uint32_t i = 0; i < s->nr_counts; i++)
@@ -244,8 +244,7 @@ static int count_order(const void *a, const void *b)
 
 static void rank_counts(struct attribution_sums *s)
 {
-	if (s->nr_counts)
-		qsort(s->counts, s->nr_counts, sizeof *s->counts, count_order);
+	AF_SORT(s->counts, s->nr_counts, count_order);
 	for (uint32_t i = 0; i < s->nr_counts; i++) {
 		struct sums_group *g = &s->groups[s->counts[i].group];
 		if (!g->nr++)
@@ -279,7 +278,7 @@ static struct member_key *rank_members(struct attribution_sums *s)
 		keys[i] =
 		    (struct member_key){m->launch_group, s->groups[m->group].code, m->group, i};
 	}
-	qsort(keys, s->nr_members, sizeof *keys, member_order);
+	AF_SORT(keys, s->nr_members, member_order);
 	return keys;
 }
 

@@ -64,7 +64,7 @@ static uint32_t table_sums(const struct af_launches *l, const struct launches_ta
 	sums[0].joined += left > unfinished ? left - unfinished : 0;
 	if (!sums[0].calls && !sums[0].works)
 		sums[0] = sums[--nr];
-	qsort(sums, nr, sizeof *sums, sum_order);
+	AF_SORT(sums, nr, sum_order);
 	return nr;
 }
 

@@ -1,4 +1,5 @@
 #include "analyse/join/spans.h"
+#include "base/arena.h"
 
 #include <stddef.h>
 #include <stdlib.h>
@@ -36,7 +37,7 @@ uint32_t af_spans_tidy(struct af_span *spans, uint32_t tidy, uint32_t nr)
 	for (i += !i; i < nr && span_order(&spans[i - 1], &spans[i]) <= 0;)
 		i++;
 	if (i < nr)
-		qsort(spans, nr, sizeof *spans, span_order);
+		AF_SORT(spans, nr, span_order);
 	for (i = 0; i < nr; i++) {
 		struct af_span s = spans[i];
 		if (s.start_ns < end_ns)

@@ -7,6 +7,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/world/device_name.h"
 #include "api/tables/tables.h"
+#include "base/arena.h"
 
 enum { BOUND = 5000, REQUEST_ROWS = 1000, VERDICT_ROWS = 8 }; /* hundredths of a percent; rows */
 
@@ -140,7 +141,7 @@ static void table_threads(struct mpi *m, const struct af_world *w, struct af_tab
 	struct af_table *t = AF_TABLE(f, "mpi", "Time inside MPI", columns);
 
 	t->note = "shares are of the time between MPI_Init and MPI_Finalize";
-	qsort(m->threads, m->nr_threads, sizeof *m->threads, by_time);
+	AF_SORT(m->threads, m->nr_threads, by_time);
 	for (uint32_t i = 0; i < m->nr_threads; i++) {
 		const struct mpi_thread *is = &m->threads[i];
 		struct mpi_row *row = af_table_row(f, t);
@@ -181,7 +182,7 @@ static void table_requests(struct mpi_requests *r, const struct af_world *w, str
 	const struct af_api_table *api = af_api_named("mpi");
 	struct af_table *t = AF_TABLE(f, "mpi_requests", "Requests of MPI", columns);
 
-	qsort(r->sums, r->nr_sums, sizeof *r->sums, by_time_open);
+	AF_SORT(r->sums, r->nr_sums, by_time_open);
 	for (uint32_t i = 0; i < r->nr_sums && (all || i < REQUEST_ROWS); i++) {
 		const struct mpi_request_sum *s = &r->sums[i];
 		if (!s->posted)

@@ -78,7 +78,7 @@ static void table_calls(const struct calls *c, const struct af_world *w, struct 
 	    nr ? AF_TABLE(f, "calls", "Calls of device APIs: time in the calling threads", columns)
 	       : NULL;
 
-	qsort(sums, nr, sizeof *sums, by_time);
+	AF_SORT(sums, nr, by_time);
 	for (uint32_t i = 0; i < nr; i++)
 		all += sums[i].time_ns;
 	for (uint32_t i = 0; i < nr; i++) {
@@ -144,7 +144,7 @@ static void table_seen(const struct calls *c, const struct af_world *w, struct a
 	if (t)
 		t->note = "by the kernel's probes: neither how long they took nor what devices did "
 			  "is known; aflame run -- PROGRAM records both";
-	qsort(sums, nr, sizeof *sums, by_count);
+	AF_SORT(sums, nr, by_count);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_function *is =
 		    sums[i].function ? &w->functions[sums[i].function] : NULL;

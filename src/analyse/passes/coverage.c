@@ -229,8 +229,7 @@ static void rows_find(struct af_coverage *c, uint32_t *row_of, uint32_t nr_image
 
 static void rows_sort(struct af_coverage_row *rows, uint32_t nr)
 {
-	if (nr)
-		qsort(rows, nr, sizeof *rows, row_order);
+	AF_SORT(rows, nr, row_order);
 }
 
 /* Ordinals that are processes: by their own word, or by what somebody saw them do. */

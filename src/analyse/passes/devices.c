@@ -438,8 +438,7 @@ static void devices_finish(void *self, const struct af_world *w, struct af_resul
 	for (uint32_t i = 0; i < d->nr_busy; i++)
 		af_busy_end(&d->busy[i].busy);
 	devices_sampled(d, w, out->attribution);
-	if (d->nr_rows)
-		qsort(d->rows, d->nr_rows, sizeof *d->rows, row_order);
+	AF_SORT(d->rows, d->nr_rows, row_order);
 	table_devices(d, w, &out->tables);
 	table_kernels(d, w, &out->tables);
 	table_copies(d, w, &out->tables);

@@ -4,6 +4,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
+#include "base/arena.h"
 #include "base/keys.h"
 
 struct memory_row {
@@ -132,7 +133,7 @@ static void memory_finish(void *self, const struct af_world *w, struct af_result
 
 	if (!m->nr_rows)
 		return;
-	qsort(m->rows, m->nr_rows, sizeof *m->rows, memory_order);
+	AF_SORT(m->rows, m->nr_rows, memory_order);
 	struct af_table *t = AF_TABLE(f, "memory", "Memory of devices", columns);
 	for (uint32_t i = 0; i < m->nr_rows; i++) {
 		const struct memory_row *r = &m->rows[i];

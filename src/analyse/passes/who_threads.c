@@ -6,6 +6,7 @@
 #include "analyse/table/table.h"
 #include "analyse/world/family.h"
 #include "analyse/world/world.h"
+#include "base/arena.h"
 
 enum { WHO_THREADS = 1000 };
 
@@ -90,7 +91,7 @@ void who_threads(struct who *who, const struct af_world *w, const struct af_fami
 		return;
 	threads_join(who, w, family);
 	struct af_table *t = AF_TABLE(f, "threads", "Threads", columns);
-	qsort(who->threads, who->nr, sizeof *who->threads, thread_order);
+	AF_SORT(who->threads, who->nr, thread_order);
 	for (uint32_t i = 0; i < who->nr && i < WHO_THREADS; i++)
 		thread_row(f, t, w, family, &who->threads[i]);
 	if (who->nr > WHO_THREADS)

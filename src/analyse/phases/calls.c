@@ -99,8 +99,7 @@ void phase_calls_sort(struct phase_calls *c)
 		c->paths[i] = path;
 	}
 	c->nr = nr;
-	if (nr)
-		qsort(c->paths, nr, sizeof *c->paths, path_order);
+	AF_SORT(c->paths, nr, path_order);
 }
 
 /* The calls of @path from the first call of @during to its last. */
@@ -147,7 +146,7 @@ static struct phase_steps steps_even(const struct phase_times *path)
 		        phase_times_before(path, path->at_ns[0] + i * span);
 	for (uint32_t i = 0; i < EVEN_PARTS / 2; i++)
 		later[i] = nr[EVEN_PARTS / 2 + i];
-	qsort(later, EVEN_PARTS / 2, sizeof *later, phase_number_order);
+	AF_SORT(later, EVEN_PARTS / 2, phase_number_order);
 	uint64_t median = later[EVEN_PARTS / 4];
 	while (first && (uint64_t)nr[first - 1] * EVEN_FACTOR >= median &&
 	       nr[first - 1] <= median * EVEN_FACTOR)

@@ -109,7 +109,7 @@ static void mix_sort(struct phase_mix *m)
 	for (uint32_t i = 0; i < m->locations.nr; i++)
 		if (numbers[i])
 			all[nr++] = (struct mix_location){m->locations.all[i], i};
-	qsort(all, nr, sizeof *all, location_order);
+	AF_SORT(all, nr, location_order);
 	for (uint32_t i = 0; i < nr; i++) {
 		m->locations.all[i] = all[i].at;
 		numbers[all[i].number] = i;
@@ -117,7 +117,7 @@ static void mix_sort(struct phase_mix *m)
 	m->locations.nr = nr;
 	for (uint32_t i = 0; i < m->nr; i++)
 		m->samples[i].location = numbers[m->samples[i].location];
-	qsort(m->samples, m->nr, sizeof *m->samples, sample_order);
+	AF_SORT(m->samples, m->nr, sample_order);
 	free(all);
 	free(numbers);
 }

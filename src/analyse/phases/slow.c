@@ -4,6 +4,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/phases/private.h"
+#include "base/arena.h"
 
 enum {
 	SLOW_MOST = 10,
@@ -43,7 +44,7 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f)
 
 	for (uint32_t i = 0; i < p->nr_steps; i++)
 		steps[i] = (struct slow_step){p->steps_ns[i + 1] - p->steps_ns[i], i};
-	qsort(steps, p->nr_steps, sizeof *steps, slow_order);
+	AF_SORT(steps, p->nr_steps, slow_order);
 	uint64_t median_ns = steps[p->nr_steps / 2].length_ns;
 	struct af_table *t = AF_TABLE(f, "slow_steps", "Slowest steps", columns);
 	for (uint32_t i = 0; i < p->nr_steps && i < SLOW_MOST && median_ns &&

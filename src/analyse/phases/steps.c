@@ -81,7 +81,7 @@ void phase_times_sort(struct phase_times *t)
 	while (i < t->kept && t->at_ns[i - 1] <= t->at_ns[i])
 		i++;
 	if (i < t->kept)
-		qsort(t->at_ns, t->kept, sizeof *t->at_ns, phase_number_order);
+		AF_SORT(t->at_ns, t->kept, phase_number_order);
 	if (!t->thin)
 		return;
 	AF_ROOM(t->at_ns, (size_t)t->kept + 2, t->cap);
@@ -126,7 +126,7 @@ static uint64_t *later_lengths(const struct phase_times *anchor, uint32_t group,
 	*nr = 0;
 	for (uint32_t i = from; i + group <= steps; i++)
 		lengths[(*nr)++] = anchor->at_ns[i + group] - anchor->at_ns[i];
-	qsort(lengths, *nr, sizeof *lengths, phase_number_order);
+	AF_SORT(lengths, *nr, phase_number_order);
 	return lengths;
 }
 

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "analyse/ranks/private.h"
+#include "base/arena.h"
 
 enum { SIGMAS = 3 };
 #define FOLLOWED 0.7  /* of a difference: then the path goes on */
@@ -186,8 +187,7 @@ static void odd_order(struct af_ranks *all)
 	for (uint32_t i = 0; i < all->nr; i++)
 		if (all->ranks[i].odd)
 			order[r->nr_odd++] = (struct odd_order){&all->ranks[i], i};
-	if (r->nr_odd)
-		qsort(order, r->nr_odd, sizeof *order, by_explained);
+	AF_SORT(order, r->nr_odd, by_explained);
 	r->odd = af_xcalloc(r->nr_odd + 1, sizeof *r->odd);
 	for (uint32_t i = 0; i < r->nr_odd; i++)
 		r->odd[i] = order[i].index;

@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "analyse/ranks/private.h"
+#include "base/arena.h"
 
 enum { FEATURES = 96, GROUPS = 32, TURNS = 3 };
 
@@ -107,8 +108,7 @@ static void features_choose(struct grouping *g, const struct extent *e, uint32_t
 		if (e[p].nr && spread > scale && is_feature(all, &e[p], p))
 			found[nr++] = (struct feature){p, spread, scale};
 	}
-	if (nr)
-		qsort(found, nr, sizeof *found, by_spread);
+	AF_SORT(found, nr, by_spread);
 	g->nr = nr < FEATURES ? nr : FEATURES;
 	memcpy(g->features, found, g->nr * sizeof *found);
 	free(found);
@@ -167,7 +167,7 @@ static void medians(struct grouping *g, uint32_t group, uint32_t into)
 		}
 		if (!nr)
 			return;
-		qsort(g->column, nr, sizeof *g->column, by_value);
+		AF_SORT(g->column, nr, by_value);
 		g->groups[into].values[f] = (double)g->column[nr / 2];
 		g->groups[into].each[f] = variance / nr;
 		g->groups[into].variances[f] = variance / nr / nr;

@@ -7,6 +7,7 @@
 
 #include "analyse/ranks/private.h"
 #include "analyse/world/waits.h"
+#include "base/arena.h"
 
 enum {
 	PATHS = 192, /* of a kind that are kept, with those that only lead to others */
@@ -97,7 +98,7 @@ static uint64_t threshold(const struct reading *r)
 		if (r->totals[i])
 			all[nr++] = r->totals[i];
 	if (nr > PATHS) {
-		qsort(all, nr, sizeof *all, larger_first);
+		AF_SORT(all, nr, larger_first);
 		least = all[PATHS];
 	}
 	free(all);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/ranks/private.h"
+#include "base/arena.h"
 
 const struct af_pass_ops *const af_ranks_passes[] = {&af_pass_flame, &af_pass_activity, NULL};
 
@@ -104,7 +105,7 @@ static uint64_t median_wall(const struct af_ranks *all)
 	for (uint32_t i = 0; i < all->nr; i++)
 		walls[i] = all->ranks[i].wall_ns;
 	if (all->nr) {
-		qsort(walls, all->nr, sizeof *walls, by_size);
+		AF_SORT(walls, all->nr, by_size);
 		is = walls[all->nr / 2];
 	}
 	free(walls);

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "analyse/scale/private.h"
+#include "base/arena.h"
 
 enum { SIGMAS = 3, PATHS = 200 };
 #define FOLLOWED 0.7     /* of a loss: then the paths below have it */
@@ -137,8 +138,7 @@ static void parts_end(const struct af_scale *s, struct scale_parts *to)
 {
 	for (uint32_t i = 0; i < to->nr; i++)
 		growth_find(s, &to->all[i]);
-	if (to->nr)
-		qsort(to->all, to->nr, sizeof *to->all, by_stop);
+	AF_SORT(to->all, to->nr, by_stop);
 }
 
 /* paths */
@@ -214,8 +214,7 @@ void scale_paths(const struct af_scale *s, struct scale_parts *to)
 		}
 		totals_free(s, totals);
 	}
-	if (to->nr)
-		qsort(to->all, to->nr, sizeof *to->all, by_stop);
+	AF_SORT(to->all, to->nr, by_stop);
 }
 
 /* functions: what is their own, by name */

@@ -10,6 +10,7 @@
 
 #include "analyse/set/private.h"
 #include "analyse/table/table.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "trace/read/contents.h"
@@ -208,7 +209,7 @@ int af_set_open(struct af_set *s, const char *path, struct af_err *err)
 		af_trace_each(fd, run_add, &(struct set_listing){.set = s, .fd = fd});
 	if (!s->nr)
 		return af_fail_plain(err, -ENODATA, "%s has no trace", path);
-	qsort(s->members, s->nr, sizeof *s->members, members_order);
+	AF_SORT(s->members, s->nr, members_order);
 	set_labels(s);
 	return 0;
 }

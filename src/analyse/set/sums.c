@@ -4,6 +4,7 @@
 
 #include "analyse/passes/rows.h"
 #include "analyse/set/private.h"
+#include "base/arena.h"
 #include "base/buf.h"
 
 static void add(uint64_t *to, uint64_t value)
@@ -289,8 +290,7 @@ static struct af_coverage_row *covered_take(struct set_covered *set, struct af_t
 {
 	struct af_coverage_row *rows = set->rows;
 
-	if (set->nr)
-		qsort(rows, set->nr, sizeof *rows, by_missing);
+	AF_SORT(rows, set->nr, by_missing);
 	for (uint32_t i = 0; i < set->nr; i++)
 		rows[i].name = rows[i].text = af_tables_text(f, "%s", rows[i].name);
 	*nr = set->nr;

@@ -5,6 +5,7 @@
 #include "analyse/passes/rows.h"
 #include "analyse/set/private.h"
 #include "analyse/table/group_by.h"
+#include "base/arena.h"
 #include "base/buf.h"
 
 static struct set_table *table_called(struct af_merge *m, const char *name)
@@ -154,7 +155,7 @@ void set_list_cut(struct set_table *t)
 {
 	for (uint32_t r = 0; r < t->nr_rows; r++)
 		t->rows[r].part = r; /* lists have no parts of a whole: it is their order */
-	qsort(t->rows, t->nr_rows, sizeof *t->rows, list_order);
+	AF_SORT(t->rows, t->nr_rows, list_order);
 	for (uint32_t r = SET_LIST_ROWS; r < t->nr_rows; r++) {
 		t->left_out++;
 		t->left_weight = saturated(t->left_weight, t->rows[r].now);

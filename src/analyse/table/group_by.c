@@ -162,7 +162,7 @@ void af_table_sort(struct af_table *t, uint32_t c)
 	for (uint32_t r = 0; r < t->nr_rows; r++)
 		rows[r] =
 		    (struct sorted){cell_of(t, r, (int)c), r, t->columns[c].unit == AF_CELL_TEXT};
-	qsort(rows, t->nr_rows, sizeof *rows, sorted_order);
+	AF_SORT(rows, t->nr_rows, sorted_order);
 	for (uint32_t r = 0; r < t->nr_rows; r++)
 		memcpy(cells + (size_t)r * t->nr_columns, cell_of(t, rows[r].row, 0), row_size);
 	memcpy(t->cells, cells, t->nr_rows * row_size);

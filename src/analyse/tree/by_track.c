@@ -142,8 +142,7 @@ void af_by_track_table(struct af_tables *f, const struct af_tree *t, uint32_t we
 	struct af_table *table = AF_TABLE(f, af_tables_text(f, "%s_top", word), title, columns);
 
 	track_sums_find(&o, t, weight, what);
-	if (o.nr)
-		qsort(o.all, o.nr, sizeof *o.all, track_sum_order);
+	AF_SORT(o.all, o.nr, track_sum_order);
 	for (uint32_t i = 0; i < o.nr; i++)
 		track_row(f, table, t, &o.all[i], word, t->total[weight][0]);
 	free(o.all);

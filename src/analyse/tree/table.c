@@ -45,7 +45,7 @@ uint8_t *af_tree_choose(const struct af_tree *t, uint32_t weight, const struct a
 			all[nr++] = (struct choosing){t->total[weight][i], i, place};
 	}
 	if (cut->limit && nr > cut->limit)
-		qsort(all, nr, sizeof *all, choosing_order);
+		AF_SORT(all, nr, choosing_order);
 	for (uint32_t i = 0; i < nr; i++) {
 		bool shown = all[i].total >= cut->min && (!cut->limit || i < cut->limit);
 		chosen[all[i].node] = shown;
@@ -144,7 +144,7 @@ struct af_table *af_tree_first_table(struct af_tables *f, const struct af_tree *
 			rows[nr] = (struct choosing){t->total[weight][c], c, nr};
 			nr++;
 		}
-	qsort(rows, nr, sizeof *rows, choosing_order);
+	AF_SORT(rows, nr, choosing_order);
 	for (uint32_t i = 0; i < nr; i++)
 		first_row(f, table, t, weight, &rows[i], own);
 	free(rows);

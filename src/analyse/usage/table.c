@@ -304,8 +304,7 @@ void usage_table(const struct usage *u, const struct af_world *w, struct af_resu
 	m.scratch.last = &last;
 	for (uint32_t i = 0; i < u->nr_sums; i++)
 		maker_sum(&m, &u->sums[i]);
-	if (m.nr)
-		qsort(m.rows, m.nr, sizeof *m.rows, made_order);
+	AF_SORT(m.rows, m.nr, made_order);
 	for (uint32_t i = 0; i < m.nr; i++) {
 		if (!is_use(&m.rows[i]))
 			continue;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "api/model/model.h"
+#include "base/arena.h"
 
 static const struct af_model_function *number_find(const struct af_model *of, uint32_t nr_of,
                                                    const char *name)
@@ -36,8 +37,7 @@ void af_model_number(struct af_model *m, const struct af_model *of, uint32_t nr_
 
 		f->number = old ? old->number : next++;
 	}
-	if (m->nr_functions)
-		qsort(m->functions, m->nr_functions, sizeof *m->functions, by_number);
+	AF_SORT(m->functions, m->nr_functions, by_number);
 }
 
 static void keep_type(struct af_model *m, const struct af_model *old, const char *name)

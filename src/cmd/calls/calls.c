@@ -39,7 +39,7 @@ static void thread_put(struct af_calls *c, struct af_calls_thread *t, const stru
                        struct af_buf *b)
 {
 	if (t->nr > 1)
-		qsort(t->held, t->nr, sizeof *t->held, line_order);
+		AF_SORT(t->held, t->nr, line_order);
 	for (uint32_t i = 0; i < t->nr; i++) {
 		af_line_put(&t->held[i], &c->style, w, &c->values, b);
 		if (c->keeps)

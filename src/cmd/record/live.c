@@ -85,7 +85,7 @@ static struct hot *hot_functions(struct live *l, const struct af_table *t, uint3
 		hot[i] = (struct hot){name, self, self > *before ? self - *before : 0};
 		*before = self;
 	}
-	qsort(hot, *nr, sizeof *hot, hot_order);
+	AF_SORT(hot, *nr, hot_order);
 	return hot;
 }
 

@@ -78,7 +78,7 @@ static void flame_place(struct tui *t, int columns)
 		place_children(t, &p, &todo, &nr, &cap, tree->total[t->weight][zoom], columns);
 	}
 	free(todo);
-	qsort(t->frames, t->nr_frames, sizeof *t->frames, frame_order);
+	AF_SORT(t->frames, t->nr_frames, frame_order);
 }
 
 /* Where the frame that is looked at is among those that are drawn, or its nearest caller. */

@@ -115,7 +115,7 @@ static void wait_children(const struct tui *t, struct waiting *w, uint32_t node,
 	}
 	if (!nr)
 		return;
-	qsort(w->items + first, nr, sizeof *w->items, weight_order);
+	AF_SORT(w->items + first, nr, weight_order);
 	for (uint32_t i = 0; i < nr / 2; i++) {
 		struct by_weight swap = w->items[first + i];
 		w->items[first + i] = w->items[w->nr - 1 - i];

@@ -82,7 +82,7 @@ static void sites_sort(struct bpf_library *l)
 {
 	uint32_t kept = 0;
 
-	qsort(l->sites, l->nr, sizeof *l->sites, site_order);
+	AF_SORT(l->sites, l->nr, site_order);
 	for (uint32_t i = 0; i < l->nr; i++)
 		if (!kept || l->sites[kept - 1].offset != l->sites[i].offset)
 			l->sites[kept++] = l->sites[i];

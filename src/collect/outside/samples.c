@@ -82,8 +82,7 @@ static size_t sample_size(const struct af_bpf_stacks *r)
 /* Into the queue, in order of time over all CPUs. */
 static void samples_queue(struct af_outside *o)
 {
-	if (o->nr_samples)
-		qsort(o->samples, o->nr_samples, sizeof *o->samples, sample_order);
+	AF_SORT(o->samples, o->nr_samples, sample_order);
 	for (uint32_t i = 0; i < o->nr_samples; i++) {
 		struct af_bpf_stacks *r = o->samples[i].stacks;
 		const struct af_bpf_head *h = &r->head;

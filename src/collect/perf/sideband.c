@@ -188,7 +188,7 @@ void af_sideband_begin(struct af_sideband *s)
 void af_sideband_sort(struct af_sideband *s)
 {
 	if (s->nr > s->next)
-		qsort(s->events + s->next, s->nr - s->next, sizeof *s->events, event_order);
+		AF_SORT(s->events + s->next, s->nr - s->next, event_order);
 }
 
 static bool sideband_record(void *arg, int cpu, const struct perf_event_header *h)

@@ -33,8 +33,7 @@ static void member_found(void *members, const char *name, int fd)
 static void members_find(struct af_members *m)
 {
 	af_trace_each(m->fd, member_found, m);
-	if (m->nr)
-		qsort(m->names, m->nr, sizeof *m->names, names_order);
+	AF_SORT(m->names, m->nr, names_order);
 }
 
 int af_members_open(struct af_members *m, const char *path, struct af_err *err)

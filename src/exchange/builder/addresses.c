@@ -89,8 +89,7 @@ void builder_sort_mappings(struct af_builder *d)
 {
 	struct af_builder_addresses *a = &d->addresses;
 
-	if (a->nr_mappings)
-		qsort(a->mappings, a->nr_mappings, sizeof *a->mappings, mapping_order);
+	AF_SORT(a->mappings, a->nr_mappings, mapping_order);
 }
 
 void builder_write_mappings(struct builder_writer *w, uint32_t process)

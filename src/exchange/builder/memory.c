@@ -29,7 +29,7 @@ void builder_write_memories(struct builder_writer *w)
 
 	if (!d->nr_memories)
 		return;
-	qsort(d->memories, d->nr_memories, sizeof *d->memories, address_order);
+	AF_SORT(d->memories, d->nr_memories, address_order);
 	for (uint64_t i = 0; i < d->nr_memories && !w->error; i++) {
 		const struct af_builder_memory *m = &d->memories[i];
 		if (m->process != process) {

@@ -39,8 +39,7 @@ void builder_write_samples(struct builder_writer *w)
 	struct af_builder *d = w->builder;
 	uint32_t thread = UINT32_MAX;
 
-	if (d->nr_samples)
-		qsort(d->samples, d->nr_samples, sizeof *d->samples, sample_order);
+	AF_SORT(d->samples, d->nr_samples, sample_order);
 	for (uint64_t i = 0; i < d->nr_samples && !w->error; i++) {
 		const struct af_builder_sample *s = &d->samples[i];
 		if (s->thread != thread) {
@@ -87,8 +86,7 @@ void builder_write_sums(struct builder_writer *w)
 	struct af_builder *d = w->builder;
 	uint32_t thread = UINT32_MAX;
 
-	if (d->nr_sums)
-		qsort(d->sums, d->nr_sums, sizeof *d->sums, sum_order);
+	AF_SORT(d->sums, d->nr_sums, sum_order);
 	for (uint64_t i = 0; i < d->nr_sums && !w->error; i++) {
 		const struct af_builder_sum *s = &d->sums[i];
 		if (s->thread != thread) {

@@ -218,7 +218,7 @@ void builder_write_stalls(struct builder_writer *w)
 
 	if (!s->nr)
 		return;
-	qsort(s->stalls, s->nr, sizeof *s->stalls, stall_order);
+	AF_SORT(s->stalls, s->nr, stall_order);
 	w->code_written = af_xcalloc(s->nr_codes + 1, sizeof *w->code_written);
 	for (uint64_t i = 0, to; i < s->nr && !w->error; i = to) {
 		for (to = i + 1; to < s->nr && s->stalls[to].process == s->stalls[i].process &&
@@ -275,8 +275,7 @@ static void listing_make(struct builder_writer *w, struct af_buf *b)
 	const struct af_builder *d = w->builder;
 	const struct af_builder_stalls *s = &d->stalls;
 
-	if (s->nr_insns)
-		qsort(s->insns, s->nr_insns, sizeof *s->insns, insn_order);
+	AF_SORT(s->insns, s->nr_insns, insn_order);
 	af_buf_str(b, AF_CODE_LISTING);
 	for (uint32_t c = 0, i = 0; c < s->nr_codes; c++) {
 		af_buf_fmt(b, "f\t%u\t", c + 1);

@@ -382,8 +382,7 @@ void builder_write_threads(struct builder_writer *w)
 	struct sweep *s = af_xcalloc(1, sizeof *s);
 
 	s->w = w;
-	if (d->nr_slices)
-		qsort(d->slices, d->nr_slices, sizeof *d->slices, builder_slice_order);
+	AF_SORT(d->slices, d->nr_slices, builder_slice_order);
 	find_forward(s);
 	for (uint64_t i = 0; i < d->nr_slices && !w->error;)
 		i = sweep_thread(s, i);

@@ -41,8 +41,7 @@ static struct caller *callers_make(const struct af_builder *d, uint64_t *nr)
 		all[(*nr)++] =
 		    (struct caller){d->processes[process].space, s->correlation, process};
 	}
-	if (*nr)
-		qsort(all, *nr, sizeof *all, caller_order);
+	AF_SORT(all, *nr, caller_order);
 	return all;
 }
 
@@ -94,7 +93,7 @@ static void orphans_find_process(struct builder_writer *w)
 	if (!w->nr_orphans)
 		return;
 	const struct builder_orphan *end = w->orphans + w->nr_orphans;
-	qsort(w->orphans, w->nr_orphans, sizeof *w->orphans, orphan_order);
+	AF_SORT(w->orphans, w->nr_orphans, orphan_order);
 	for (uint64_t i = 0; i < d->nr_slices; i++) {
 		const struct af_builder_slice *s = &d->slices[i];
 		if (!s->external || s->thread >> 24 != AF_BUILDER_OP)
@@ -220,7 +219,7 @@ void builder_write_works(struct builder_writer *w)
 	if (!d->nr_works)
 		return;
 	works_find_process(w);
-	qsort(d->works, d->nr_works, sizeof *d->works, work_order);
+	AF_SORT(d->works, d->nr_works, work_order);
 	w->descriptor_defined = af_xcalloc(d->nr_descriptors, sizeof *w->descriptor_defined);
 	for (uint64_t i = 0; i < d->nr_works && !w->error; i++) {
 		const struct af_builder_work *work = &d->works[i];

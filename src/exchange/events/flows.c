@@ -24,8 +24,7 @@ static int flow_order(const void *a, const void *b)
 
 void import_flows_join(struct import_flows *flows, struct af_builder *d, uint64_t base_ns)
 {
-	if (flows->nr)
-		qsort(flows->all, flows->nr, sizeof *flows->all, flow_order);
+	AF_SORT(flows->all, flows->nr, flow_order);
 	for (uint64_t i = 0; i + 1 < flows->nr; i++) {
 		const struct import_flow *from = &flows->all[i], *to = from + 1;
 		if (from->id != to->id || from->end || !to->end)

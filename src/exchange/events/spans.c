@@ -94,8 +94,7 @@ void import_spans_finish(struct import_spans *s, struct af_builder *d, bool rang
 	struct open_spans open = {0};
 
 	s->ranges = ranges;
-	if (s->nr)
-		qsort(s->all, s->nr, sizeof *s->all, span_order);
+	AF_SORT(s->all, s->nr, span_order);
 	for (uint64_t i = 0; i < s->nr; i++) {
 		span_take(s, d, &open, i);
 		if (i + 1 < s->nr && s->all[i + 1].thread == s->all[i].thread)

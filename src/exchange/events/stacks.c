@@ -170,7 +170,7 @@ static uint64_t gap_of(const struct import_stacks *s)
 	for (uint64_t i = 1; i < s->nr; i++)
 		if (s->samples[i].tid == s->samples[i - 1].tid)
 			gaps[nr++] = s->samples[i].ns - s->samples[i - 1].ns;
-	qsort(gaps, nr, sizeof *gaps, order);
+	AF_SORT(gaps, nr, order);
 	uint64_t gap = nr ? gaps[nr / 2] : 0;
 	free(gaps);
 	return gap;
@@ -182,7 +182,7 @@ bool import_stacks_finish(struct import_stacks *s, struct af_builder *d, uint32_
 	uint32_t thread = UINT32_MAX;
 
 	if (any)
-		qsort(s->samples, s->nr, sizeof *s->samples, sample_order);
+		AF_SORT(s->samples, s->nr, sample_order);
 	uint64_t gap_ns = gap_of(s);
 	struct af_map by_tid = threads_of(d, space);
 	for (uint64_t i = 0; i < s->nr; i++) {

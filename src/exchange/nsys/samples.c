@@ -91,8 +91,7 @@ static void samples_weigh(struct import_nsys *in, struct nsys_samples *s)
 
 	if (d->nr_samples == s->first)
 		return;
-	if (s->nr_gaps)
-		qsort(s->gaps, s->nr_gaps, sizeof *s->gaps, order);
+	AF_SORT(s->gaps, s->nr_gaps, order);
 	uint64_t gap_ns = s->nr_gaps ? s->gaps[s->nr_gaps / 2] : 0, weight_ns = gap_ns;
 	uint64_t off_ns = gap_ns > s->period_ns ? gap_ns - s->period_ns : s->period_ns - gap_ns;
 	if (s->period_ns && s->period_ns <= PERIOD_MAX_NS &&

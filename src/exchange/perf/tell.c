@@ -336,9 +336,8 @@ bool perf_data_tell(struct perf_data *p, uint32_t space)
 		return false;
 	}
 	d->epoch_ns = p->file.epoch_ns;
-	qsort(p->samples, p->nr_samples, sizeof *p->samples, kept_order);
-	if (p->nr_reported)
-		qsort(p->reported, p->nr_reported, sizeof *p->reported, reported_order);
+	AF_SORT(p->samples, p->nr_samples, kept_order);
+	AF_SORT(p->reported, p->nr_reported, reported_order);
 	perf_images_open(&p->images, d, space, &p->file);
 	if (p->nr_copies)
 		p->unwinder = perf_unwind_open(&p->images, &p->file);

@@ -126,7 +126,7 @@ void html_time_order(struct html_time *t)
 	for (uint32_t i = 0; i < t->nr; i++)
 		if (by[i])
 			keys[i].score_ns = keys[by[i] - 1].score_ns;
-	qsort(keys, t->nr, sizeof *keys, key_order);
+	AF_SORT(keys, t->nr, key_order);
 	for (uint32_t i = 0; i < t->nr; i++)
 		t->tracks[keys[i].at].is.rank = i;
 	af_tracks_order(t->tracks, sizeof *t->tracks, t->nr, t->order);

@@ -225,8 +225,7 @@ static void put_costs(struct callgrind *c)
 	uint32_t last = UINT32_MAX;
 
 	c->reported = af_xcalloc(c->strings.nr, 1);
-	if (c->nr_costs)
-		qsort(c->costs, c->nr_costs, sizeof *c->costs, cost_order);
+	AF_SORT(c->costs, c->nr_costs, cost_order);
 	for (uint32_t i = 0; i < c->nr_costs; i++) {
 		const struct callgrind_cost *cost = &c->costs[i];
 		const struct callgrind_function *f = &c->functions[cost->function];

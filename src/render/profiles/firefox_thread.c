@@ -313,8 +313,7 @@ static void write_samples(struct firefox_thread *t, struct af_out *out, const ch
 	struct af_buf *b = &out->text;
 	static const char *const columns[] = {"stack", "time", "weight"};
 
-	if (t->nr_samples)
-		qsort(t->samples, t->nr_samples, sizeof *t->samples, sample_order);
+	AF_SORT(t->samples, t->nr_samples, sample_order);
 	af_buf_fmt(b, ",\n\"samples\":{\"length\":%u,\"weightType\":\"%s\"", t->nr_samples,
 	           weight_type);
 	for (int column = 0; column < 3; column++) {

@@ -1,4 +1,5 @@
 #include "sym/device/code.h"
+#include "base/arena.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -97,7 +98,7 @@ static void code_sort(struct af_code *c)
 
 	if (!c->nr)
 		return;
-	qsort(c->functions, c->nr, sizeof *c->functions, code_place_order);
+	AF_SORT(c->functions, c->nr, code_place_order);
 	c->by_name = af_xcalloc(c->nr, sizeof *c->by_name);
 	for (uint32_t i = 0; i < c->nr; i++) {
 		struct code_function *f = &c->functions[i], *o = &c->functions[outer];

@@ -1,4 +1,5 @@
 #include "sym/device/disassembler.h"
+#include "base/arena.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -61,7 +62,7 @@ static bool found_pattern(struct found *f, const char *pattern, const char *from
 	glob_t g;
 
 	if (!glob(pattern, 0, NULL, &g)) {
-		qsort(g.gl_pathv, g.gl_pathc, sizeof *g.gl_pathv, version_order);
+		AF_SORT(g.gl_pathv, g.gl_pathc, version_order);
 		for (size_t i = 0; i < g.gl_pathc && !yes; i++)
 			yes = found_one(f, g.gl_pathv[i], from);
 	}

@@ -1,4 +1,5 @@
 #include "sym/device/listing.h"
+#include "base/arena.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -102,9 +103,7 @@ static bool listing_load(struct af_listing *l, const char *lines, size_t size)
 		any = true;
 	}
 	for (uint32_t i = 0; i < nr_functions; i++)
-		if (l->functions[i].nr)
-			qsort(l->functions[i].insns, l->functions[i].nr,
-			      sizeof *l->functions[i].insns, listing_order);
+		AF_SORT(l->functions[i].insns, l->functions[i].nr, listing_order);
 	return any;
 }
 

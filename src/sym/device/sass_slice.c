@@ -75,8 +75,7 @@ static void slice_find_jumps(struct slice *s)
 		AF_GROW(s->jumps, s->nr_jumps, cap);
 		s->jumps[s->nr_jumps++] = (struct slice_jump){(uint32_t)(to / AF_SASS_BYTES), i};
 	}
-	if (s->nr_jumps)
-		qsort(s->jumps, s->nr_jumps, sizeof *s->jumps, slice_order);
+	AF_SORT(s->jumps, s->nr_jumps, slice_order);
 }
 
 static bool slice_meet(const struct af_sass_set *a, const struct af_sass_set *b)

@@ -126,7 +126,7 @@ void af_ranges_build(struct af_ranges *r)
 	if (!r->nr)
 		return;
 	if (r->unsorted)
-		qsort(r->items, r->nr, sizeof *r->items, ranges_by_start);
+		AF_SORT(r->items, r->nr, ranges_by_start);
 	heap.at = af_xcalloc(r->nr, sizeof *heap.at);
 	r->starts = af_xcalloc(2 * r->nr, sizeof *r->starts);
 	r->values = af_xcalloc(2 * r->nr, sizeof *r->values);

@@ -1,4 +1,5 @@
 #include "sym/elf/symtab.h"
+#include "base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -181,8 +182,7 @@ void af_symtab_build(struct af_symtab *t)
 {
 	uint64_t covered = 0; /* sized symbols so far reach to here */
 
-	if (t->nr)
-		qsort(t->entries, t->nr, sizeof *t->entries, symtab_order);
+	AF_SORT(t->entries, t->nr, symtab_order);
 	for (uint32_t i = 0, j; i < t->nr; i = j) {
 		uint64_t start = t->entries[i].start, reach = covered;
 

@@ -1,4 +1,5 @@
 #include "sym/jit/jitdump.h"
+#include "base/arena.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -251,8 +252,7 @@ static int jitdump_read(struct af_jitdump *d, const struct af_file *file, uint32
 	af_map_free(&r.by_address);
 	/* V8 counts lines from where `perf inject` will put the code in the file it makes. */
 	d->lines_shift = d->nr_tables && r.least_offset >= JITDUMP_ELF_HEADER;
-	if (d->nr)
-		qsort(d->codes, d->nr, sizeof *d->codes, jitdump_order);
+	AF_SORT(d->codes, d->nr, jitdump_order);
 	jitdump_reach(d, 0, d->nr);
 	return 0;
 }

@@ -207,8 +207,7 @@ void af_line_table_read(struct af_line_table *t, const struct af_elf *e, const c
 	if (!af_elf_named(e, ".debug_line_str", &strings.line_str))
 		strings.line_str.sh_type = SHT_NOBITS;
 	af_elf_relocations(e, number, line_add_place, &r);
-	if (r.nr_relocations)
-		qsort(r.relocations, r.nr_relocations, sizeof *r.relocations, line_place_order);
+	AF_SORT(r.relocations, r.nr_relocations, line_place_order);
 	r.start = af_elf_bytes(e, &s);
 	struct af_cursor c = {.at = r.start, .end = r.start + s.sh_size};
 	while (c.at < c.end && !c.bad) {

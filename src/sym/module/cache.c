@@ -140,8 +140,7 @@ static void cache_prune(int dirfd)
 		files[nr++].size = (uint64_t)st.st_size;
 	}
 	closedir(dir);
-	if (nr)
-		qsort(files, nr, sizeof *files, cache_order);
+	AF_SORT(files, nr, cache_order);
 	for (uint32_t i = 0; i < nr; i++) {
 		total += files[i].size;
 		if (total > CACHE_MOST)

@@ -139,7 +139,7 @@ static void kernel_thin(struct af_kernel *k)
 		sorted++;
 	if (sorted == k->nr)
 		return;
-	qsort(all + sorted, k->nr - sorted, sizeof *all, kernel_order);
+	AF_SORT(all + sorted, k->nr - sorted, kernel_order);
 	merged = af_xcalloc(k->nr, sizeof *merged);
 	for (uint32_t a = 0, b = sorted; a < sorted || b < k->nr;) {
 		bool first = b == k->nr || (a < sorted && kernel_order(&all[a], &all[b]) <= 0);

@@ -1,4 +1,5 @@
 #include "sym/resolve/task.h"
+#include "base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -352,8 +353,7 @@ static void task_collect(struct af_sym_task *task)
 		struct task_module *m = &task->modules[i];
 		uint32_t nr = 0;
 
-		if (m->nr)
-			qsort(m->wanted, m->nr, sizeof *m->wanted, task_wanted_order);
+		AF_SORT(m->wanted, m->nr, task_wanted_order);
 		for (uint32_t k = 0; k < m->nr; k++)
 			if (!nr || m->wanted[nr - 1].vaddr != m->wanted[k].vaddr)
 				m->wanted[nr++] = m->wanted[k];
@@ -367,12 +367,8 @@ void af_sym_task_place(struct af_sym_task *task)
 {
 	uint32_t mapping = 0;
 
-	if (task->nr_mappings)
-		qsort(task->mappings, task->nr_mappings, sizeof *task->mappings,
-		      task_mapping_order);
-	if (task->nr_addresses)
-		qsort(task->addresses, task->nr_addresses, sizeof *task->addresses,
-		      task_group_order);
+	AF_SORT(task->mappings, task->nr_mappings, task_mapping_order);
+	AF_SORT(task->addresses, task->nr_addresses, task_group_order);
 	for (size_t i = 0, j; i < task->nr_addresses; i = j) {
 		const struct task_address *p = &task->addresses[i];
 
@@ -383,9 +379,7 @@ void af_sym_task_place(struct af_sym_task *task)
 			mapping++;
 		task_address_group(task, &task->addresses[i], j - i, mapping);
 	}
-	if (task->nr_addresses)
-		qsort(task->addresses, task->nr_addresses, sizeof *task->addresses,
-		      task_address_order);
+	AF_SORT(task->addresses, task->nr_addresses, task_address_order);
 	task_collect(task);
 }
 

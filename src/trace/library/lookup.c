@@ -89,8 +89,7 @@ static int entry_order(const void *a, const void *b)
 
 static void table_sort(struct lookup_table *t)
 {
-	if (t->nr)
-		qsort(t->entries, t->nr, sizeof *t->entries, entry_order);
+	AF_SORT(t->entries, t->nr, entry_order);
 }
 
 /* The last entry that has this scope and id, and neither epoch nor time beyond those given. */

@@ -95,8 +95,7 @@ static void parts_divide(struct parts_walk *w, uint64_t size, uint32_t most)
 			memcpy(all + nr, w->packets[s], w->nr[s] * sizeof *all);
 		nr += w->nr[s];
 	}
-	if (nr)
-		qsort(all, nr, sizeof *all, begin_order);
+	AF_SORT(all, nr, begin_order);
 	p->from_ns = af_xcalloc((size_t)most + 1, sizeof *p->from_ns);
 	p->nr = 1;
 	for (uint32_t i = 0; i < nr && p->nr < most; i++) {
@@ -370,8 +369,7 @@ bool af_parts_find(struct af_parts *p, const struct af_trace *t, uint64_t bytes,
 	bool fine = parts_walk(&w, size, nr < most ? (uint32_t)nr : most, threads);
 	pthread_mutex_destroy(&w.lock);
 	af_map_free(&w.calls);
-	if (p->nr_calls)
-		qsort(p->calls, p->nr_calls, sizeof *p->calls, call_order);
+	AF_SORT(p->calls, p->nr_calls, call_order);
 	for (uint32_t s = 0; s < t->nr_streams; s++)
 		free(w.packets[s]);
 	free(w.packets);

@@ -120,7 +120,7 @@ void af_clocks_build(struct af_clocks *c)
 {
 	if (!c->nr_readings)
 		return;
-	qsort(c->readings, c->nr_readings, sizeof *c->readings, reading_order);
+	AF_SORT(c->readings, c->nr_readings, reading_order);
 	for (uint64_t i = 0; i < c->nr_readings; i++)
 		c->nr += !i || c->readings[i].device != c->readings[i - 1].device;
 	c->clocks = af_xcalloc(c->nr, sizeof *c->clocks);

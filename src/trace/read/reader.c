@@ -51,8 +51,7 @@ static int names_list(struct names *n, int dirfd, const char *dir, struct af_err
 		n->items[n->nr++] = af_xstrdup(e->d_name);
 	}
 	closedir(d);
-	if (n->nr)
-		qsort(n->items, n->nr, sizeof *n->items, names_order);
+	AF_SORT(n->items, n->nr, names_order);
 	return 0;
 }
 
