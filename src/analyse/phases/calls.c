@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/phases/private.h"
+#include "analyse/phases/blocks.h"
 #include "base/arena.h"
 
 enum {
@@ -17,61 +17,6 @@ enum {
 	EVEN_LEAST = 3 * EVEN_PARTS, /* so often in all, */
 	EVEN_FACTOR = 2              /* and half to twice as often as in the median one */
 };
-
-/* The calls from one call path that launched work. */
-struct phase_path {
-	uint32_t process;
-	struct phase_times calls;
-};
-
-static struct phase_path *path_at(struct phase_calls *c, uint32_t path)
-{
-	AF_REACH(c->paths, path, c->cap);
-	if (path >= c->nr)
-		c->nr = path + 1;
-	return &c->paths[path];
-}
-
-static void call_put(struct phase_calls *c, const struct phase_call *call)
-{
-	struct phase_path *p = path_at(c, call->path);
-
-	p->process = call->process;
-	phase_times_add(&p->calls, call->ns);
-}
-
-/* Thousands of paths take turns, so where their next times go is fetched for all of them first. */
-static void log_put(struct phase_calls *c)
-{
-	for (uint32_t i = 0; i < c->nr_log; i++) {
-		const struct phase_times *t = &path_at(c, c->log[i].path)->calls;
-		if (t->kept < t->cap)
-			__builtin_prefetch(&t->at_ns[t->kept], 1);
-	}
-	for (uint32_t i = 0; i < c->nr_log; i++)
-		call_put(c, &c->log[i]);
-	c->nr_log = 0;
-}
-
-void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns)
-{
-	if (c->nr_log == PHASE_CALLS_LOG)
-		log_put(c);
-	c->log[c->nr_log++] = (struct phase_call){process, path, ns};
-}
-
-void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
-{
-	for (uint32_t i = 0; i < from->nr_log; i++)
-		call_put(c, &from->log[i]);
-	for (uint32_t i = 0; i < from->nr; i++) {
-		if (!from->paths[i].calls.nr)
-			continue;
-		struct phase_path *p = path_at(c, i);
-		p->process = from->paths[i].process;
-		phase_times_merge(&p->calls, &from->paths[i].calls);
-	}
-}
 
 /* Process after process; in each the paths with most calls first, and then in order of time. */
 static int path_order(const void *a, const void *b)
@@ -82,50 +27,42 @@ static int path_order(const void *a, const void *b)
 		return x->process < y->process ? -1 : 1;
 	if (x->calls.nr != y->calls.nr)
 		return x->calls.nr > y->calls.nr ? -1 : 1;
-	return x->calls.at_ns[0] < y->calls.at_ns[0] ? -1 : x->calls.at_ns[0] > y->calls.at_ns[0];
+	return x->calls.first_ns < y->calls.first_ns ? -1 : x->calls.first_ns > y->calls.first_ns;
 }
 
 void phase_calls_sort(struct phase_calls *c)
 {
-	uint32_t nr = 0;
-
-	log_put(c);
-	for (uint32_t i = 0; i < c->nr; i++) {
-		if (!c->paths[i].calls.nr)
-			continue;
-		phase_times_sort(&c->paths[i].calls);
-		struct phase_path path = c->paths[nr];
-		c->paths[nr++] = c->paths[i];
-		c->paths[i] = path;
-	}
-	c->nr = nr;
-	AF_SORT(c->paths, nr, path_order);
+	phase_calls_end(c);
+	AF_SORT(c->paths, c->nr, path_order);
 }
 
-/* The calls of @path from the first call of @during to its last. */
-static uint64_t calls_during(const struct phase_times *path, const struct phase_times *during)
+/* The calls of the path @p from the first call of @during to its last. */
+static uint64_t calls_during(struct phase_calls *c, struct phase_path *p,
+                             const struct phase_times *during)
 {
-	uint64_t first = during->at_ns[0], last = phase_times_last(during);
+	const struct phase_times *calls = &p->calls;
 
-	if (path->at_ns[0] >= first && phase_times_last(path) <= last)
-		return path->nr;
-	uint64_t kept = phase_times_before(path, last + 1) - phase_times_before(path, first);
-	return (uint64_t)((unsigned __int128)path->nr * kept / path->kept);
+	if (calls->first_ns >= during->first_ns && calls->last_ns <= during->last_ns)
+		return calls->nr;
+	phase_calls_load(c, p);
+	uint64_t kept = phase_times_before(calls, during->last_ns + 1) -
+	                phase_times_before(calls, during->first_ns);
+	return (uint64_t)((unsigned __int128)calls->nr * kept / calls->kept);
 }
 
 /*
  * Whether a good part of what the paths [@from, @to) of a process call during @anchor is called as
  * often as it, or a multiple of that.
  */
-static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to,
+static bool is_much(struct phase_calls *c, uint32_t from, uint32_t to,
                     const struct phase_times *anchor)
 {
 	uint64_t all = 0, multiples = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		uint64_t calls = calls_during(&paths[i].calls, anchor);
+		uint64_t calls = calls_during(c, &c->paths[i], anchor);
 		all += calls;
-		multiples += paths[i].calls.nr % anchor->nr ? 0 : calls;
+		multiples += c->paths[i].calls.nr % anchor->nr ? 0 : calls;
 	}
 	return multiples >= all / 100 * MULTIPLES_PERCENT;
 }
@@ -134,11 +71,13 @@ static bool is_much(const struct phase_path *paths, uint32_t from, uint32_t to,
  * The part of a path's time that is even and lasts to its end, as steps none of which is known: the
  * median of the later half says how often it is called in a part.
  */
-static struct phase_steps steps_even(const struct phase_times *path)
+static struct phase_steps steps_even(struct phase_calls *c, struct phase_path *p)
 {
+	const struct phase_times *path = &p->calls;
 	uint64_t later[EVEN_PARTS / 2], span = phase_times_span(path) / EVEN_PARTS + 1;
 	uint32_t nr[EVEN_PARTS], first = EVEN_PARTS;
 
+	phase_calls_load(c, p);
 	if (path->kept < EVEN_LEAST)
 		return (struct phase_steps){0};
 	for (uint32_t i = 0; i < EVEN_PARTS; i++)
@@ -175,8 +114,9 @@ static uint64_t longest_of(const struct phase_path *paths, uint32_t from, uint32
  * too. They go on for about as long as any path does: what a start repeats is over soon. If no
  * steps fit, what one path does evenly.
  */
-static struct phase_steps steps_find(const struct phase_path *paths, uint32_t from, uint32_t to)
+static struct phase_steps steps_find(struct phase_calls *c, uint32_t from, uint32_t to)
 {
+	struct phase_path *paths = c->paths;
 	struct phase_steps grouped = {0}, even = {0}, steps = {0};
 	uint64_t longest = longest_of(paths, from, to);
 
@@ -187,9 +127,10 @@ static struct phase_steps steps_find(const struct phase_path *paths, uint32_t fr
 		if (calls->nr < PHASE_STEPS_LEAST || phase_times_span(calls) < longest / 2)
 			continue;
 		if (!even.anchor)
-			even = steps_even(calls);
-		if (calls->nr > PHASE_TIMES_MOST || !is_much(paths, from, to, calls))
+			even = steps_even(c, &paths[i]);
+		if (calls->nr > PHASE_TIMES_MOST || !is_much(c, from, to, calls))
 			continue;
+		phase_calls_load(c, &paths[i]);
 		bool single = phase_steps_single(&steps, calls);
 		if (!single && !phase_steps_grouped(&steps, calls))
 			continue;
@@ -201,7 +142,7 @@ static struct phase_steps steps_find(const struct phase_path *paths, uint32_t fr
 	return grouped.anchor ? grouped : even;
 }
 
-bool phase_calls_find(const struct phase_calls *c, struct phase_steps *s)
+bool phase_calls_find(struct phase_calls *c, struct phase_steps *s)
 {
 	uint64_t most = 0;
 
@@ -211,7 +152,7 @@ bool phase_calls_find(const struct phase_calls *c, struct phase_steps *s)
 		uint64_t calls = 0;
 		for (end = i; end < c->nr && c->paths[end].process == c->paths[i].process; end++)
 			calls += c->paths[end].calls.nr;
-		struct phase_steps steps = steps_find(c->paths, i, end);
+		struct phase_steps steps = steps_find(c, i, end);
 		if (steps.anchor && calls > most) {
 			*s = steps;
 			most = calls;
@@ -233,11 +174,4 @@ uint64_t phase_calls_of(const struct phase_calls *c, uint32_t process, uint64_t 
 		*longest_ns = span_ns > *longest_ns ? span_ns : *longest_ns;
 	}
 	return calls;
-}
-
-void phase_calls_free(struct phase_calls *c)
-{
-	for (uint32_t i = 0; i < c->cap; i++)
-		free(c->paths[i].calls.at_ns);
-	free(c->paths);
 }

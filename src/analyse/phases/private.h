@@ -21,7 +21,6 @@ struct af_world;
 
 enum {
 	PHASE_STEPS_LEAST = 8,
-	PHASE_CALLS_LOG = 128,
 	PHASE_TIMES_MOST = 1 << 16 /* that are kept: what is more often is within a step */
 };
 
@@ -48,13 +47,16 @@ struct phase_times {
 
 /* Keep a time, if there are not too many. */
 void phase_times_add(struct phase_times *t, uint64_t ns);
+/* The same in two steps, of @nr times: what is known of all, and what is kept. */
+void phase_times_count(struct phase_times *t, const uint64_t *at_ns, uint32_t nr);
+void phase_times_keep(struct phase_times *t, const uint64_t *at_ns, uint32_t nr);
 /* Add those of @from, which were not sorted yet. */
 void phase_times_merge(struct phase_times *t, const struct phase_times *from);
 /* Put them in order: the first and the last one are among them from now on. No more will come. */
 void phase_times_sort(struct phase_times *t);
-/* The last one; the time from the first to it; how many are before @ns. Of one or more, sorted. */
-uint64_t phase_times_last(const struct phase_times *t);
+/* The time from the first to the last one. */
 uint64_t phase_times_span(const struct phase_times *t);
+/* How many that are kept are before @ns. Of one or more, sorted. */
 uint32_t phase_times_before(const struct phase_times *t, uint64_t ns);
 
 /* The steps that were found. */
@@ -88,19 +90,24 @@ void phase_slow_table(const struct af_phases *p, struct af_tables *f);
 struct phase_calls {
 	struct phase_path *paths; /* by call path of the world; sorted: of those with calls */
 	uint32_t nr, cap;
-	/* Those that came last, and that no path has yet. */
-	uint32_t nr_log;
+	struct phase_block **blocks; /* of calls by path: their times are not with the paths yet */
+	uint32_t nr_blocks, cap_blocks;
+	/* The calls that came last, which no path knows of. */
 	struct phase_call {
 		uint32_t process, path;
 		uint64_t ns;
-	} log[PHASE_CALLS_LOG];
+	} * log;
+	uint32_t nr_log, cap_log;
 };
 /* A call of @process at @ns, which launched work, from the call path @path of the world. */
 void phase_calls_add(struct phase_calls *c, uint32_t process, uint32_t path, uint64_t ns);
-/* Add those of @from, which is not sorted. */
+/*
+ * Add those of @from, which is not sorted. Both share blocks then: one thread at a time adds them
+ * and frees them.
+ */
 void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from);
 void phase_calls_sort(struct phase_calls *c);
-bool phase_calls_find(const struct phase_calls *c, struct phase_steps *s);
+bool phase_calls_find(struct phase_calls *c, struct phase_steps *s);
 /*
  * The calls of @process (0: of all), and the longest time from the first to the last call of one of
  * its paths that has as many as there must be steps; 0: no path has.

@@ -167,7 +167,7 @@ static bool goes_on(const struct phase_range *range, uint64_t longest_ns, uint64
 {
 	uint64_t quarter = (end_ns - start_ns) / 4;
 	uint64_t from = start_ns + quarter, to = end_ns - quarter;
-	uint64_t first = range->begins.at_ns[0], last = phase_times_last(&range->begins);
+	uint64_t first = range->begins.at_ns[0], last = range->begins.last_ns;
 
 	if (longest_ns)
 		return last - first >= longest_ns / 2;

@@ -26,7 +26,7 @@ static void times_thin(struct phase_times *t)
 	t->kept = kept;
 }
 
-static void times_keep(struct phase_times *t, uint64_t ns)
+static void time_keep(struct phase_times *t, uint64_t ns)
 {
 	while (t->kept == PHASE_TIMES_MOST && phase_keeps(ns, t->thin))
 		times_thin(t);
@@ -36,14 +36,33 @@ static void times_keep(struct phase_times *t, uint64_t ns)
 	t->at_ns[t->kept++] = ns;
 }
 
+void phase_times_keep(struct phase_times *t, const uint64_t *at_ns, uint32_t nr)
+{
+	if (!t->thin && nr && nr <= PHASE_TIMES_MOST - t->kept) {
+		AF_ROOM(t->at_ns, t->kept + nr, t->cap);
+		memcpy(t->at_ns + t->kept, at_ns, nr * sizeof *at_ns);
+		t->kept += nr;
+		return;
+	}
+	for (uint32_t i = 0; i < nr; i++)
+		time_keep(t, at_ns[i]);
+}
+
+void phase_times_count(struct phase_times *t, const uint64_t *at_ns, uint32_t nr)
+{
+	for (uint32_t i = 0; i < nr; i++) {
+		if (!(t->nr + i) || at_ns[i] < t->first_ns)
+			t->first_ns = at_ns[i];
+		if (at_ns[i] > t->last_ns)
+			t->last_ns = at_ns[i];
+	}
+	t->nr += nr;
+}
+
 void phase_times_add(struct phase_times *t, uint64_t ns)
 {
-	if (!t->nr || ns < t->first_ns)
-		t->first_ns = ns;
-	if (ns > t->last_ns)
-		t->last_ns = ns;
-	t->nr++;
-	times_keep(t, ns);
+	phase_times_count(t, &ns, 1);
+	time_keep(t, ns);
 }
 
 void phase_times_merge(struct phase_times *t, const struct phase_times *from)
@@ -57,14 +76,7 @@ void phase_times_merge(struct phase_times *t, const struct phase_times *from)
 	t->nr += from->nr;
 	while (t->thin < from->thin)
 		times_thin(t);
-	if (!t->thin && from->kept <= PHASE_TIMES_MOST - t->kept) {
-		AF_ROOM(t->at_ns, t->kept + from->kept, t->cap);
-		memcpy(t->at_ns + t->kept, from->at_ns, from->kept * sizeof *t->at_ns);
-		t->kept += from->kept;
-		return;
-	}
-	for (uint32_t i = 0; i < from->kept; i++)
-		times_keep(t, from->at_ns[i]);
+	phase_times_keep(t, from->at_ns, from->kept);
 }
 
 int phase_number_order(const void *a, const void *b)
@@ -93,14 +105,9 @@ void phase_times_sort(struct phase_times *t)
 		t->at_ns[t->kept++] = t->last_ns;
 }
 
-uint64_t phase_times_last(const struct phase_times *t)
-{
-	return t->at_ns[t->kept - 1];
-}
-
 uint64_t phase_times_span(const struct phase_times *t)
 {
-	return phase_times_last(t) - t->at_ns[0];
+	return t->last_ns - t->first_ns;
 }
 
 uint32_t phase_times_before(const struct phase_times *t, uint64_t ns)

@@ -13,7 +13,7 @@ enum { SEQ_GAP_MAX = 1 << 30 };
  * Pages of a mapped file are given back in pieces of this size, a multiple of all page sizes. The
  * last ones may still be used: events are read ahead.
  */
-enum { DROP_BYTES = 8 << 20, KEEP_BYTES = 1 << 20 };
+enum { DROP_BYTES = 8 << 20, KEEP_BYTES = 1 << 20, PAGE_BYTES = 65536 };
 
 _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-endian");
 
@@ -274,7 +274,7 @@ static void drop_pages(struct af_cursor *c)
 
 void af_cursor_drop(struct af_cursor *c)
 {
-	const size_t page = 4096, to = c->at / page * page;
+	const size_t to = c->at / PAGE_BYTES * PAGE_BYTES;
 
 	if (!c->mapped || !c->placed || to <= c->dropped)
 		return;
@@ -288,7 +288,7 @@ void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place)
 	c->at = c->end = place->at;
 	c->seq = place->seq;
 	c->discarded = place->discarded;
-	c->dropped = place->at / DROP_BYTES * DROP_BYTES;
+	c->dropped = (place->at + PAGE_BYTES - 1) / PAGE_BYTES * PAGE_BYTES;
 	c->placed = true;
 }
 
