@@ -189,7 +189,21 @@ _Noreturn void af_command_end(int rc)
 	exit(rc);
 }
 
-enum { LARGE_BYTES = 2 << 20 };
+/*
+ * Large arrays that grow are moved and not copied, also after others were freed. What readers free
+ * they need again soon, and memory that is fresh from the kernel costs more than what is put there;
+ * a recorder gives it back.
+ */
+enum { LARGE_BYTES = 2 << 20, FRESH_BYTES = 64 << 20, SPARE_BYTES = 512 << 20 };
+
+static void memory_plan(const struct af_command *cmd)
+{
+	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
+	if (!cmd || cmd->flags & AF_CMD_KEEPS_RIGHTS)
+		return;
+	mallopt(M_TOP_PAD, FRESH_BYTES);
+	mallopt(M_TRIM_THRESHOLD, SPARE_BYTES);
+}
 
 int main(int argc, char **argv)
 {
@@ -197,8 +211,6 @@ int main(int argc, char **argv)
 	const char *name = argc > 1 ? argv[1] : "help";
 
 	af_rights_begin();
-	/* Large arrays that grow are moved and not copied, also after others were freed. */
-	mallopt(M_MMAP_THRESHOLD, LARGE_BYTES);
 	standard_streams_keep();
 	if (!strcmp(name, "--help") || !strcmp(name, "-h"))
 		name = "help";
@@ -206,6 +218,7 @@ int main(int argc, char **argv)
 		name = "version";
 
 	const struct af_command *cmd = af_command_find(name, &err);
+	memory_plan(cmd);
 	if (!cmd || !(cmd->flags & AF_CMD_KEEPS_RIGHTS))
 		af_rights_drop();
 	af_recover_sweep();

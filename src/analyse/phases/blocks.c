@@ -15,6 +15,7 @@ enum { BLOCK_CALLS = 1 << 16, BLOCKS_MOST = 256 };
 /* The times of the path p are those from starts[p] to starts[p + 1]. */
 struct phase_block {
 	uint32_t refs, nr_paths;
+	uint64_t first_ns, last_ns; /* of all */
 	uint64_t *at_ns;
 	uint32_t starts[];
 };
@@ -54,6 +55,38 @@ void phase_calls_load(struct phase_calls *c, struct phase_path *p)
 		path_keep(c->blocks[i], p->path, &p->calls);
 	phase_times_sort(&p->calls);
 	p->loaded = true;
+}
+
+static uint64_t block_between(const struct phase_block *b, uint32_t path, uint64_t from_ns,
+                              uint64_t to_ns)
+{
+	uint64_t nr = 0;
+
+	if (path >= b->nr_paths || b->last_ns < from_ns || b->first_ns > to_ns)
+		return 0;
+	if (b->first_ns >= from_ns && b->last_ns <= to_ns)
+		return b->starts[path + 1] - b->starts[path];
+	for (uint32_t i = b->starts[path]; i < b->starts[path + 1]; i++)
+		nr += b->at_ns[i] >= from_ns && b->at_ns[i] <= to_ns;
+	return nr;
+}
+
+uint64_t phase_calls_between(struct phase_calls *c, struct phase_path *p, uint64_t from_ns,
+                             uint64_t to_ns)
+{
+	const struct phase_times *calls = &p->calls;
+	uint64_t nr = 0;
+
+	if (calls->first_ns >= from_ns && calls->last_ns <= to_ns)
+		return calls->nr;
+	if (!calls->kept && calls->nr <= PHASE_TIMES_MOST) {
+		for (uint32_t i = 0; i < c->nr_blocks; i++)
+			nr += block_between(c->blocks[i], p->path, from_ns, to_ns);
+		return nr;
+	}
+	phase_calls_load(c, p);
+	nr = phase_times_before(calls, to_ns + 1) - phase_times_before(calls, from_ns);
+	return (uint64_t)((unsigned __int128)calls->nr * nr / calls->kept);
 }
 
 /* Too many blocks: of the times of one path not all are kept. */
@@ -96,9 +129,15 @@ static void block_fill(struct phase_calls *c, struct phase_block *b)
 	/* Each is where the next one starts now. */
 	memmove(b->starts + 1, b->starts, b->nr_paths * sizeof *b->starts);
 	b->starts[0] = 0;
-	for (uint32_t p = 0; p < b->nr_paths; p++)
-		phase_times_count(&c->paths[p].calls, b->at_ns + b->starts[p],
-		                  b->starts[p + 1] - b->starts[p]);
+	struct phase_times all = {0};
+	for (uint32_t p = 0; p < b->nr_paths; p++) {
+		const uint64_t *at_ns = b->at_ns + b->starts[p];
+		uint32_t nr = b->starts[p + 1] - b->starts[p];
+		phase_times_count(&c->paths[p].calls, at_ns, nr);
+		phase_times_count(&all, at_ns, nr);
+	}
+	b->first_ns = all.first_ns;
+	b->last_ns = all.last_ns;
 }
 
 /* A block has an entry for each path: few calls of many paths are put to them one by one. */

@@ -18,4 +18,8 @@ void phase_calls_end(struct phase_calls *c);
 /* After that: the times of @p, one of the paths of @c; how many, the first and the last are known. */
 void phase_calls_load(struct phase_calls *c, struct phase_path *p);
 
+/* How many calls of @p are from @from_ns to @to_ns: apportioned, where not all times are kept. */
+uint64_t phase_calls_between(struct phase_calls *c, struct phase_path *p, uint64_t from_ns,
+                             uint64_t to_ns);
+
 #endif

@@ -36,20 +36,6 @@ void phase_calls_sort(struct phase_calls *c)
 	AF_SORT(c->paths, c->nr, path_order);
 }
 
-/* The calls of the path @p from the first call of @during to its last. */
-static uint64_t calls_during(struct phase_calls *c, struct phase_path *p,
-                             const struct phase_times *during)
-{
-	const struct phase_times *calls = &p->calls;
-
-	if (calls->first_ns >= during->first_ns && calls->last_ns <= during->last_ns)
-		return calls->nr;
-	phase_calls_load(c, p);
-	uint64_t kept = phase_times_before(calls, during->last_ns + 1) -
-	                phase_times_before(calls, during->first_ns);
-	return (uint64_t)((unsigned __int128)calls->nr * kept / calls->kept);
-}
-
 /*
  * Whether a good part of what the paths [@from, @to) of a process call during @anchor is called as
  * often as it, or a multiple of that.
@@ -60,7 +46,8 @@ static bool is_much(struct phase_calls *c, uint32_t from, uint32_t to,
 	uint64_t all = 0, multiples = 0;
 
 	for (uint32_t i = from; i < to; i++) {
-		uint64_t calls = calls_during(c, &c->paths[i], anchor);
+		uint64_t calls =
+		    phase_calls_between(c, &c->paths[i], anchor->first_ns, anchor->last_ns);
 		all += calls;
 		multiples += c->paths[i].calls.nr % anchor->nr ? 0 : calls;
 	}

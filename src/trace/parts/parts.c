@@ -35,13 +35,15 @@ struct parts_walk {
 	uint32_t *nr;
 	uint32_t *first;         /* by part and stream: the first of its packets */
 	struct parts_seen *seen; /* by part */
-	pthread_mutex_t lock;    /* of the calls */
+	pthread_mutex_t lock;    /* of what follows, and of the calls of the parts */
 	struct af_map calls;
+	bool damaged; /* any packet */
 };
 
-/* The packets of a stream; false if any is damaged. */
-static bool packets_list(struct parts_walk *w, uint32_t stream)
+/* The packets of a stream. */
+static void packets_list(void *arg, uint32_t stream)
 {
+	struct parts_walk *w = arg;
 	struct parts_packet **packets = &w->packets[stream];
 	const struct af_trace *t = w->trace;
 	uint32_t *nr = &w->nr[stream];
@@ -68,8 +70,10 @@ static bool packets_list(struct parts_walk *w, uint32_t stream)
 		};
 		place = (struct af_cursor_place){c.next, c.seq, c.discarded};
 	}
+	pthread_mutex_lock(&w->lock);
 	w->parts->discarded += damage.discarded;
-	return !damage.first[0];
+	w->damaged |= damage.first[0] != 0;
+	pthread_mutex_unlock(&w->lock);
 }
 
 static int begin_order(const void *a, const void *b)
@@ -337,9 +341,9 @@ static bool parts_walk(struct parts_walk *w, uint64_t size, uint32_t most, uint3
 {
 	struct af_parts *p = w->parts;
 
-	for (uint32_t s = 0; s < p->nr_streams; s++)
-		if (!packets_list(w, s))
-			return false;
+	af_threads_each(threads, p->nr_streams, packets_list, w);
+	if (w->damaged)
+		return false;
 	parts_divide(w, size, most);
 	if (p->nr < 2)
 		return false;

@@ -276,7 +276,7 @@ void af_cursor_drop(struct af_cursor *c)
 {
 	const size_t to = c->at / PAGE_BYTES * PAGE_BYTES;
 
-	if (!c->mapped || !c->placed || to <= c->dropped)
+	if (!c->mapped || !c->placed || c->is_only || to <= c->dropped)
 		return;
 	madvise((void *)(c->data + c->dropped), to - c->dropped, MADV_DONTNEED);
 	c->dropped = to;

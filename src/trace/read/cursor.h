@@ -104,7 +104,7 @@ void af_cursor_only(struct af_cursor *c, const struct af_filter *far,
  */
 void af_cursor_go(struct af_cursor *c, const struct af_cursor_place *place);
 
-/* A stream that began in the middle gives back the pages that @c has read. */
+/* A stream that began in the middle gives back the pages that @c has read, but for single ones. */
 void af_cursor_drop(struct af_cursor *c);
 
 /* Slow path of af_cursor_next: the next packet; false at the end of the stream. */
