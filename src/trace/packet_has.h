@@ -49,6 +49,21 @@ static inline uint32_t af_kind_has(uint16_t kind)
 	return bit == 1ull << AF_KIND_SUMMED ? AF_HAS_SUMS : AF_HAS_MOMENTS;
 }
 
+/* The kinds that the events of a packet may be, by its header. */
+static inline uint64_t af_has_kinds(uint32_t has)
+{
+	const uint64_t api_calls = 1ull << AF_KIND_API_BIT;
+	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
+	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+	const uint64_t sums = 1ull << AF_KIND_SUMMED;
+
+	return (has & AF_HAS_DEFINITIONS ? ~AF_KINDS_MOMENTARY : 0) |
+	       (has & AF_HAS_API_CALLS ? api_calls : 0) | (has & AF_HAS_CALLS_SEEN ? seen : 0) |
+	       (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) | (has & AF_HAS_SUMS ? sums : 0) |
+	       (has & AF_HAS_MOMENTS ? AF_KINDS_MOMENTARY & ~(api_calls | seen | samples | sums)
+	                             : 0);
+}
+
 /* The bits of all whole events in the @size bytes at @events. */
 static inline uint32_t af_packet_has(const void *events, size_t size)
 {

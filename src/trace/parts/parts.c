@@ -224,20 +224,6 @@ static uint64_t packet_kinds(struct parts_stream *s)
 	return kinds;
 }
 
-/* Kinds that the events of a packet may be, by its header. */
-static uint64_t kinds_of(uint32_t has)
-{
-	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
-	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
-	const uint64_t sums = 1ull << AF_KIND_SUMMED;
-
-	return (has & AF_HAS_CALLS_SEEN ? seen : 0) | (has & AF_HAS_DEVICE_SAMPLES ? samples : 0) |
-	       (has & AF_HAS_SUMS ? sums : 0) |
-	       (has & AF_HAS_MOMENTS
-	            ? AF_KINDS_MOMENTARY & ~(seen | samples | sums | 1ull << AF_KIND_API_BIT)
-	            : 0);
-}
-
 /* A packet that says that it defines nothing is not walked through. */
 static bool is_clear(const struct parts_packet *p)
 {
@@ -254,7 +240,7 @@ static uint64_t packet_see(struct parts_stream *s, const struct parts_packet *is
 	if (is_clear(is)) {
 		s->seen->strange |= is->begin_ns < s->span_ns[1];
 		s->span_ns[1] = is->end_ns == UINT64_MAX ? is->begin_ns : is->end_ns;
-		return kinds_of(is->has);
+		return af_has_kinds(is->has);
 	}
 	af_cursor_open(&s->c, filter, of->data, of->size, "");
 	af_cursor_go(&s->c, &is->place);

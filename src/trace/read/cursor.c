@@ -19,8 +19,10 @@ _Static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__, "a trace is little-end
 
 void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage)
 {
-	*f = (struct af_filter){
-	    .wanted = wanted ? wanted : UINT64_MAX, .unknown = !wanted, .damage = damage};
+	*f = (struct af_filter){.wanted = wanted ? wanted : UINT64_MAX,
+	                        .unknown = !wanted,
+	                        .skips = wanted && !(wanted & AF_KINDS_MOMENTARY),
+	                        .damage = damage};
 	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (info)
@@ -53,6 +55,14 @@ static bool is_momentary(const struct af_cursor *c)
 		at += h->size;
 	}
 	return true;
+}
+
+/* Does the header of the packet that was entered say that nothing of it is wanted? */
+static bool is_skipped(const struct af_cursor *c)
+{
+	const uint32_t has = c->packet.has;
+
+	return c->filter->skips && has && !(af_has_kinds(has) & c->filter->wanted);
 }
 
 /* Nothing is wanted of a far packet that defines nothing; others need not look at it again. */
@@ -331,6 +341,8 @@ bool af_cursor_packet(struct af_cursor *c)
 	}
 	packet_account(c, &p);
 	packet_enter(c, c->next, &p);
+	if (is_skipped(c))
+		c->at = c->end;
 	return true;
 }
 

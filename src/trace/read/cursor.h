@@ -30,14 +30,15 @@ struct af_cursor_place {
 struct af_filter {
 	uint64_t wanted; /* 1 << kind */
 	uint64_t known;
-	bool unknown;                   /* hand over unknown kinds too */
+	bool unknown; /* hand over unknown kinds too */
+	bool skips; /* packets whose headers say that nothing of them is wanted, and their damage */
 	uint32_t exact[AF_KIND_MAX];    /* payload bytes of kinds without tails, else UINT32_MAX */
 	struct af_trace_damage *damage; /* counts of all streams go here */
 };
 
 /*
- * @wanted is a mask of kinds (1 << AF_KIND_…); 0: all kinds, and unknown ones as well. @damage is
- * borrowed.
+ * @wanted is a mask of kinds (1 << AF_KIND_…); 0: all kinds, and unknown ones as well. Where none
+ * of AF_KINDS_MOMENTARY are wanted, most packets are skipped. @damage is borrowed.
  */
 void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage);
 
