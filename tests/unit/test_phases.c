@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include "analyse/phases/blocks.h"
 #include "analyse/phases/mix.h"
 #include "analyse/world/samples.h"
 
@@ -112,6 +113,53 @@ static void calls_of_parts_are_added_by_path(void **state)
 	phase_calls_free(&parts[1]);
 }
 
+/* A run has @nr calls from @paths paths and one with a high number, in one and in parts. */
+static void calls_compare(uint32_t nr, uint32_t paths, uint32_t part_most)
+{
+	enum { FAR = 200000, FAR_EVERY = 90000 };
+	struct phase_calls whole = {0}, sum = {0};
+	uint64_t r = 5;
+
+	for (uint32_t from = 0, to; from < nr; from = to) {
+		struct phase_calls part = {0};
+		to = from + 1 + (uint32_t)(random_next(&r) % part_most);
+		for (uint32_t i = from; i < to && i < nr; i++) {
+			uint64_t ns = time_of(i, &r);
+			uint32_t path =
+			    i % FAR_EVERY ? 1 + (uint32_t)(random_next(&r) % paths) : FAR;
+			phase_calls_add(&whole, 1 + path % 2, path, ns);
+			phase_calls_add(&part, 1 + path % 2, path, ns);
+		}
+		phase_calls_merge(&sum, &part);
+		phase_calls_free(&part);
+	}
+	phase_calls_sort(&whole);
+	phase_calls_sort(&sum);
+	assert_int_equal(whole.nr, paths + 1);
+	assert_int_equal(sum.nr, whole.nr);
+	for (uint32_t i = 0; i < whole.nr; i++) {
+		struct phase_path *a = &whole.paths[i], *b = &sum.paths[i];
+		uint64_t from_ns = 1000000 + 1000ull * i * 1000, to_ns = from_ns + 300000000;
+		uint64_t between = phase_calls_between(&sum, b, from_ns, to_ns);
+		assert_int_equal(a->process, b->process);
+		assert_int_equal(a->calls.nr, b->calls.nr);
+		assert_int_equal(phase_calls_between(&whole, a, from_ns, to_ns), between);
+		phase_calls_load(&whole, a);
+		phase_calls_load(&sum, b);
+		times_equal(&b->calls, &a->calls);
+		assert_int_equal(phase_calls_between(&whole, a, from_ns, to_ns), between);
+	}
+	phase_calls_free(&whole);
+	phase_calls_free(&sum);
+}
+
+static void calls_in_blocks_are_those_that_came(void **state)
+{
+	(void)state;
+	calls_compare(900000, 300, 150000);
+	calls_compare(17500000, 3, 2000000); /* more than blocks are kept of */
+}
+
 static int by_time(const void *a, const void *b)
 {
 	const struct phase_sample *x = a, *y = b;
@@ -154,6 +202,7 @@ int main(void)
 	    cmocka_unit_test(times_of_parts_are_those_of_the_whole),
 	    cmocka_unit_test(all_at_one_time_are_not_kept_apart),
 	    cmocka_unit_test(calls_of_parts_are_added_by_path),
+	    cmocka_unit_test(calls_in_blocks_are_those_that_came),
 	    cmocka_unit_test(samples_of_parts_are_those_of_the_whole),
 	};
 

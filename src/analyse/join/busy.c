@@ -5,6 +5,32 @@
 
 #include "base/arena.h"
 
+static int start_order(const void *a, const void *b)
+{
+	const struct af_interval *x = a, *y = b;
+
+	return x->start_ns < y->start_ns ? -1 : x->start_ns > y->start_ns;
+}
+
+/* Put the open intervals in order, and apart from each other. */
+static void busy_order(struct af_busy *b)
+{
+	uint32_t nr = 0;
+
+	if (!b->mixed)
+		return;
+	AF_SORT(b->open, b->nr, start_order);
+	for (uint32_t i = 0; i < b->nr; i++) {
+		struct af_interval *last = nr ? &b->open[nr - 1] : NULL;
+		if (!last || b->open[i].start_ns > last->end_ns)
+			b->open[nr++] = b->open[i];
+		else if (b->open[i].end_ns > last->end_ns)
+			last->end_ns = b->open[i].end_ns;
+	}
+	b->nr = nr;
+	b->mixed = false;
+}
+
 static void busy_settle(struct af_busy *b, uint32_t nr)
 {
 	bool is_head = b->in_part && !b->head && nr;
@@ -38,72 +64,36 @@ static bool busy_cut(struct af_busy *b, struct af_interval *is)
 	return is->end_ns > is->start_ns;
 }
 
-/* Most intervals begin after the last one, or in it; false: this one may touch others. */
-static bool busy_append(struct af_busy *b, struct af_interval is)
+/* Room for one more: the earlier half is settled if there are too many. */
+static void busy_room(struct af_busy *b)
 {
-	struct af_interval *last = b->nr ? &b->open[b->nr - 1] : NULL;
-
-	if (!last || is.start_ns < last->start_ns)
-		return false;
-	if (is.end_ns > b->last_ns)
-		b->last_ns = is.end_ns;
-	if (is.start_ns > last->end_ns) {
-		b->open[b->nr++] = is;
-		if (b->nr == AF_BUSY_OPEN)
-			busy_settle(b, AF_BUSY_OPEN / 2);
-	} else if (is.end_ns > last->end_ns) {
-		last->end_ns = is.end_ns;
+	if (b->nr == AF_BUSY_OPEN) {
+		busy_order(b);
+		if (b->nr > AF_BUSY_OPEN / 2)
+			busy_settle(b, b->nr / 2);
 	}
-	return true;
-}
-
-/*
- * The first interval that begins after @ns, or their number. Records of device work come buffer by
- * buffer, so that thousands of intervals may be later than the next one.
- */
-static uint32_t busy_after(const struct af_busy *b, uint64_t ns)
-{
-	uint32_t low = 0, high = b->nr;
-
-	while (low < high) {
-		uint32_t middle = low + (high - low) / 2;
-		if (b->open[middle].start_ns > ns)
-			high = middle;
-		else
-			low = middle + 1;
-	}
-	return low;
+	AF_GROW(b->open, b->nr, b->cap);
 }
 
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 {
-	struct af_interval is = {start_ns, end_ns};
+	struct af_interval is = {start_ns, end_ns}, *last = b->nr ? &b->open[b->nr - 1] : NULL;
 
-	if (end_ns <= start_ns || busy_append(b, is))
+	if (end_ns <= start_ns)
 		return;
-	if (!b->open)
-		b->open = af_xcalloc(AF_BUSY_OPEN, sizeof *b->open);
 	if (!b->last_ns || start_ns < b->first_ns)
 		b->first_ns = start_ns;
 	if (end_ns > b->last_ns)
 		b->last_ns = end_ns;
 	if (!busy_cut(b, &is))
 		return;
-	/* open[from] to open[to - 1] touch it and become one with it. */
-	uint32_t to = busy_after(b, is.end_ns);
-	uint32_t from = to;
-	while (from && b->open[from - 1].end_ns >= is.start_ns) {
-		from--;
-		if (b->open[from].start_ns < is.start_ns)
-			is.start_ns = b->open[from].start_ns;
-		if (b->open[from].end_ns > is.end_ns)
-			is.end_ns = b->open[from].end_ns;
+	if (last && is.start_ns >= last->start_ns && is.start_ns <= last->end_ns) {
+		last->end_ns = is.end_ns > last->end_ns ? is.end_ns : last->end_ns;
+		return;
 	}
-	memmove(b->open + from + 1, b->open + to, (b->nr - to) * sizeof *b->open);
-	b->nr = b->nr - (to - from) + 1;
-	b->open[from] = is;
-	if (b->nr == AF_BUSY_OPEN)
-		busy_settle(b, AF_BUSY_OPEN / 2);
+	b->mixed |= last && is.start_ns < last->start_ns;
+	busy_room(b);
+	b->open[b->nr++] = is;
 }
 
 /* Nothing comes before its head any more. */
@@ -126,13 +116,15 @@ bool af_busy_merge(struct af_busy *b, const struct af_busy *from)
 			af_busy_add(b, from->open[i].start_ns, from->open[i].end_ns);
 		return !b->late_ns && !from->late_ns;
 	}
-	if (b->last_ns > from->settled_ns || b->late_ns || from->late_ns)
+	if (b->last_ns > from->head[from->nr_head - 1].end_ns || b->late_ns || from->late_ns)
 		return false;
+	busy_order(b);
 	busy_settle(b, b->nr);
-	if (!b->open)
-		b->open = af_xcalloc(AF_BUSY_OPEN, sizeof *b->open);
-	memcpy(b->open, from->open, from->nr * sizeof *b->open);
+	AF_ROOM(b->open, from->nr, b->cap);
+	if (from->nr)
+		memcpy(b->open, from->open, from->nr * sizeof *b->open);
 	b->nr = from->nr;
+	b->mixed = from->mixed;
 	b->busy_ns += from->busy_ns;
 	b->last_ns = from->last_ns;
 	b->settled_ns = from->settled_ns;
@@ -142,6 +134,7 @@ bool af_busy_merge(struct af_busy *b, const struct af_busy *from)
 void af_busy_end(struct af_busy *b)
 {
 	busy_whole(b);
+	busy_order(b);
 	busy_settle(b, b->nr);
 }
 

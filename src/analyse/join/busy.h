@@ -1,8 +1,8 @@
 /*
  * How long something was busy, and how long idle between: the union of intervals that come roughly
- * in order of time. Where more than AF_BUSY_OPEN gaps lie between the earliest that may still be
- * filled and the latest, the earlier half of them is settled; later intervals that reach into that
- * time are cut off and counted.
+ * in order of time, as records of device work do: buffer by buffer. Of AF_BUSY_OPEN intervals that
+ * are apart the earlier half is settled; later intervals that reach into that time are cut off and
+ * counted.
  *
  *	{ af_busy_add }* → af_busy_end → read → af_busy_free
  */
@@ -12,7 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-enum { AF_BUSY_OPEN = 4096 };
+enum { AF_BUSY_OPEN = 1 << 16 };
 
 struct af_interval {
 	uint64_t start_ns, end_ns;
@@ -34,8 +34,9 @@ struct af_busy {
 	uint64_t late_ns;           /* cut off, because it came too late */
 
 	/* private */
-	struct af_interval *open; /* in order, apart from each other */
-	uint32_t nr;
+	struct af_interval *open; /* as they came, but for those that touch the last one */
+	uint32_t nr, cap;
+	bool mixed;               /* they are not in order */
 	uint64_t settled_ns;      /* all before is settled */
 	struct af_interval *head; /* in a part: the first to be settled, which are in no sum yet */
 	uint32_t nr_head;

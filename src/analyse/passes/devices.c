@@ -408,6 +408,7 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 {
 	static const struct af_column columns[] = {AF_DEVICE_COLUMNS(AF_ROW_COLUMN)};
 	uint64_t run = w->last_ns > w->first_ns ? w->last_ns - w->first_ns : 0;
+	uint64_t late_ns = 0;
 	bool many = false;
 
 	if (!d->nr_busy)
@@ -415,8 +416,14 @@ static void table_devices(const struct devices *d, const struct af_world *w, str
 	struct af_table *t = AF_TABLE(f, "devices", "Devices", columns);
 	t->whole = run;
 	t->note = "busy with one piece of work at least; added up, what overlaps counts for each";
-	for (uint32_t i = 1; i < d->nr_busy; i++)
+	for (uint32_t i = 0; i < d->nr_busy; i++) {
 		many |= d->busy[i].process != d->busy[0].process;
+		late_ns += d->busy[i].busy.late_ns;
+	}
+	if (late_ns)
+		t->note =
+		    af_tables_text(f, "%s; up to %s that came too late are not in the busy time",
+		                   t->note, af_tables_ns(f, late_ns));
 	for (uint32_t i = 0; i < d->nr_busy; i++) {
 		const struct device_busy *b = &d->busy[i];
 		const struct af_device *device = af_world_device(w, b->process, b->device);

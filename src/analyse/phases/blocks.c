@@ -9,7 +9,7 @@
 #include "analyse/phases/blocks.h"
 #include "base/arena.h"
 
-/* Of one block, and of all that are not put to their paths yet. */
+/* Calls of a block; blocks that are kept before their calls are put to the paths. */
 enum { BLOCK_CALLS = 1 << 16, BLOCKS_MOST = 256 };
 
 /* The times of the path p are those from starts[p] to starts[p + 1]. */
@@ -189,7 +189,7 @@ void phase_calls_merge(struct phase_calls *c, const struct phase_calls *from)
 		path->process = from->paths[p].process;
 		phase_times_merge(&path->calls, &from->paths[p].calls);
 	}
-	/* What comes in order needs no sorting. */
+	/* Calls in order need no sorting. */
 	log_put(c);
 	for (uint32_t i = 0; i < from->nr_blocks; i++)
 		block_add(c, from->blocks[i]);

@@ -15,7 +15,7 @@ struct phase_path {
 /* No more will come: the paths are those with calls from now on. */
 void phase_calls_end(struct phase_calls *c);
 
-/* After that: the times of @p, one of the paths of @c; how many, the first and the last are known. */
+/* After that: the times of @p, a path of @c, of which number, first and last are known. */
 void phase_calls_load(struct phase_calls *c, struct phase_path *p);
 
 /* How many calls of @p are from @from_ns to @to_ns: apportioned, where not all times are kept. */
