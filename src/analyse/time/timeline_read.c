@@ -1,6 +1,6 @@
 /*
- * The second reading of a timeline: one thread joins and makes slices, and another one takes them
- * for rows and sink (ahead.h). Where there are more, others make the slices (deliver.h).
+ * The second reading of a timeline: one thread reads, joins and makes slices, and another one takes
+ * them for rows and sink (ahead.h).
  */
 #include "analyse/pass/deliver.h"
 #include "analyse/pass/pass.h"
@@ -133,8 +133,8 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	};
 	struct deliver d;
 
-	/* One thread is that of the rows and the sink. */
-	deliver_open(&d, &t->world, t->query.threads > 2 ? t->query.threads - 1 : 1);
+	/* Slices that a third thread made would come through two rings: that takes longer. */
+	deliver_open(&d, &t->world, 1);
 	deliver_add(&d, &slices, t, UINT32_MAX);
 	t->samples.take = deliver_sample_on;
 	t->launches.take = deliver_work_on;
