@@ -9,6 +9,12 @@
 enum { AHEAD_RING = 16, AHEAD_HALF = AHEAD_RING / 2, AHEAD_FEW = 64 };
 
 /*
+ * Where the sink has to settle more often, the thread that makes slices hands them to it itself: to
+ * wait for the other one each time takes longer.
+ */
+enum { AHEAD_RUN = 8192 };
+
+/*
  * An entry is a head and words. A slice is most often like the last one of its track and kind but
  * for a few fields, so these are handed over alone: to bring memory from one processor to another
  * is what this thread costs, often no more than 2 GB/s.
@@ -225,19 +231,37 @@ static int publish(struct af_ahead *a, uint64_t behind)
 	return wait_until_taken(a, behind);
 }
 
+static int failed(struct af_ahead *a, int rc)
+{
+	if (!rc)
+		return 0;
+	pthread_mutex_lock(&a->lock);
+	a->rc = rc;
+	pthread_mutex_unlock(&a->lock);
+	return rc;
+}
+
 /* Few slices are handed over by this thread, if the other one has nothing to do. */
 static int ahead_settle(void *arg)
 {
 	struct af_ahead *a = arg;
 	struct ahead_batch *b = &a->ring[a->made % AHEAD_RING];
+	const bool direct = a->direct;
 
+	a->direct = a->since_settled < AHEAD_RUN;
+	a->since_settled = 0;
+	if (direct)
+		return a->rc;
 	if (b->nr > AHEAD_FEW)
 		return publish(a, 0);
-	int rc = batch_hand_over(a, b, wait_until_taken(a, 0));
-	pthread_mutex_lock(&a->lock);
-	a->rc = rc;
-	pthread_mutex_unlock(&a->lock);
-	return rc;
+	return failed(a, batch_hand_over(a, b, wait_until_taken(a, 0)));
+}
+
+/* Does this thread hand over what comes next? */
+static bool is_direct(struct af_ahead *a)
+{
+	a->direct &= ++a->since_settled < AHEAD_RUN;
+	return a->direct;
 }
 
 /* Where the next entry of the batch goes. */
@@ -267,6 +291,9 @@ static int ahead_slice(void *arg, const struct af_slice *s)
 	const uint32_t place = (s->track * 8 + s->kind) % AHEAD_FRAMES;
 	struct af_slice *frame = &a->made_frames[place];
 	int rc;
+
+	if (is_direct(a))
+		return a->rc ? a->rc : failed(a, a->sink->slice(a->sink->arg, s));
 	uint32_t *to = entry_next(a, &rc);
 
 	if (slice_like(s, frame)) {
@@ -283,12 +310,16 @@ static int ahead_slice(void *arg, const struct af_slice *s)
 
 static int ahead_point(void *arg, const struct af_point *p)
 {
+	struct af_ahead *a = arg;
 	int rc;
-	uint32_t *to = entry_next(arg, &rc);
+
+	if (is_direct(a))
+		return a->rc ? a->rc : failed(a, a->sink->point(a->sink->arg, p));
+	uint32_t *to = entry_next(a, &rc);
 
 	*to++ = AHEAD_POINT;
 	memcpy(to, p, sizeof *p);
-	entry_end(arg, to + POINT_WORDS);
+	entry_end(a, to + POINT_WORDS);
 	return rc;
 }
 

@@ -24,6 +24,8 @@ struct af_ahead {
 	struct ahead_batch *ring;
 	/* Slices handed over and taken, by track and kind, but for the fields that differ */
 	struct af_slice made_frames[AHEAD_FRAMES], taken_frames[AHEAD_FRAMES];
+	bool direct;            /* the other thread has nothing to do */
+	uint32_t since_settled; /* slices and points */
 	pthread_t thread;
 	pthread_mutex_t lock; /* of what follows, and of the batches from taken to made */
 	pthread_cond_t made_more, taken_more;
