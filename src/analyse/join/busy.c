@@ -64,15 +64,12 @@ static bool busy_cut(struct af_busy *b, struct af_interval *is)
 	return is->end_ns > is->start_ns;
 }
 
-/* Room for one more: the earlier half is settled if there are too many. */
+/* Too many are open: the earlier half is settled. */
 static void busy_room(struct af_busy *b)
 {
-	if (b->nr == AF_BUSY_OPEN) {
-		busy_order(b);
-		if (b->nr > AF_BUSY_OPEN / 2)
-			busy_settle(b, b->nr / 2);
-	}
-	AF_GROW(b->open, b->nr, b->cap);
+	busy_order(b);
+	if (b->nr > AF_BUSY_OPEN / 2)
+		busy_settle(b, b->nr / 2);
 }
 
 void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
@@ -92,7 +89,10 @@ void af_busy_add(struct af_busy *b, uint64_t start_ns, uint64_t end_ns)
 		return;
 	}
 	b->mixed |= last && is.start_ns < last->start_ns;
-	busy_room(b);
+	if (b->nr == AF_BUSY_OPEN)
+		busy_room(b);
+	AF_GROW(b->open, b->nr, b->cap);
+	/* NOLINTNEXTLINE(clang-analyzer-core.NullDereference): there is room where nr < cap */
 	b->open[b->nr++] = is;
 }
 

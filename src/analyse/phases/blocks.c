@@ -86,7 +86,7 @@ uint64_t phase_calls_between(struct phase_calls *c, struct phase_path *p, uint64
 	}
 	phase_calls_load(c, p);
 	nr = phase_times_before(calls, to_ns + 1) - phase_times_before(calls, from_ns);
-	return (uint64_t)((unsigned __int128)calls->nr * nr / calls->kept);
+	return calls->kept ? (uint64_t)((unsigned __int128)calls->nr * nr / calls->kept) : 0;
 }
 
 /* Too many blocks: of the times of one path not all are kept. */
