@@ -9,9 +9,16 @@
 
 #include "analyse/join/busy.h"
 
+static void count(void *arg, const struct af_interval *busy)
+{
+	(void)busy;
+	++*(uint32_t *)arg;
+}
+
 static void what_overlaps_or_touches_is_one(void **state)
 {
-	struct af_busy b = {0};
+	uint32_t settled = 0;
+	struct af_busy b = {.settled = count, .arg = &settled};
 
 	(void)state;
 	af_busy_add(&b, 100, 200);
@@ -25,6 +32,7 @@ static void what_overlaps_or_touches_is_one(void **state)
 	assert_int_equal(b.nr, 3);
 	af_busy_add(&b, 55, 350);
 	af_busy_end(&b);
+	assert_int_equal(settled, 1);
 	assert_int_equal(b.busy_ns, 350);
 	assert_int_equal(b.first_ns, 50);
 	assert_int_equal(b.last_ns, 400);

@@ -1,8 +1,9 @@
 #include "analyse/clocks/lines.h"
-#include "base/arena.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "base/arena.h"
 
 /* The hull of points that are sorted by time: the upper one for lower bounds (@sign 1). */
 static void hull_make(struct clock_hull *h, const struct clock_point *p, uint32_t nr, int sign,

@@ -1,8 +1,9 @@
 #include "analyse/join/spans.h"
-#include "base/arena.h"
 
 #include <stddef.h>
 #include <stdlib.h>
+
+#include "base/arena.h"
 
 static int span_order(const void *a, const void *b)
 {

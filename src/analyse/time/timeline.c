@@ -152,10 +152,8 @@ void timeline_settle(struct af_timeline *t)
 
 void timeline_failed(struct af_timeline *t, int rc)
 {
-	if (t->rc || !rc)
-		return;
-	t->rc = rc;
-	__atomic_store_n(&t->stopped, true, __ATOMIC_RELAXED);
+	if (!t->rc)
+		t->rc = rc;
 }
 
 uint32_t timeline_text(struct af_timeline *t, const char *text, size_t len)

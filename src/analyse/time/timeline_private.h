@@ -49,7 +49,6 @@ struct af_timeline {
 	struct af_rows rows;
 	struct af_slices_sink into; /* the rows, or what hands slices over to them */
 	int rc;                     /* its error: no more slices are made */
-	bool stopped;               /* it has one; for the thread that reads */
 	struct af_strtab names;
 	struct af_tree stacks;
 	struct af_slices all;

@@ -13,7 +13,6 @@
 	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
 	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
 
-/* In the thread that makes slices. */
 static void timeline_event(void *timeline, const struct af_world *w, const struct af_event *ev)
 {
 	struct af_timeline *t = timeline;
@@ -56,7 +55,6 @@ static void timeline_take_work(void *timeline, const struct af_world *w, const s
 	timeline_work(timeline, work);
 }
 
-/* In the thread that reads. */
 static void deliver_sample_on(void *arg, const struct af_sample *s)
 {
 	deliver_sample(arg, s);
@@ -102,8 +100,7 @@ static void timeline_read(struct af_timeline *t, struct af_trace *trace, struct 
 	const struct af_event *ev;
 
 	deliver_read(d, trace);
-	for (uint64_t n = 1;
-	     !__atomic_load_n(&t->stopped, __ATOMIC_RELAXED) && (ev = deliver_take(d)); n++) {
+	for (uint64_t n = 1; !t->rc && (ev = deliver_take(d)); n++) {
 		bool is_learnt = af_kind_bit(ev->kind) & learns;
 		bool learns_now = is_learnt && af_world_learns(&t->world, ev);
 		deliver_next(d, learns_now);
@@ -133,7 +130,10 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	};
 	struct deliver d;
 
-	/* Slices that a third thread made would come through two rings: that takes longer. */
+	/*
+	 * Slices that a third thread made would come through two rings, which takes longer. Events
+	 * that were taken one by one, without batches, took longer, too.
+	 */
 	deliver_open(&d, &t->world, 1);
 	deliver_add(&d, &slices, t, UINT32_MAX);
 	t->samples.take = deliver_sample_on;

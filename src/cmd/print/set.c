@@ -222,7 +222,7 @@ int print_set_open(struct print_set **out, struct print_query *q, const char *di
 		    s->times.start_ns +
 		    af_set_times_of(&s->times, member, s->times.members[member].start_ns);
 	}
-	if (!rc && s->nr_heap)
+	if (!rc)
 		AF_SORT(s->heap, s->nr_heap, entry_order);
 	return rc;
 }

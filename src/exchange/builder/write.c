@@ -281,8 +281,7 @@ static void write_definitions(struct builder_writer *w)
 	uint32_t at[BUILDER_USES] = {0};
 
 	for (int k = 0; k < BUILDER_USES; k++)
-		if (by_process[k]->nr)
-			AF_SORT(by_process[k]->all, by_process[k]->nr, use_order);
+		AF_SORT(by_process[k]->all, by_process[k]->nr, use_order);
 	for (uint32_t p = 0; p < w->builder->nr_processes && !w->error; p++) {
 		builder_stream_open(w, "defs", p, p + 1, w->builder->processes[p].pid);
 		write_process(w, p);

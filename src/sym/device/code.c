@@ -1,11 +1,11 @@
 #include "sym/device/code.h"
-#include "base/arena.h"
 
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/err.h"
 #include "sym/device/code_object.h"
 #include "sym/sym.h"

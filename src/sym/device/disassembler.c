@@ -1,5 +1,4 @@
 #include "sym/device/disassembler.h"
-#include "base/arena.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -11,6 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"

@@ -1,8 +1,9 @@
 #include "sym/elf/symtab.h"
-#include "base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/arena.h"
 
 enum { SYMTAB_REACH = 16 << 10 }; /* how far a symbol without a size is believed */
 

@@ -1,11 +1,11 @@
 #include "sym/jit/jitdump.h"
-#include "base/arena.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/arena.h"
 #include "base/map.h"
 #include "base/system/fs.h"
 

@@ -1,9 +1,9 @@
 #include "sym/resolve/task.h"
-#include "base/arena.h"
 
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/arena.h"
 #include "base/buf.h"
 #include "sym/elf/ranges.h"
 #include "sym/resolve/task_work.h"
