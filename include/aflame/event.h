@@ -588,7 +588,8 @@ AF_KINDS(AF_K)
 	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")       \
 	L(18, MEDDLED, "times that another process wrote over what belongs to the recorder")       \
 	L(19, STRANGE, "messages to the recorder that no process of the recording would send")     \
-	L(20, MAPPINGS, "mappings of processes that map more than 4,096 pieces of code")
+	L(20, MAPPINGS, "mappings of processes that map more than 4,096 pieces of code")           \
+	L(21, CAPPED, "samples beyond the number that --cap keeps")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,

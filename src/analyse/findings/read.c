@@ -56,16 +56,17 @@ const char *findings_sampled(struct findings *s, struct finding *x, const struct
 
 	x->ns = part.ns;
 	x->of_ns = all.ns;
-	x->of = "CPU time";
+	x->of = s->r->has[AF_VIEW_CPU] & AF_HAS_WALL ? "wall-clock time" : "CPU time";
 	x->samples = part.samples;
 	x->is_sampled = all.samples != 0;
 	if (all.samples && part.samples <= all.samples) {
 		unsigned long long tenths = share_error(part.samples, all.samples);
 		error = af_tables_text(s->f, " ± %llu.%llu", tenths / 10, tenths % 10);
 	}
-	return af_tables_text(s->f, "%s (%llu.%llu%s %% of %s CPU time)",
+	return af_tables_text(s->f, "%s (%llu.%llu%s %% of %s %s)",
 	                      af_tables_ns(s->f, part.ns), (unsigned long long)(share / 10),
-	                      (unsigned long long)(share % 10), error, af_tables_ns(s->f, all.ns));
+	                      (unsigned long long)(share % 10), error, af_tables_ns(s->f, all.ns),
+	                      x->of);
 }
 
 const char *findings_number(struct findings *s, uint64_t n)

@@ -241,6 +241,7 @@ static uint32_t flame_trees(const struct flame *f, const struct af_world *w, str
 	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
 		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
 	out->has[AF_VIEW_CPU] |= f->counted ? AF_HAS_COUNTED : 0;
+	out->has[AF_VIEW_CPU] |= af_world_samples_waits(w) ? AF_HAS_WALL : 0;
 	out->has[AF_VIEW_ALL] = out->has[AF_VIEW_CPU] | out->has[AF_VIEW_GPU];
 	bool alone = !out->has[AF_VIEW_CPU] || !out->has[AF_VIEW_GPU];
 	uint32_t query = out->query.answers;

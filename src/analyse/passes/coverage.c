@@ -173,6 +173,8 @@ static const char *why_not(const struct coverage_pass *p, const struct af_world 
 		       "of it";
 	if (w->lost[AF_LOST_OLDEST])
 		return "older samples gave way to newer ones, as --ring asks";
+	if (af_world_samples_waits(w))
+		return "samples count time by the wall clock, waits included";
 	return p->summed ? "another profiler added up the samples" : NULL;
 }
 

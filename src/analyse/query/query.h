@@ -128,7 +128,10 @@ const char *af_weight_name(enum af_weight weight);
 const char *af_weight_title(enum af_view view, const char *weight, bool devices);
 
 /* Beside those bits: the count is the weight of samples (a counted event). */
-enum { AF_HAS_COUNTED = 1 << AF_WEIGHTS };
+enum {
+	AF_HAS_COUNTED = 1 << AF_WEIGHTS,
+	AF_HAS_WALL = 2 << AF_WEIGHTS, /* samples count time by the wall clock */
+};
 
 /*
  * The weight to show unless another is asked for. @has: bits as in af_results.has. Time when there

@@ -268,6 +268,13 @@ const char *af_world_note(const struct af_world *w, const char *key)
 	return note_value(w->notes, key);
 }
 
+bool af_world_samples_waits(const struct af_world *w)
+{
+	const char *clock = af_world_note(w, "sample.clock");
+
+	return clock && !strcmp(clock, "wall");
+}
+
 const char *af_process_note(const struct af_process *p, const char *key)
 {
 	return note_value(p->notes, key);

@@ -416,4 +416,7 @@ const struct af_thread *af_world_thread(const struct af_world *w, uint32_t proce
 const char *af_process_note(const struct af_process *p, const char *key);
 const char *af_world_note(const struct af_world *w, const char *key);
 
+/* Do samples count time by the wall clock (record --wall), that of threads that wait, too? */
+bool af_world_samples_waits(const struct af_world *w);
+
 #endif

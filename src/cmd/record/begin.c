@@ -109,6 +109,8 @@ void af_begin_notes(struct af_recording *r, const struct af_record_options *o,
 	af_session_note(r, "collector.cpu", "%s", sampler);
 	af_session_note(r, "sample.period_ns", "%llu",
 	                (unsigned long long)r->control->sample_period_ns);
+	if (r->options->flags & AF_SESSION_WALL)
+		af_session_note(r, "sample.clock", "wall");
 	if (r->options->flags & AF_SESSION_OPENCL)
 		af_session_note(r, "collector.opencl", "recorded by a loader layer");
 	const char *other = getenv("CUDA_INJECTION64_PATH");

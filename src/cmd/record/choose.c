@@ -22,14 +22,17 @@ int af_choose_sampler(const struct af_record_options *o, struct af_session_optio
 	}
 	if (!o->rate || o->rate > 20000)
 		return af_fail_plain(err, -EINVAL, "--rate takes 1 to 20000 samples a second");
-	s->sample_period_ns = 1000000000u / o->rate;
-	if (strcmp(o->sample, "auto")) {
-		c = af_collector_find(o->sample);
+	s->sample_period_ns = o->period_ns ? o->period_ns : 1000000000u / o->rate;
+	s->samples_most = o->samples_most;
+	s->stack_depth = o->stack_depth;
+	if (strcmp(o->sample, "auto") || o->wall) {
+		c = af_collector_find(o->wall ? "timer" : o->sample);
 		int rc = c->probe(words, sizeof words, err);
 		if (rc)
 			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
 			                "--sample %s does not work here", o->sample);
-		snprintf(why, size, "%s: as asked; %s", c->name, words);
+		snprintf(why, size, "%s: as asked; %s", c->name,
+		         o->wall ? "by the wall clock" : words);
 	} else {
 		c = af_collector_best_cpu(why, size);
 	}

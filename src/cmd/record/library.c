@@ -81,19 +81,55 @@ static int library_link(char path[PATH_MAX], struct af_err *err)
 	return 0;
 }
 
-int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err)
+/* The library @name, which lies beside the file @library; @use tells what lacks it. */
+static int library_find_beside(char path[PATH_MAX], const char *library, const char *name,
+                               const char *use, struct af_err *err)
 {
 	char file[PATH_MAX], beside[PATH_MAX + 32];
 
 	if (!realpath(library, file))
 		return af_fail(err, -errno, "cannot find %s", library);
 	strrchr(file, '/')[1] = 0;
-	snprintf(beside, sizeof beside, "%slibaflame-mpi.so", file);
+	snprintf(beside, sizeof beside, "%s%s", file, name);
 	if (!realpath(beside, path))
 		return af_fail_plain(err, -ENOENT,
-		                     "libaflame-mpi.so, which records calls of MPI, is not beside "
-		                     "libaflame.so: install both");
+		                     "%s, %s, is not beside libaflame.so: install both", name, use);
 	return strpbrk(path, " :") ? library_link(path, err) : 0;
+}
+
+int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err)
+{
+	return library_find_beside(path, library, "libaflame-mpi.so", "which records calls of MPI",
+	                           err);
+}
+
+int af_library_find_wall(char path[PATH_MAX], const char *library, struct af_err *err)
+{
+	return library_find_beside(path, library, "libaflame-wall.so",
+	                           "which --wall loads into programs", err);
+}
+
+int af_library_find_program(char path[PATH_MAX], struct af_err *err)
+{
+	static const char *const beside[] = {"aflame-guest", "../guest/aflame-guest"};
+	char library[PATH_MAX], try[PATH_MAX + 32];
+	int rc = af_library_find(library, err);
+
+	if (rc)
+		return rc;
+	/* A link to it lies elsewhere. */
+	if (!realpath(library, path))
+		return af_fail(err, -errno, "cannot find %s", library);
+	strrchr(path, '/')[1] = 0;
+	strcpy(library, path);
+	for (unsigned i = 0; i < sizeof beside / sizeof *beside; i++) {
+		snprintf(try, sizeof try, "%s%s", library, beside[i]);
+		if (realpath(try, path))
+			return 0;
+	}
+	return af_fail_plain(err, -ENOENT,
+	                     "aflame-guest, which runs what `aflame prof` compiles, is not beside "
+	                     "libaflame.so: install both");
 }
 
 int af_library_find(char path[PATH_MAX], struct af_err *err)

@@ -1,5 +1,6 @@
 /*
- * Finds the libraries that are loaded into programs, as LD_PRELOAD can name it.
+ * Finds the libraries that are loaded into programs, as LD_PRELOAD can name them, and what lies
+ * beside them.
  */
 #ifndef AF_CMD_RECORD_LIBRARY_H
 #define AF_CMD_RECORD_LIBRARY_H
@@ -16,6 +17,12 @@ struct af_err;
  * link stays, because processes that the program starts need it. 0, or -errno with a message.
  */
 int af_library_find(char path[PATH_MAX], struct af_err *err);
+
+/* The same of libaflame-wall.so. */
+int af_library_find_wall(char path[PATH_MAX], const char *library, struct af_err *err);
+
+/* The path of the program aflame-guest, which lies beside libaflame.so. */
+int af_library_find_program(char path[PATH_MAX], struct af_err *err);
 
 /* The same of libaflame-mpi.so, which lies beside the file @library. */
 int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err);

@@ -115,6 +115,26 @@ static int choose_mpi(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
+/* The wall clock goes by timers in the program alone. */
+static int choose_wall(const struct af_record_options *o, struct af_session_options *s,
+                       struct af_err *err)
+{
+	static char library[PATH_MAX];
+
+	if (o->off_cpu || o->pids || o->all ||
+	    (strcmp(o->sample, "auto") && strcmp(o->sample, "timer")))
+		return af_fail_plain(err, -EINVAL,
+		                     "--wall samples a program that aflame starts by timers in it: "
+		                     "leave out %s",
+		                     o->off_cpu ? "--off-cpu"
+		                     : o->pids  ? "-p"
+		                     : o->all   ? "-a"
+		                                : "--sample");
+	s->flags |= AF_SESSION_WALL;
+	s->wall_library = library;
+	return af_library_find_wall(library, s->library, err);
+}
+
 /* Everything that is known before a trace is made. */
 static int record_choose(const struct af_record_options *o, int nr_words, char **words,
                          struct af_session_options *s, struct af_scope *scope, char *sampler,
@@ -131,12 +151,14 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	s->library = library;
 	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
 		rc = choose_mpi(o, s, err);
-	if (!rc)
+	if (!rc && o->wall)
+		rc = choose_wall(o, s, err);
+	if (!rc && !o->wall)
 		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
 		rc = af_choose_sampler(o, s, sampler, size, err);
 	/* Samples programs without a sampler inside, where no privileges allow watching all. */
-	if (!s->watcher && s->cpu_mode != AF_CPU_OFF)
+	if (!s->watcher && s->cpu_mode != AF_CPU_OFF && !o->wall)
 		s->watcher = &af_outside_watcher;
 	if (!rc)
 		rc = af_choose_apis(o, s, err);

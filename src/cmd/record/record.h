@@ -21,6 +21,9 @@ struct af_record_options {
 	const char *clock;  /* of calls: "system", "tsc", NULL */
 	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
+	/* of `prof`: exactly, or 0; CPU samples, frames of each that are kept, 0: all */
+	uint64_t period_ns, samples_most;
+	uint32_t stack_depth;
 	uint64_t duration_ns, delay_ns;
 	uint64_t max_bytes, ring_bytes;
 	const char *ctl;   /* path of the FIFO */
@@ -30,7 +33,7 @@ struct af_record_options {
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
 	const char *gpu_samples; /* a rate, "exact", NULL */
-	bool no_python, autograd, verify, quiet, live, strict;
+	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
@@ -134,6 +137,12 @@ struct af_record_options {
 	     "how to sample the CPU",                                                                \
 	     offsetof(type, sample),                                                                 \
 	     "auto|bpf|perf|timer|none"},                                                            \
+	    {AF_OPT_FLAG,                                                                            \
+	     "wall",                                                                                 \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "sample by the wall clock: threads that wait, too",                                     \
+	     offsetof(type, wall)},                                                                  \
 	    {AF_OPT_U64,          "rate", 'F', "HZ", "CPU samples a second and thread (99)",         \
 	     offsetof(type, rate)},                                                                  \
 	    {AF_OPT_TIME,                                                                            \

@@ -215,7 +215,10 @@ void af_load_top(struct af_results *r, uint32_t answers, uint32_t limit)
 {
 	if (answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP))
 		af_top_table(&r->tables, &r->trees[AF_VIEW_CPU], AF_WEIGHT_TIME, "cpu_top",
-		             "Where CPU time went: functions", limit);
+		             r->has[AF_VIEW_CPU] & AF_HAS_WALL
+		                 ? "Where wall-clock time went, waits included: functions"
+		                 : "Where CPU time went: functions",
+		             limit);
 }
 
 void af_load_finish(struct af_results *r, uint32_t answers)

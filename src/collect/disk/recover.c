@@ -50,7 +50,7 @@ static struct af_session *control_map(int shm_fd, int dir_fd, const char *dir)
 
 /* Losses while nobody drained. */
 struct recovered {
-	uint64_t lost_packets, no_stream, busy, oldest;
+	uint64_t lost_packets, no_stream, busy, capped, oldest;
 	uint64_t lost[AF_LOST_END]; /* reported by what gave way */
 };
 
@@ -76,6 +76,7 @@ static void recover_note(int dir_fd, const struct recovered *was)
 	recover_lost(&s, AF_LOST_DISK_FULL, was->lost_packets);
 	recover_lost(&s, AF_LOST_NO_STREAM, was->no_stream);
 	recover_lost(&s, AF_LOST_BUSY, was->busy);
+	recover_lost(&s, AF_LOST_CAPPED, was->capped);
 	recover_lost(&s, AF_LOST_OLDEST, was->oldest);
 	for (uint32_t reason = 1; reason < AF_LOST_END; reason++)
 		recover_lost(&s, reason, was->lost[reason]);
@@ -115,6 +116,7 @@ static bool recover_shm(const char *dir, int dir_fd, const char *shm, struct rec
 	was->lost_packets = drain.lost_packets;
 	was->no_stream = control->lost_no_stream;
 	was->busy = control->lost_busy;
+	was->capped = control->lost_capped;
 	was->oldest = control->lost_oldest;
 	memcpy(was->lost, segments.lost, sizeof was->lost);
 	af_drain_close(&drain);

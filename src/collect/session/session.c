@@ -296,6 +296,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	af_session_anchor(r);
 	session_lost(r, AF_LOST_NO_STREAM, s->lost_no_stream);
 	session_lost(r, AF_LOST_BUSY, s->lost_busy);
+	session_lost(r, AF_LOST_CAPPED, s->lost_capped);
 	session_lost(r, AF_LOST_FORBIDDEN, s->lost_forbidden);
 	session_lost(r, AF_LOST_MEDDLED, r->drain.nr_cut);
 	session_lost(r, AF_LOST_STRANGE, r->clients.nr_strange);

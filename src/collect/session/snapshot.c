@@ -134,6 +134,7 @@ static int snapshot_note(const struct af_recording *r, int to)
 	} lost[] = {
 	    {AF_LOST_NO_STREAM, r->control->lost_no_stream},
 	    {AF_LOST_BUSY, r->control->lost_busy},
+	    {AF_LOST_CAPPED, r->control->lost_capped},
 	    {AF_LOST_OLDEST, r->control->lost_oldest},
 	    {AF_LOST_PAUSED, r->bounds.off_since_ns ? af_now_ns() - r->bounds.off_since_ns : 0},
 	};

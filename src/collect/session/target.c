@@ -85,6 +85,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	bool refuses = program_refuses(argv[0]);
 	if (!refuses && r->options->mpi_library)
 		env_prepend("LD_PRELOAD", r->options->mpi_library);
+	if (!refuses && r->options->wall_library)
+		env_prepend("LD_PRELOAD", r->options->wall_library);
 	if (!refuses)
 		env_prepend("LD_PRELOAD", r->options->library);
 	if (r->options->flags & AF_SESSION_OPENCL)

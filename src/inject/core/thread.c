@@ -362,11 +362,19 @@ void af_thread_leave_slowly(struct af_thread_context *t)
 	} while (!self.exiting && atomic_load(&t->pending_ns));
 }
 
-static void capture_python(const struct af_session *session, struct af_capture *c)
+/* Entries that are kept of a sample's stack. */
+static unsigned sample_depth(const struct af_session *session)
+{
+	uint32_t depth = session->stack_depth;
+
+	return depth && depth < AF_STACK_MAX ? depth : AF_STACK_MAX;
+}
+
+static void capture_python(const struct af_session *session, struct af_capture *c, unsigned depth)
 {
 	c->nr_py = 0;
 	if (session->flags & AF_SESSION_PYTHON)
-		c->nr_py = af_python_frames(c->py, AF_STACK_MAX, &c->py_stop);
+		c->nr_py = af_python_frames(c->py, depth, &c->py_stop);
 }
 
 /* The debugging mode: walk as well, and compare with what the id was defined as. */
@@ -403,7 +411,7 @@ uint32_t af_thread_callpath(struct af_thread_context *t, const struct af_regs *r
 		atomic_fetch_add_explicit(&session->replay_misses, 1, memory_order_relaxed);
 	}
 
-	capture_python(session, c);
+	capture_python(session, c, AF_STACK_MAX);
 	return af_callpath_path(&t->callpaths, &t->stream, stack, c);
 }
 
@@ -459,9 +467,9 @@ void af_thread_sample(const struct af_regs *regs, uint64_t weight_ns, uint32_t f
 	s->weight_ns = weight_ns;
 	s->flags = flags;
 	s->stack.epoch = af_modules_epoch();
-	s->stack.nr =
-	    af_unwind_walk(t->unwinder, regs, true, s->stack.pcs, AF_STACK_MAX, &s->stack.stop);
-	capture_python(session, &s->stack);
+	s->stack.nr = af_unwind_walk(t->unwinder, regs, true, s->stack.pcs, sample_depth(session),
+	                             &s->stack.stop);
+	capture_python(session, &s->stack, sample_depth(session));
 	if (was_inside) {
 		sample_postpone(session, t);
 		return;

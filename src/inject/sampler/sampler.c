@@ -144,7 +144,8 @@ void af_sampler_start(void)
 	} else if (mode == AF_CPU_TIMER) {
 		af_signals_sample(SIGPROF);
 		af_masks_adopt();
-		rc = af_sampler_timer_start(session->sample_period_ns);
+		rc = af_sampler_timer_start(session->sample_period_ns,
+		                            session->flags & AF_SESSION_WALL);
 	}
 	if (rc) {
 		af_sampler_count_failed();
@@ -218,6 +219,16 @@ static void spare_alternate(const ucontext_t *context, uint64_t sp)
 		af_arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0);
 }
 
+/* Is one more sample kept? */
+static bool sample_fits(struct af_session *session)
+{
+	if (!session->samples_most ||
+	    atomic_fetch_add(&session->samples_came, 1) < session->samples_most)
+		return true;
+	atomic_fetch_add(&session->lost_capped, 1);
+	return false;
+}
+
 static void tick_record(void *arg)
 {
 	const struct tick *tick = arg;
@@ -237,7 +248,8 @@ static void tick_record(void *arg)
 	}
 	af_inject_check_fork();
 	af_rest_sampled(weight_ns);
-	af_thread_sample(&regs, weight_ns, flags);
+	if (sample_fits(session))
+		af_thread_sample(&regs, weight_ns, flags);
 
 	/* A handler that was preempted says nothing of what it cost. */
 	uint64_t took_ns = af_now_ns() - begin_ns;

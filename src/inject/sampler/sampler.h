@@ -34,8 +34,11 @@ void af_sampler_signal(int signo, siginfo_t *info, void *context);
 /* Is this signal a sample? Reads only its @info. */
 bool af_sampler_is_ours(int signo, const siginfo_t *info);
 
-/* Starts the timer sampler (af_cpu_event_open() is the perf sampler). 0 or -errno. */
-int af_sampler_timer_start(uint64_t period_ns);
+/*
+ * Starts the timer sampler (af_cpu_event_open() is the perf sampler), by CPU time or by the wall
+ * clock. 0 or -errno.
+ */
+int af_sampler_timer_start(uint64_t period_ns, bool wall);
 bool af_sampler_timer_is_on(void);
 
 /* Did the calling thread's timer expire unseen (trace/write/cpu_event.h)? */

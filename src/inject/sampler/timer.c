@@ -1,4 +1,7 @@
-/* The sampler by POSIX CPU timers: one timer a thread, on the thread's own CPU clock. */
+/*
+ * The sampler by POSIX timers: one timer a thread, on the thread's own CPU clock, or on the wall
+ * clock (AF_SESSION_WALL).
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -23,7 +26,8 @@
 
 static struct {
 	uint64_t period_ns; /* 0: not sampling by timers */
-	pthread_key_t key;  /* the thread's timer, plus one; its destructor deletes it */
+	bool wall;
+	pthread_key_t key; /* the thread's timer, plus one; its destructor deletes it */
 	bool has_key;
 } control;
 
@@ -55,6 +59,8 @@ static struct ticks ticks_read(void)
 
 bool af_sampler_timer_was_in_kernel(uint64_t weight_ns, bool after_syscall)
 {
+	if (control.wall)
+		return false;
 	struct ticks now = ticks_read(), before = self.last;
 	uint64_t user_ns = now.user_ns - before.user_ns, all_ns = now.all_ns - before.all_ns;
 
@@ -83,12 +89,13 @@ static int timer_arm(int *timer)
 	                    .tv_nsec = (long)(control.period_ns % 1000000000u)},
 	};
 
-	self.last = ticks_read();
+	self.last = control.wall ? (struct ticks){0} : ticks_read();
 	self.owed_ns = 0;
 	when.it_value = when.it_interval;
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
 	ev._sigev_un._tid = (pid_t)syscall(SYS_gettid);
-	if (syscall(SYS_timer_create, CLOCK_THREAD_CPUTIME_ID, &ev, timer))
+	clockid_t clock = control.wall ? CLOCK_MONOTONIC : CLOCK_THREAD_CPUTIME_ID;
+	if (syscall(SYS_timer_create, clock, &ev, timer))
 		return -errno;
 	if (syscall(SYS_timer_settime, *timer, 0, &when, NULL)) {
 		int rc = -errno;
@@ -125,7 +132,7 @@ static int thread_arm(void)
 	return rc;
 }
 
-int af_sampler_timer_start(uint64_t period_ns)
+int af_sampler_timer_start(uint64_t period_ns, bool wall)
 {
 	/* A forked child has none of its parent's timers, and none of the threads it was making. */
 	if (control.period_ns)
@@ -133,6 +140,7 @@ int af_sampler_timer_start(uint64_t period_ns)
 	if (!control.has_key)
 		control.has_key = !pthread_key_create(&control.key, thread_ends);
 	control.period_ns = period_ns;
+	control.wall = wall;
 	if (control.has_key)
 		pthread_setspecific(control.key, NULL);
 	int rc = thread_arm();

@@ -67,6 +67,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 	AF_SESSION_STEPS = 2048,      /* the program's steps tell when recording is on */
+	AF_SESSION_WALL = 4096, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 };
 
 enum {
@@ -105,6 +106,8 @@ struct af_session {
 	uint64_t time_namespace;
 	int64_t time_namespace_ns;
 	uint64_t sample_period_ns;
+	uint64_t samples_most; /* CPU samples that are kept, 0: all */
+	uint32_t stack_depth;  /* frames that are kept of a sample's stack, 0: AF_STACK_MAX */
 	uint64_t gpu_samples_second; /* of each GPU, all its processors busy */
 	uint64_t ring_bytes;         /* most bytes that the trace may take on disk, 0: no limit */
 	/*
@@ -155,6 +158,8 @@ struct af_session {
 	_Atomic uint64_t replay_hits, replay_misses, replay_wrong;
 	_Atomic uint64_t lost_no_stream; /* events: no stream could be made */
 	_Atomic uint64_t lost_busy;      /* samples merged or dropped inside a sample */
+	/* With samples_most: those that came, and those that were too many. */
+	_Atomic uint64_t samples_came, lost_capped;
 	_Atomic uint64_t sampler_failed; /* processes whose sampler could not be started */
 	/*
 	 * By remainder of the pid: pid << 32 | microseconds of CPU time that a program reported of
