@@ -22,6 +22,7 @@
 const struct af_command *const af_commands[] = {
     &af_command_run,
     &af_command_record,
+    &af_command_prof,
     &af_command_flame,
     &af_command_report,
     &af_command_open,

@@ -52,6 +52,8 @@ enum af_command_flag {
 	 * file (base/system/rights.h).
 	 */
 	AF_CMD_KEEPS_RIGHTS = 4,
+	/* The `--` that ends the options stays among the words. */
+	AF_CMD_KEEPS_DASHES = 8,
 };
 
 enum { AF_ENDED_BY = 256 };

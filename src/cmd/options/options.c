@@ -259,6 +259,8 @@ int af_options_parse(const struct af_command *cmd, void *state, int argc, char *
 			only_words |= !!(cmd->flags & AF_CMD_STOP_AT_WORD);
 		} else if (!strcmp(argv[i], "--")) {
 			only_words = true;
+			if (cmd->flags & AF_CMD_KEEPS_DASHES)
+				argv[nr_words++] = argv[i];
 		} else if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			*help = true;
 			return 0;

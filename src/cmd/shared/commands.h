@@ -18,6 +18,7 @@ extern const struct af_command af_command_help;
 extern const struct af_command af_command_import;
 extern const struct af_command af_command_open;
 extern const struct af_command af_command_print;
+extern const struct af_command af_command_prof;
 extern const struct af_command af_command_record;
 extern const struct af_command af_command_report;
 extern const struct af_command af_command_run;

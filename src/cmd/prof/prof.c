@@ -1,0 +1,238 @@
+/* aflame prof: compiles C sources in memory, runs them and samples them. */
+#include <errno.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/statvfs.h>
+
+#include "base/arena.h"
+#include "base/err.h"
+#include "base/scope.h"
+#include "base/system/fs.h"
+#include "cmd/prof/compile.h"
+#include "cmd/prof/show.h"
+#include "cmd/record/library.h"
+#include "cmd/record/record.h"
+#include "cmd/shared/commands.h"
+#include "collect/probe/cpu.h"
+
+enum { RATE_LEAST_US = 50, RATE_MOST_US = 10000000, DEPTH_LEAST = 8, DEPTH_MOST = 512 };
+
+struct prof_options {
+	uint64_t period_us, depth, cap;
+	const char *output, *trace, *jit, *level;
+	struct af_strings libraries, includes, macros;
+	bool no_folded, no_flat, lines, wall;
+};
+
+static const struct prof_options prof_defaults = {
+    .period_us = 1000,
+    .output = "prof.folded",
+    .jit = "cc",
+};
+
+static int prof_check(const struct prof_options *o, int nr_files, struct af_err *err)
+{
+	if (!nr_files)
+		return af_fail_plain(err, -EINVAL,
+		                     "no file to run: aflame prof FILE.c [-- ARGUMENTS]");
+	if (o->period_us < RATE_LEAST_US || o->period_us > RATE_MOST_US)
+		return af_fail_plain(err, -EINVAL,
+		                     "--rate takes %d to %d microseconds between samples",
+		                     RATE_LEAST_US, RATE_MOST_US);
+	if (o->depth && (o->depth < DEPTH_LEAST || o->depth > DEPTH_MOST))
+		return af_fail_plain(err, -EINVAL, "--depth takes %d to %d frames", DEPTH_LEAST,
+		                     DEPTH_MOST);
+	return 0;
+}
+
+/* A program's image is mapped from there, which not every file system allows. */
+static bool folder_runs_code(const char *folder)
+{
+	struct statvfs st;
+
+	return folder && *folder == '/' && !statvfs(folder, &st) && !(st.f_flag & ST_NOEXEC);
+}
+
+/* A directory that only we can use, in memory where that is possible; it is removed at the end. */
+static int folder_make(char folder[PATH_MAX], struct af_err *err)
+{
+	const char *const places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"};
+	int rc = -EACCES;
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		if (!folder_runs_code(places[i]))
+			continue;
+		if (snprintf(folder, PATH_MAX, "%s/aflame-prof.XXXXXX", places[i]) >= PATH_MAX)
+			continue;
+		if (mkdtemp(folder))
+			return 0;
+		rc = -errno;
+	}
+	return af_fail(err, rc,
+	               "no place for the objects: name a directory in $TMPDIR that is not mounted "
+	               "noexec");
+}
+
+/* The words that start the program. */
+struct client {
+	char program[PATH_MAX], image[PATH_MAX + 16];
+	char **words;
+	int nr;
+};
+
+static void client_add(struct client *c, const char *word)
+{
+	c->words[c->nr++] = (char *)word;
+}
+
+static int client_words(struct client *c, const struct prof_options *o, const char *folder,
+                        int nr_files, char **files, char **objects, int nr_args, char **args,
+                        struct af_err *err)
+{
+	int rc = af_library_find_program(c->program, err);
+
+	if (rc)
+		return rc;
+	snprintf(c->image, sizeof c->image, "%s/image", folder);
+	c->words =
+	    af_xcalloc((size_t)(nr_files + nr_args) + 2 * o->libraries.nr + 8, sizeof *c->words);
+	client_add(c, c->program);
+	client_add(c, "--image");
+	client_add(c, c->image);
+	client_add(c, "--name");
+	client_add(c, strcmp(files[0], "-") ? files[0] : "stdin");
+	for (uint32_t i = 0; i < o->libraries.nr; i++) {
+		client_add(c, "--lib");
+		client_add(c, o->libraries.items[i]);
+	}
+	for (int i = 0; i < nr_files; i++)
+		client_add(c, objects[i]);
+	client_add(c, "--");
+	for (int i = 0; i < nr_args; i++)
+		client_add(c, args[i]);
+	return 0;
+}
+
+/* Record the program, and show what the trace says of it. Its status, or -errno with a message. */
+static int prof_record(const struct prof_options *o, const char *folder, const struct client *c,
+                       struct af_err *err)
+{
+	struct af_record_options record = af_record_defaults;
+	struct af_recorded done = {.who = "prof"};
+	char trace[PATH_MAX + 16], why[256];
+	struct af_err none = {0};
+
+	snprintf(trace, sizeof trace, "%s/trace", folder);
+	record.output = o->trace ? o->trace : trace;
+	record.quiet = true;
+	record.no_python = true;
+	record.api = "none";
+	record.wall = o->wall;
+	if (!o->wall)
+		record.sample = af_cpu_perf_probe(why, sizeof why, &none) ? "timer" : "perf";
+	record.rate = 1000000 / o->period_us ? 1000000 / o->period_us : 1;
+	record.period_ns = o->period_us * 1000;
+	record.samples_most = o->cap;
+	record.stack_depth = (uint32_t)o->depth;
+	int status = af_record(&record, c->nr, c->words, &done, err);
+	if (status < 0 || !done.dir[0])
+		return status;
+	const struct af_prof_show show = {
+	    .folded = o->no_folded ? NULL : o->output,
+	    .wall = o->wall,
+	    .flat = !o->no_flat,
+	    .lines = o->lines,
+	};
+	int rc = af_prof_show(&show, done.dir, err);
+	return rc ? af_record_failed(&record, done.who, status, rc, err) : status;
+}
+
+static int prof_in(const struct prof_options *o, const char *folder, int nr_files, char **files,
+                   int nr_args, char **args, struct af_err *err)
+{
+	const struct af_compile how = {o->jit, o->level, folder, o->includes, o->macros};
+	char **objects = af_xcalloc((size_t)nr_files + 1, sizeof *objects);
+	struct client c = {0};
+	int rc = af_compile(&how, nr_files, files, objects, err);
+
+	if (!rc)
+		rc = client_words(&c, o, folder, nr_files, files, objects, nr_args, args, err);
+	if (!rc)
+		rc = prof_record(o, folder, &c, err);
+	for (int i = 0; i < nr_files; i++)
+		free(objects[i]);
+	free(objects);
+	free(c.words);
+	return rc;
+}
+
+static int prof_run(void *state, int nr_words, char **words, struct af_err *err)
+{
+	const struct prof_options *o = state;
+	char folder[PATH_MAX];
+	int nr_files = 0;
+
+	while (nr_files < nr_words && strcmp(words[nr_files], "--"))
+		nr_files++;
+	int nr_args = nr_files < nr_words ? nr_words - nr_files - 1 : 0;
+	int rc = prof_check(o, nr_files, err);
+	if (!rc)
+		rc = folder_make(folder, err);
+	if (rc)
+		return rc;
+	rc = prof_in(o, folder, nr_files, words, nr_args, words + nr_files + 1, err);
+	af_remove_tree(folder);
+	return rc;
+}
+
+#define AT(member) offsetof(struct prof_options, member)
+
+static const struct af_option prof_options[] = {
+    {AF_OPT_U64, "rate", 0, "MICROSECONDS", "CPU time between samples of a thread (1000)",
+     AT(period_us)},
+    {AF_OPT_U64, "depth", 0, "N", "frames that are kept of a stack, 8 to 512 (512)", AT(depth)},
+    {AF_OPT_U64, "cap", 0, "N",
+     "keep the first N samples; those that come after them are counted as dropped (all are kept)",
+     AT(cap)},
+    {AF_OPT_STRING, "output", 'o', "FILE",
+     "folded stacks by samples, with --wall by nanoseconds (prof.folded)", AT(output)},
+    {AF_OPT_FLAG, "no-folded", 0, NULL, "do not write them", AT(no_folded)},
+    {AF_OPT_FLAG, "no-flat", 0, NULL, "no flat report", AT(no_flat)},
+    {AF_OPT_FLAG, "lines", 0, NULL, "also the hottest lines", AT(lines)},
+    {AF_OPT_FLAG, "wall", 0, NULL, "sample by the wall clock: threads that wait, too", AT(wall)},
+    {AF_OPT_STRING, "trace", 0, "DIR", "keep the trace, for every other command", AT(trace)},
+    {AF_OPT_CHOICE, "jit", 0, "COMPILER",
+     "what compiles: $CC or cc, with $CFLAGS; or tcc, at once and without lines (cc)", AT(jit),
+     "cc|tcc"},
+    {AF_OPT_LIST, "lib", 'l', "NAME", "search this library for symbols; may be given again",
+     AT(libraries)},
+    {AF_OPT_LIST, "include", 'I', "DIR", "for the compiler; may be given again", AT(includes)},
+    {AF_OPT_LIST, "define", 'D', "NAME[=TEXT]", "for the compiler; may be given again", AT(macros)},
+    {AF_OPT_STRING, "optimize", 'O', "LEVEL", "for the compiler (2)", AT(level), "0|1|2|3|s|g"},
+    {AF_OPT_END},
+};
+
+const struct af_command af_command_prof = {
+    .name = "prof",
+    .usage = "[OPTIONS] FILE… [-- ARGUMENTS]",
+    .summary = "Compile C in memory, run it and sample it",
+    .details =
+	"Files are C sources, objects (.o), archives (.a), or - for C on standard input. They are\n"
+	"compiled with debug information and frame pointers, linked in memory and run, without\n"
+	"privileges; nothing is left behind but the folded stacks. Libraries that are not\n"
+	"given are those of C. The flat report goes to standard error, because standard output is\n"
+	"the program's. The exit status is the program's or the compiler's, and a signal that\n"
+	"ends the program ends aflame too, behind the report. Ctrl-C ends the program, and\n"
+	"the report is of all that was sampled until then.",
+    .examples = "aflame prof fib.c -- 35\ta flat report, and prof.folded\n"
+		"aflame prof --rate 100 --lines -l m a.c b.c\tten times the samples, and lines\n"
+		"aflame prof --trace run1 a.c; aflame flame run1 -o a.html\tas any other trace",
+    .flags = AF_CMD_KEEPS_DASHES,
+    .options = prof_options,
+    .state_size = sizeof(struct prof_options),
+    .defaults = &prof_defaults,
+    .run = prof_run,
+};

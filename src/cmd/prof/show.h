@@ -1,0 +1,19 @@
+/* The results of `aflame prof`, made of the trace that was recorded. */
+#ifndef AF_CMD_PROF_SHOW_H
+#define AF_CMD_PROF_SHOW_H
+
+#include <stdbool.h>
+
+struct af_err;
+
+struct af_prof_show {
+	const char *folded; /* file for folded stacks; NULL: none */
+	bool wall;          /* they are by nanoseconds: a wait is one sample, whatever its length */
+	bool flat;  /* the flat report, on standard error: standard output is the program's */
+	bool lines; /* of it also the lines */
+};
+
+/* Write what @show has of the trace in @dir. 0, or -errno with a message. */
+int af_prof_show(const struct af_prof_show *show, const char *dir, struct af_err *err);
+
+#endif
