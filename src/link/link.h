@@ -1,8 +1,9 @@
 /*
- * A linker of relocatable objects (System V gABI, chapter 4, and the psABI of each machine) for code
- * that runs in this process at once. The result is an ELF file, which its users map: it has segments
- * to be mapped at the addresses that it was linked for, unwind tables, symbols, sections, relocated
- * DWARF and a build-id, so debuggers and profilers read it as they read any shared library.
+ * A linker of relocatable objects (System V gABI, chapter 4, and the psABI of each machine) for
+ * code that runs in this process at once. The result is an ELF file, which its users map: it has
+ * segments to be mapped at the addresses that it was linked for, unwind tables, symbols, sections,
+ * relocated DWARF and a build-id, so debuggers and profilers read it as they read any shared
+ * library.
  *
  *	af_link_new() → { af_link_add() | af_link_want() }* → af_link_layout() →
  *		af_link_map() → af_link_construct() → af_link_symbol() … → af_link_destruct()
@@ -31,13 +32,12 @@ struct af_link_external {
 
 /*
  * The part of the static thread-local block of the program that is free for the inputs: it lies at
- * @tp_offset from each thread's thread pointer, at @offset in the block of @module, and @template
- * is copied there when a thread begins. `size` 0: inputs with thread-local variables are refused.
+ * @tp_offset from each thread's thread pointer, and at @offset in the block of @module. `size` 0:
+ * inputs with thread-local variables are refused.
  */
 struct af_link_threads {
 	int64_t tp_offset;
 	uint64_t module, offset, size;
-	uint8_t *template; /* may be NULL when nothing is to run */
 };
 
 /* The program that the inputs are linked into. */
@@ -57,9 +57,10 @@ struct af_link *af_link_new(const struct af_link_host *host);
 void af_link_free(struct af_link *l);
 
 /*
- * Add an input: the @size bytes at @bytes of a relocatable object, or of an archive (ar(5), System V
- * and GNU), whose members are linked where they define a symbol that is missing. @name is for
- * messages and copied, @bytes stay the caller's and must stay valid. 0, or -ENOEXEC with the reason.
+ * Add an input: the @size bytes at @bytes of a relocatable object, or of an archive (ar(5), System
+ * V and GNU), whose members are linked where they define a symbol that is missing. @name is for
+ * messages and copied, @bytes stay the caller's and must stay valid. 0, or -ENOEXEC with the
+ * reason.
  */
 int af_link_add(struct af_link *l, const char *name, const uint8_t *bytes, size_t size,
                 struct af_err *err);
@@ -98,6 +99,13 @@ int af_link_write(struct af_link *l, uint64_t base, uint8_t *out, struct af_err 
  */
 int af_link_map(struct af_link *l, int fd, struct af_err *err);
 
+/*
+ * Fill the host's part of a thread-local block, all host.threads.size bytes of it: initial values
+ * of the inputs' variables, else 0. After af_link_map(), for the template and for each thread there
+ * is.
+ */
+void af_link_fill_thread(const struct af_link *l, uint8_t *block);
+
 /* The address of the global symbol @name, after af_link_write() or af_link_map(); 0: none. */
 uint64_t af_link_symbol(const struct af_link *l, const char *name);
 
@@ -108,7 +116,9 @@ uint64_t af_link_symbol(const struct af_link *l, const char *name);
 void af_link_construct(const struct af_link *l, int argc, char **argv, char **envp);
 void af_link_destruct(const struct af_link *l);
 
-/* The bytes of the unwind table (.eh_frame) of the mapped image, with a zero at its end; 0: none. */
+/*
+ * The bytes of the unwind table (.eh_frame) of the mapped image, with a zero at its end; 0: none.
+ */
 uint64_t af_link_frames(const struct af_link *l);
 
 /* Call @each with every function of the image: its name, address and size. */
