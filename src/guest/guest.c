@@ -3,11 +3,13 @@
  * objects in memory and becomes their program. main() ends in a tail call, so the linked main() has
  * the callers that it has in any program.
  */
+#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -168,11 +170,16 @@ static __attribute__((noinline)) void guest_prepare(int argc, char **argv, char 
 	}
 	guest_link(fd);
 	guest_threads_begin(guest.link);
+	const char *slash = strrchr(guest.argv[0], '/');
+	prctl(PR_SET_NAME, slash ? slash + 1 : guest.argv[0]);
 	guest_register(guest.link, fd);
 	close(fd);
 	guest.main = (guest_main *)af_link_symbol(guest.link, "main");
 	guest_time("registration");
 	atexit(guest_end);
+	void (*begin)(void) = (void (*)(void))dlsym(RTLD_DEFAULT, "aflame_begin");
+	if (begin)
+		begin();
 	af_link_construct(guest.link, guest.argc, guest.argv, envp);
 }
 

@@ -125,7 +125,8 @@ static void compile_one(void *arg, uint32_t i)
 		return;
 	}
 	struct af_buf name = {0};
-	af_buf_fmt(&name, "%s/%u.o", all->how->folder, i);
+	const char *slash = strrchr(all->files[i], '/'), *file = slash ? slash + 1 : all->files[i];
+	af_buf_fmt(&name, "%s/%u.%s.o", all->how->folder, i, strcmp(file, "-") ? file : "stdin");
 	af_buf_char(&name, 0);
 	all->objects[i] = name.data;
 	words_command(&w, all->how, all->files[i], all->objects[i]);

@@ -1,5 +1,6 @@
 /* aflame prof: compiles C sources in memory, runs them and samples them. */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,6 +9,7 @@
 #include <sys/statvfs.h>
 
 #include "base/arena.h"
+#include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
@@ -76,60 +78,76 @@ static int folder_make(char folder[PATH_MAX], struct af_err *err)
 	               "noexec");
 }
 
-/* The words that start the program. */
-struct client {
+/* One call of the command. */
+struct prof {
+	const struct prof_options *o;
+	int nr_files, nr_args;
+	char **files, **args;
+	char folder[PATH_MAX]; /* private, and removed at the end */
+	char **objects;        /* by file */
+	/* The program that links and runs them, its words, and the file of the linked image. */
 	char program[PATH_MAX], image[PATH_MAX + 16];
 	char **words;
-	int nr;
+	int nr_words;
 };
 
-static void client_add(struct client *c, const char *word)
+static void prof_word(struct prof *p, const char *word)
 {
-	c->words[c->nr++] = (char *)word;
+	p->words[p->nr_words++] = (char *)word;
 }
 
-static int client_words(struct client *c, const struct prof_options *o, const char *folder,
-                        int nr_files, char **files, char **objects, int nr_args, char **args,
-                        struct af_err *err)
+static int prof_words(struct prof *p, struct af_err *err)
 {
-	int rc = af_library_find_program(c->program, err);
+	const struct af_strings *libraries = &p->o->libraries;
+	int rc = af_library_find_program(p->program, err);
 
 	if (rc)
 		return rc;
-	snprintf(c->image, sizeof c->image, "%s/image", folder);
-	c->words =
-	    af_xcalloc((size_t)(nr_files + nr_args) + 2 * o->libraries.nr + 8, sizeof *c->words);
-	client_add(c, c->program);
-	client_add(c, "--image");
-	client_add(c, c->image);
-	client_add(c, "--name");
-	client_add(c, strcmp(files[0], "-") ? files[0] : "stdin");
-	for (uint32_t i = 0; i < o->libraries.nr; i++) {
-		client_add(c, "--lib");
-		client_add(c, o->libraries.items[i]);
+	snprintf(p->image, sizeof p->image, "%s/image", p->folder);
+	scope_close int image = open(p->image, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
+	if (image < 0)
+		return af_fail(err, -errno, "cannot make %s", p->image);
+	p->words = af_xcalloc((size_t)(p->nr_files + p->nr_args) + 2 * libraries->nr + 8,
+	                      sizeof *p->words);
+	prof_word(p, p->program);
+	prof_word(p, "--image");
+	prof_word(p, p->image);
+	prof_word(p, "--name");
+	prof_word(p, strcmp(p->files[0], "-") ? p->files[0] : "stdin");
+	for (uint32_t i = 0; i < libraries->nr; i++) {
+		prof_word(p, "--lib");
+		prof_word(p, libraries->items[i]);
 	}
-	for (int i = 0; i < nr_files; i++)
-		client_add(c, objects[i]);
-	client_add(c, "--");
-	for (int i = 0; i < nr_args; i++)
-		client_add(c, args[i]);
+	for (int i = 0; i < p->nr_files; i++)
+		prof_word(p, p->objects[i]);
+	prof_word(p, "--");
+	for (int i = 0; i < p->nr_args; i++)
+		prof_word(p, p->args[i]);
 	return 0;
 }
 
-/* Record the program, and show what the trace says of it. Its status, or -errno with a message. */
-static int prof_record(const struct prof_options *o, const char *folder, const struct client *c,
-                       struct af_err *err)
+/* The command line that the trace has: FILES ARGUMENTS. */
+static void prof_command(const struct prof *p, struct af_buf *b)
+{
+	for (int i = 0; i < p->nr_files + p->nr_args; i++) {
+		if (i)
+			af_buf_char(b, ' ');
+		af_buf_str(b, i < p->nr_files ? p->files[i] : p->args[i - p->nr_files]);
+	}
+	af_buf_char(b, 0);
+}
+
+/* How it is recorded: without privileges, from within. */
+static struct af_record_options prof_recording(const struct prof_options *o)
 {
 	struct af_record_options record = af_record_defaults;
-	struct af_recorded done = {.who = "prof"};
-	char trace[PATH_MAX + 16], why[256];
+	char why[256];
 	struct af_err none = {0};
 
-	snprintf(trace, sizeof trace, "%s/trace", folder);
-	record.output = o->trace ? o->trace : trace;
 	record.quiet = true;
 	record.no_python = true;
 	record.api = "none";
+	record.held = true;
 	record.wall = o->wall;
 	if (!o->wall)
 		record.sample = af_cpu_perf_probe(why, sizeof why, &none) ? "timer" : "perf";
@@ -137,7 +155,24 @@ static int prof_record(const struct prof_options *o, const char *folder, const s
 	record.period_ns = o->period_us * 1000;
 	record.samples_most = o->cap;
 	record.stack_depth = (uint32_t)o->depth;
-	int status = af_record(&record, c->nr, c->words, &done, err);
+	return record;
+}
+
+/* Record the program, and show what the trace says of it. Its status, or -errno with a message. */
+static int prof_record(struct prof *p, struct af_err *err)
+{
+	const struct prof_options *o = p->o;
+	struct af_record_options record = prof_recording(o);
+	struct af_recorded done = {.who = "prof"};
+	char trace[PATH_MAX + 16];
+	struct af_buf command = {0};
+
+	snprintf(trace, sizeof trace, "%s/trace", p->folder);
+	record.output = o->trace ? o->trace : trace;
+	prof_command(p, &command);
+	record.command = command.data;
+	int status = af_record(&record, p->nr_words, p->words, &done, err);
+	af_buf_free(&command);
 	if (status < 0 || !done.dir[0])
 		return status;
 	const struct af_prof_show show = {
@@ -150,41 +185,40 @@ static int prof_record(const struct prof_options *o, const char *folder, const s
 	return rc ? af_record_failed(&record, done.who, status, rc, err) : status;
 }
 
-static int prof_in(const struct prof_options *o, const char *folder, int nr_files, char **files,
-                   int nr_args, char **args, struct af_err *err)
+/* The same, in p->folder. */
+static int prof_in_folder(struct prof *p, struct af_err *err)
 {
-	const struct af_compile how = {o->jit, o->level, folder, o->includes, o->macros};
-	char **objects = af_xcalloc((size_t)nr_files + 1, sizeof *objects);
-	struct client c = {0};
-	int rc = af_compile(&how, nr_files, files, objects, err);
+	const struct af_compile how = {p->o->jit, p->o->level, p->folder, p->o->includes,
+	                               p->o->macros};
 
+	p->objects = af_xcalloc((size_t)p->nr_files + 1, sizeof *p->objects);
+	int rc = af_compile(&how, p->nr_files, p->files, p->objects, err);
 	if (!rc)
-		rc = client_words(&c, o, folder, nr_files, files, objects, nr_args, args, err);
+		rc = prof_words(p, err);
 	if (!rc)
-		rc = prof_record(o, folder, &c, err);
-	for (int i = 0; i < nr_files; i++)
-		free(objects[i]);
-	free(objects);
-	free(c.words);
+		rc = prof_record(p, err);
+	for (int i = 0; i < p->nr_files; i++)
+		free(p->objects[i]);
+	free(p->objects);
+	free(p->words);
 	return rc;
 }
 
 static int prof_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	const struct prof_options *o = state;
-	char folder[PATH_MAX];
-	int nr_files = 0;
+	struct prof p = {.o = state, .files = words};
 
-	while (nr_files < nr_words && strcmp(words[nr_files], "--"))
-		nr_files++;
-	int nr_args = nr_files < nr_words ? nr_words - nr_files - 1 : 0;
-	int rc = prof_check(o, nr_files, err);
+	while (p.nr_files < nr_words && strcmp(words[p.nr_files], "--"))
+		p.nr_files++;
+	p.nr_args = p.nr_files < nr_words ? nr_words - p.nr_files - 1 : 0;
+	p.args = words + p.nr_files + 1;
+	int rc = prof_check(p.o, p.nr_files, err);
 	if (!rc)
-		rc = folder_make(folder, err);
+		rc = folder_make(p.folder, err);
 	if (rc)
 		return rc;
-	rc = prof_in(o, folder, nr_files, words, nr_args, words + nr_files + 1, err);
-	af_remove_tree(folder);
+	rc = prof_in_folder(&p, err);
+	af_remove_tree(p.folder);
 	return rc;
 }
 

@@ -100,7 +100,7 @@ void af_begin_notes(struct af_recording *r, const struct af_record_options *o,
 		size_t used = strlen(cmd);
 		snprintf(cmd + used, sizeof cmd - used, "%s%s", i ? " " : "", words[i]);
 	}
-	af_session_note(r, "cmd", "%s", cmd);
+	af_session_note(r, "cmd", "%s", o->command ? o->command : cmd);
 	note_machine(r);
 	af_session_note(r, "aflame", "%s", AFLAME_VERSION);
 	if (done->job.is_rank)

@@ -245,7 +245,8 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	    .flags = (given->no_python ? 0 : AF_SESSION_PYTHON) |
 	             (given->verify ? AF_SESSION_VERIFY : 0) |
 	             (given->autograd ? AF_SESSION_AUTOGRAD : 0) |
-	             (given->tally_only ? AF_SESSION_SUMS : 0),
+	             (given->tally_only ? AF_SESSION_SUMS : 0) |
+	             (given->held ? AF_SESSION_HELD : 0),
 	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
 	    .max_bytes = o->max_bytes,

@@ -67,6 +67,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 	AF_SESSION_STEPS = 2048,      /* the program's steps tell when recording is on */
+	AF_SESSION_HELD = 8192, /* CPU samples count from the program's call of aflame_begin() on */
 	AF_SESSION_WALL = 4096, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 };
 

@@ -1,0 +1,247 @@
+#!/usr/bin/env python3
+"""aflame prof: C compiled, linked in memory, run and sampled."""
+
+import glob
+import os
+import signal
+import subprocess
+import time
+
+from machine import AFLAME, WORKPLACE, need_tool
+from recording import Trace, USAGE, aflame, bare, must, new_path, parse_folded, refused
+from tap import case, equal, expect, note, run_cases
+
+PARTS = """
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+static volatile double sink;
+static void burn(long n) { double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 0.1; sink = x; }
+__attribute__((noinline)) void sixty(void) { burn(12000000); }
+__attribute__((noinline)) void thirty(void) { burn(6000000); }
+__attribute__((noinline)) void ten(void) { burn(2000000); }
+int main(int argc, char **argv)
+{
+	for (int i = 0; i < 20; i++) { sixty(); thirty(); ten(); }
+	printf("%s %d\\n", argc > 1 ? argv[1] : "none", argc);
+	return argc > 2 ? atoi(argv[2]) : 0;
+}
+"""
+
+
+def source(text, name="program.c"):
+    folder = new_path("prof")
+    os.mkdir(folder)
+    path = os.path.join(folder, name)
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    return path
+
+
+def prof(*words, **how):
+    """aflame prof in a folder of its own: what it printed, and the stacks in prof.folded."""
+    folder = new_path("in")
+    os.mkdir(folder)
+    done = aflame("prof", *words, cwd=folder, **how)
+    done.folder, done.stacks = folder, []
+    path = os.path.join(folder, "prof.folded")
+    if os.path.exists(path):
+        with open(path, encoding="utf-8") as file:
+            done.stacks = parse_folded(file.read())
+    return done
+
+
+def total(stacks):
+    return sum(weight for _, weight in stacks)
+
+
+def part_of(stacks, name):
+    return sum(w for frames, w in stacks if name in [bare(f) for f in frames])
+
+
+def check_parts(stacks):
+    all_of = total(stacks)
+    for name, wanted in (("sixty", 0.6), ("thirty", 0.3), ("ten", 0.1)):
+        part = part_of(stacks, name) / all_of
+        note("%s: %.1f %%" % (name, part * 100))
+        expect(abs(part - wanted) <= 0.02, "%s has %.1f %% of %d samples" % (name, part * 100, all_of))
+
+
+def left_behind():
+    return set(glob.glob("/dev/shm/aflame-prof*") + glob.glob("/tmp/aflame-prof*"))
+
+
+@case("its parts of the time, its output, arguments and status; nothing is left behind", tries=3)
+def _():
+    before = left_behind()
+    done = prof(source(PARTS), "--", "one", "7")
+    equal((done.returncode, done.stdout), (7, "one 3\n"), "status and output")
+    check_parts(done.stacks)
+    expect(all(bare(f[0]) == "program.c" and "main" in f for f, _ in done.stacks), "%s" % done.stacks)
+    equal(os.listdir(done.folder), ["prof.folded"], "files in the folder")
+    equal(left_behind() - before, set(), "files elsewhere")
+
+
+@case("the first N samples are kept, and those behind them counted", tries=3)
+def _():
+    trace = new_path()
+    done = prof("--cap", "40", "--trace", trace, source(PARTS))
+    equal((done.returncode, total(done.stacks)), (0, 40), "status and samples")
+    lost = [e["count"] for e in Trace(trace).fields("lost") if e["reason"] == "CAPPED"]
+    expect(lost and sum(lost) > 100, "lost: %s" % lost)
+
+
+@case("--rate is honoured", tries=3)
+def _():
+    slow, fast = (total(prof("--rate", rate, source(PARTS)).stacks) for rate in ("2000", "200"))
+    note("%d and %d samples" % (slow, fast))
+    expect(8 <= fast / slow <= 12, "%d samples at 200 us, %d at 2000" % (fast, slow))
+
+
+@case("stacks are cut at --depth")
+def _():
+    text = """
+    volatile long sink;
+    __attribute__((noinline)) int down(int n) { if (n) return down(n - 1) + 1; for (long i = 0; i < 100000000; i++) sink += i; return 0; }
+    int main(void) { return down(100) != 100; }
+    """
+    done = prof("-O", "0", "--depth", "16", source(text))
+    equal(done.returncode, 0, "status")
+    deep = [f for f, _ in done.stacks if f.count("down") >= 7]
+    expect(deep and all(len(f) <= 18 for f in deep), "%s" % done.stacks[:2])
+    expect(any("left out" in frame for frame in deep[0]), "%s" % deep[0])
+
+
+@case("objects, archives, several files, standard input, definitions and include folders")
+def _():
+    need_tool("ar")
+    main = source('#include "number.h"\nint other(void), third(void);\n'
+                  "int main(void) { return NUMBER + MORE + other() + third(); }")
+    folder = os.path.dirname(main)
+    os.mkdir(os.path.join(folder, "include"))
+    with open(os.path.join(folder, "include", "number.h"), "w", encoding="utf-8") as file:
+        file.write("#define NUMBER 3\n")
+    for name, value in (("other", 4), ("third", 5), ("unused", 6)):
+        path = os.path.join(folder, name)
+        with open(path + ".c", "w", encoding="utf-8") as file:
+            file.write("int %s(void) { return %d; }\n" % (name, value))
+        subprocess.run(["cc", "-c", "-o", path + ".o", path + ".c"], check=True)
+    archive = os.path.join(folder, "libboth.a")
+    subprocess.run(["ar", "rc", archive, path + ".o", os.path.join(folder, "third.o")], check=True)
+    words = ("-D", "MORE=10", "-I", os.path.join(folder, "include"), main)
+    equal(prof(*words, os.path.join(folder, "other.o"), archive).returncode, 22, "of objects")
+    equal(prof(*words, os.path.join(folder, "other.c"), archive).returncode, 22, "of two sources")
+    with open(os.path.join(folder, "stdin.c"), "w+", encoding="utf-8") as file:
+        file.write("int main(void) { return 9; }\n")
+        file.seek(0)
+        equal(prof("-", stdin=file).returncode, 9, "of standard input")
+
+
+@case("a source that does not compile: the compiler's message and status")
+def _():
+    done = prof(source("int main(void) { return 1 }\n"))
+    equal((done.returncode, done.stacks), (1, []), "status and stacks")
+    expect("expected" in done.stderr and "program.c" in done.stderr, done.stderr)
+    done = prof(source("int main(void) { return 0; }"), env={**os.environ, "CC": "no-such-compiler"})
+    expect(done.returncode == 1 and "install one, or name it in $CC" in done.stderr, done.stderr)
+
+
+@case("undefined symbols are all listed")
+def _():
+    done = prof(source("int one(void), two(void); int main(void) { return one() + two(); }"))
+    equal((done.returncode, done.stacks), (127, []), "status and stacks")
+    expect(all("undefined symbol: %s (" % name in done.stderr for name in ("one", "two")), done.stderr)
+
+
+@case("a program that crashes is reported, and ends aflame as it ended")
+def _():
+    text = "volatile long sink; int main(void) { for (long i = 0; i < 200000000; i++) sink += i; return *(volatile int *)sink; }"
+    done = prof("-O", "0", source(text.replace("*)sink", "*)8")))
+    equal(done.returncode, -signal.SIGSEGV, "status")
+    expect(part_of(done.stacks, "main") > 30, "%s" % done.stacks)
+
+
+@case("Ctrl-C ends a program that loops for ever, and there is a report")
+def _():
+    folder = new_path("in")
+    os.mkdir(folder)
+    text = 'volatile long sink; __attribute__((noinline)) void loops(void) { for (;;) sink++; } int main(void) { loops(); }'
+    p = subprocess.Popen([AFLAME, "prof", source(text)], cwd=folder, start_new_session=True,
+                         stderr=subprocess.PIPE)
+    time.sleep(1.5)
+    os.killpg(p.pid, signal.SIGINT)
+    p.communicate(timeout=60)
+    equal(p.returncode, -signal.SIGINT, "status")
+    with open(os.path.join(folder, "prof.folded"), encoding="utf-8") as file:
+        stacks = parse_folded(file.read())
+    expect(part_of(stacks, "loops") > 100, "%s" % stacks)
+
+
+@case("programs that fork, block signals and set handlers are sampled all the same", tries=3)
+def _():
+    text = """
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+static volatile double sink;
+static void burn(long n) { double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 0.1; sink = x; }
+__attribute__((noinline)) void in_child(void) { burn(60000000); }
+__attribute__((noinline)) void under_mask(void) { burn(60000000); }
+__attribute__((noinline)) void under_handlers(void) { burn(60000000); }
+static void nothing(int signo) { (void)signo; }
+int main(void)
+{
+	sigset_t all, old;
+	if (!fork()) { in_child(); _exit(0); }
+	wait(0);
+	sigfillset(&all);
+	sigprocmask(SIG_SETMASK, &all, &old);
+	under_mask();
+	sigprocmask(SIG_SETMASK, &old, 0);
+	for (int s = 1; s < 32; s++) signal(s, nothing);
+	under_handlers();
+	return 0;
+}
+"""
+    done = prof(source(text))
+    equal(done.returncode, 0, "status")
+    all_of = total(done.stacks)
+    for name in ("in_child", "under_mask", "under_handlers"):
+        part = part_of(done.stacks, name) / all_of
+        expect(0.28 <= part <= 0.38, "%s has %.1f %% of %d" % (name, 100 * part, all_of))
+
+
+@case("--wall: waits have their time", tries=3)
+def _():
+    text = """
+#include <time.h>
+#include <unistd.h>
+static int wait_ms(long ms) { return nanosleep(&(struct timespec){0, ms * 1000000}, 0); }
+__attribute__((noinline)) int sixty(void) { return wait_ms(60) + 0 * getpid(); }
+__attribute__((noinline)) int thirty(void) { return wait_ms(30) + 0 * getpid(); }
+__attribute__((noinline)) int ten(void) { return wait_ms(10) + 0 * getpid(); }
+int main(void) { int bad = 0; for (int i = 0; i < 20; i++) bad |= sixty() | thirty() | ten(); return bad != 0; }
+"""
+    done = prof("--wall", source(text))
+    equal(done.returncode, 0, "waits that a signal ended early")
+    check_parts(done.stacks)
+
+
+@case("--trace keeps a trace for every other command")
+def _():
+    trace = new_path()
+    path = source(PARTS)
+    equal(prof("--trace", trace, "--no-folded", "--no-flat", path).stacks, [], "folded stacks")
+    expect("burn" in must("report", "top", trace), "report top names no function")
+    Trace(trace).check()
+    must("flame", "-o", os.path.join(WORKPLACE, "prof.html"), trace)
+
+
+@case("words that make no sense")
+def _():
+    refused(USAGE, "no file to run", "prof")
+    refused(USAGE, "--rate takes", "prof", "--rate", "1", "x.c")
+    refused(USAGE, "--depth takes", "prof", "--depth", "2", "x.c")
+
+
+run_cases()
