@@ -21,7 +21,10 @@ struct af_record_options {
 	const char *clock;  /* of calls: "system", "tsc", NULL */
 	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
-	/* of `prof`: the command line that the trace has, or NULL; the period exactly, or 0; CPU samples, frames of each that are kept, 0: all */
+	/*
+	 * of `prof`: the command line that the trace has, or NULL; the period exactly, or 0; CPU
+	 * samples, and frames of each, that are kept, 0: all
+	 */
 	const char *command;
 	uint64_t period_ns, samples_most;
 	uint32_t stack_depth;
@@ -34,7 +37,7 @@ struct af_record_options {
 	const char *cuda_graphs; /* "nodes", "whole", NULL */
 	const char *cuda_calls;  /* "once", "twice", NULL */
 	const char *gpu_samples; /* a rate, "exact", NULL */
-	bool held; /* AF_SESSION_HELD */
+	bool held;               /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */

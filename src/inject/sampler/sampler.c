@@ -223,7 +223,7 @@ static void spare_alternate(const ucontext_t *context, uint64_t sp)
 
 static atomic_bool begun;
 
-/* Called by a program of ours (src/guest), when all is ready for the one that is to be sampled. */
+/* Called by the program of `aflame prof` when all is ready for what is to be sampled. */
 INTERPOSE void aflame_begin(void);
 void aflame_begin(void)
 {
