@@ -71,7 +71,7 @@ static int map_segment(const struct af_link *l, int fd, enum link_place place, i
 /* Zeroes behind the data, to its page's end and on the pages behind. */
 static int map_zeroes(const struct af_link *l)
 {
-	uint64_t from = l->base + l->place_end[LINK_DATA], page = l->machine->page;
+	uint64_t from = l->base + l->place_end[LINK_DATA], page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t next = link_align(from, page), end = l->base + l->span;
 
 	if (l->place_end[LINK_DATA] > l->place_start[LINK_DATA])
