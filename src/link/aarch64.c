@@ -130,7 +130,7 @@ static int put_movw(const struct link_reloc *r, uint64_t v, unsigned group, bool
  */
 static int put_descriptor(const struct link_reloc *r)
 {
-	uint64_t offset = (uint64_t)(r->tp + r->addend);
+	uint64_t offset = r->tp + (uint64_t)r->addend;
 	uint32_t word = A64_NOP;
 
 	if (offset >> 32)
@@ -145,7 +145,7 @@ static int put_descriptor(const struct link_reloc *r)
 
 static int apply_thread(const struct link_reloc *r)
 {
-	uint64_t offset = (uint64_t)(r->tp + r->addend);
+	uint64_t offset = r->tp + (uint64_t)r->addend;
 
 	switch (r->type) {
 	case R_AARCH64_TLSIE_ADR_GOTTPREL_PAGE21:
@@ -212,7 +212,7 @@ static int apply_code(const struct link_reloc *r, uint64_t value)
 	case R_AARCH64_ADR_PREL_PG_HI21:
 		return put_page(r, value);
 	case R_AARCH64_ADR_PREL_PG_HI21_NC:
-		put_adr(r->at, (int64_t)((value >> 12) - (r->place >> 12)) << 43 >> 43);
+		put_adr(r->at, (int64_t)(((value >> 12) - (r->place >> 12)) << 43) >> 43);
 		return 0;
 	case R_AARCH64_ADR_GOT_PAGE:
 		return r->addend ? -ENOTSUP : put_page(r, r->slot);

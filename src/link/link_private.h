@@ -106,7 +106,7 @@ struct link_reloc {
 	uint64_t slot;       /* address of its slot, 0: none */
 	uint64_t stub;       /* address of its stub, 0: none */
 	uint64_t got;        /* address of the table of slots */
-	int64_t tp;          /* offset of the variable from the thread pointer, */
+	uint64_t tp;         /* offset of the variable from the thread pointer, */
 	uint64_t dtp;        /* and in its module's block */
 	struct af_map *high; /* riscv64: values of high parts by their addresses */
 };

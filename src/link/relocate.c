@@ -149,13 +149,14 @@ static void fill_slots(struct af_link *l, uint8_t *out, const struct relocation 
 		uint32_t kind = kinds[i];
 		uint64_t slot = 0;
 
-		if (r->type->needs & (kind | (kind == LINK_SLOT ? LINK_STUB | LINK_NEAR : 0)))
+		/* A stub jumps to what is in the slot. */
+		if (r->type->needs & kind || (kind == LINK_SLOT && to->stub))
 			slot = found_at(l, r, kind, &l->slots, l->out_got);
 		if (!slot)
 			continue;
 		fill_slot(l, out, slot,
 		          kind == LINK_SLOT      ? to->value
-		          : kind == LINK_SLOT_TP ? (uint64_t)to->tp
+		          : kind == LINK_SLOT_TP ? to->tp
 		                                 : l->host.threads.module);
 		if (kind == LINK_SLOT_GD)
 			fill_slot(l, out, slot + 8, to->dtp);
@@ -168,10 +169,10 @@ static void fill_stub(struct af_link *l, uint8_t *out, const struct relocation *
                       struct link_reloc *to)
 {
 	const struct link_out *stubs = &l->outs[l->out_stubs];
-	uint64_t slot = found_at(l, r, LINK_SLOT, &l->slots, l->out_got);
 
-	if (!(r->type->needs & (LINK_STUB | LINK_NEAR)))
+	if (!(r->type->needs & (LINK_STUB | LINK_NEAR)) || !(r->v.is_external || r->v.is_absolute))
 		return;
+	uint64_t slot = found_at(l, r, LINK_SLOT, &l->slots, l->out_got);
 	to->stub = found_at(l, r, LINK_STUB, &l->stubs, l->out_stubs);
 	if (to->stub && slot)
 		l->machine->stub(out + stubs->offset + (to->stub - l->base - stubs->address),
@@ -214,9 +215,9 @@ static int apply_one(struct af_link *l, struct relocation *r, void *arg, struct 
 	                        .got = l->base + l->outs[l->out_got].address,
 	                        .high = &l->high};
 	to.dtp = l->host.threads.offset + l->thread_at + r->v.address;
-	to.tp = l->host.threads.tp_offset + (int64_t)(l->thread_at + r->v.address);
-	fill_slots(l, a->out, r, &to);
+	to.tp = (uint64_t)l->host.threads.tp_offset + l->thread_at + r->v.address;
 	fill_stub(l, a->out, r, &to);
+	fill_slots(l, a->out, r, &to);
 	int rc = l->machine->apply(&to);
 	if (rc == -ERANGE)
 		return relocation_fail(l, r, rc,

@@ -64,6 +64,12 @@ static bool fits(int64_t v, unsigned bits)
 	return v >= -(INT64_C(1) << (bits - 1)) && v < INT64_C(1) << (bits - 1);
 }
 
+/* Can two instructions hold it? The low part is signed. */
+static bool fits_pair(uint64_t v)
+{
+	return fits((int64_t)(v + 0x800), 32);
+}
+
 /* Bits @high to @low of @v, moved to bit @to. */
 static uint32_t bits(uint64_t v, unsigned high, unsigned low, unsigned to)
 {
@@ -83,9 +89,9 @@ static void put_masked(uint8_t *at, unsigned width, uint32_t mask, uint32_t valu
 /* The high 20 bits so that the low 12, which are signed, add up to @v. */
 static int put_high(uint8_t *at, int64_t v)
 {
-	if (!fits(v + 0x800, 32))
+	if (!fits_pair((uint64_t)v))
 		return -ERANGE;
-	put_masked(at, 4, 0xfffff000u, (uint32_t)(v + 0x800));
+	put_masked(at, 4, 0xfffff000u, (uint32_t)v + 0x800);
 	return 0;
 }
 
@@ -134,7 +140,7 @@ static int put_call(const struct link_reloc *r)
 {
 	int64_t v = (int64_t)(r->value + (uint64_t)r->addend - r->place);
 
-	if (!fits(v + 0x800, 32) && r->stub)
+	if (!fits_pair((uint64_t)v) && r->stub)
 		v = (int64_t)(r->stub + (uint64_t)r->addend - r->place);
 	int rc = put_high(r->at, v);
 	return rc ? rc : put_low(r->at + 4, (uint64_t)v, false);
@@ -153,7 +159,7 @@ static int put_near(const struct link_reloc *r)
 {
 	uint64_t to = r->value + (uint64_t)r->addend;
 
-	if (!fits((int64_t)(to - r->place) + 0x800, 32) && r->stub)
+	if (!fits_pair(to - r->place) && r->stub)
 		to = r->stub + (uint64_t)r->addend;
 	return put_high_pc(r, to);
 }
@@ -215,7 +221,7 @@ static int put_distance(const struct link_reloc *r, uint64_t value)
 
 static int apply_thread(const struct link_reloc *r, uint64_t value)
 {
-	int64_t tp = r->tp + r->addend;
+	uint64_t tp = r->tp + (uint64_t)r->addend;
 	uint64_t dtp = r->dtp + (uint64_t)r->addend - RISCV_DTP;
 
 	switch (r->type) {
@@ -227,10 +233,10 @@ static int apply_thread(const struct link_reloc *r, uint64_t value)
 		memcpy(r->at, &dtp, r->type == R_RISCV_TLS_DTPREL32 ? 4 : 8);
 		return 0;
 	case R_RISCV_TPREL_HI20:
-		return put_high(r->at, tp);
+		return put_high(r->at, (int64_t)tp);
 	case R_RISCV_TPREL_LO12_I:
 	case R_RISCV_TPREL_LO12_S:
-		return put_low(r->at, (uint64_t)tp, r->type == R_RISCV_TPREL_LO12_S);
+		return put_low(r->at, tp, r->type == R_RISCV_TPREL_LO12_S);
 	case R_RISCV_SUB6:
 	case R_RISCV_SET6:
 		return apply_six(r, value);
