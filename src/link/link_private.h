@@ -114,6 +114,7 @@ struct link_reloc {
 struct link_machine {
 	uint16_t machine;
 	uint32_t page, stub_size;
+	uint32_t dtv_offset; /* __tls_get_addr() adds it to offsets */
 	const struct link_type *types;
 	uint32_t nr_types;
 	/* 0, -ERANGE: the value does not fit; -ENOTSUP. */

@@ -214,7 +214,7 @@ static int apply_one(struct af_link *l, struct relocation *r, void *arg, struct 
 	                        .size = r->v.size,
 	                        .got = l->base + l->outs[l->out_got].address,
 	                        .high = &l->high};
-	to.dtp = l->host.threads.offset + l->thread_at + r->v.address;
+	to.dtp = l->host.threads.offset + l->thread_at + r->v.address - l->machine->dtv_offset;
 	to.tp = (uint64_t)l->host.threads.tp_offset + l->thread_at + r->v.address;
 	fill_stub(l, a->out, r, &to);
 	fill_slots(l, a->out, r, &to);

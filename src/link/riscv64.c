@@ -12,8 +12,6 @@
 #define R_RISCV_PLT32 59
 #endif
 
-enum { RISCV_DTP = 0x800 /* dynamic thread vectors point behind the block's beginning */ };
-
 #define RV(name, needs, width) [R_RISCV_##name] = {"R_RISCV_" #name, needs, width}
 
 static const struct link_type types[] = {
@@ -29,7 +27,7 @@ static const struct link_type types[] = {
     RV(PCREL_HI20, LINK_NEAR, 4),
     RV(PCREL_LO12_I, LINK_LATE, 4),
     RV(PCREL_LO12_S, LINK_LATE, 4),
-    RV(HI20, LINK_KNOWN, 4),
+    RV(HI20, LINK_LOW, 4),
     RV(LO12_I, LINK_KNOWN, 4),
     RV(LO12_S, LINK_KNOWN, 4),
     RV(TLS_DTPREL32, LINK_THREAD, 4),
@@ -222,7 +220,7 @@ static int put_distance(const struct link_reloc *r, uint64_t value)
 static int apply_thread(const struct link_reloc *r, uint64_t value)
 {
 	uint64_t tp = r->tp + (uint64_t)r->addend;
-	uint64_t dtp = r->dtp + (uint64_t)r->addend - RISCV_DTP;
+	uint64_t dtp = r->dtp + (uint64_t)r->addend;
 
 	switch (r->type) {
 	case R_RISCV_TLS_GOT_HI20:
@@ -299,6 +297,7 @@ static const uint8_t cie[] = {1, 0x78, 1, 1, 0x1b, 0x0c, 2, 0};
 
 const struct link_machine link_riscv64 = {.machine = EM_RISCV,
                                           .page = 4096,
+                                          .dtv_offset = 0x800,
                                           .stub_size = 16,
                                           .types = types,
                                           .nr_types = sizeof types / sizeof *types,
