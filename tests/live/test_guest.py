@@ -2,6 +2,7 @@
 """Objects that aflame-guest links in memory: they run as ld would have them run, gdb finds them, and the recorder
 names their functions with whole stacks."""
 
+import glob
 import os
 import re
 import subprocess
@@ -205,6 +206,35 @@ def _():
     """
     done = run(compile_text(source, "-O1", cc="g++", suffix=".cc"), options=("--lib", "stdc++"))
     equal((done.stdout, done.returncode), ("thrown kept\n", 4), "output and status")
+
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../..")
+FOREIGN = ("src/base/*.c", "src/base/system/fs_open.c", "src/base/system/rights.c", "src/unwind/elf_file.c", "src/link/*.c", "src/guest/*.c")
+
+
+def for_machine(machine):
+    """A case: aflame-guest for another machine, compiled here, links that machine's objects under qemu-user."""
+
+    @case("%s: the same programs run under qemu-user, with each model of thread-local variables" % machine)
+    def _():
+        cc, qemu, system = "%s-linux-gnu-gcc" % machine, need_tool("qemu-" + machine), "/usr/%s-linux-gnu" % machine
+        if not os.path.exists(system + "/lib/libc.so.6"):
+            raise Skip("the C library for %s is not installed" % machine)
+        guest = new_path(machine)
+        sources = [path for pattern in FOREIGN for path in sorted(glob.glob(os.path.join(ROOT, pattern)))]
+        subprocess.run([need_tool(cc), "-std=gnu17", "-O1", "-D_GNU_SOURCE", "-D_FILE_OFFSET_BITS=64", "-fPIC", "-pthread",
+                        "-I" + os.path.join(ROOT, "src"), "-I" + os.path.join(ROOT, "include"), *sources, "-o", guest, "-ldl"], check=True)
+        for options in (["-O0"], ["-O2"], ["-O2", "-fPIC"], ["-O2", "-fPIC", "-ftls-model=global-dynamic"], ["-O2", "-ftls-model=initial-exec"]):
+            objects = [compile_text(text, "-fcommon", *options, cc=cc) for text in (FIRST, SECOND)]
+            words = command(*objects, options=("--lib", "m"), arguments=("word",))[1:]
+            done = subprocess.run([qemu, "-L", system, guest, *words], stdout=subprocess.PIPE, stderr=subprocess.PIPE, universal_newlines=True,
+                                  check=False, timeout=120)
+            equal(done.stdout, PRINTED, "output with %s (%s)" % (options, done.stderr))
+            equal(done.returncode, 3 + 5 + 2, "status")
+
+
+for_machine("aarch64")
+for_machine("riscv64")
 
 
 SPINS = r"""
