@@ -16,8 +16,11 @@ struct relocation {
 	struct link_value v;
 };
 
-/* Call @each for the relocations of all sections that the image has, until it fails. */
-static int each_relocation(struct af_link *l,
+/*
+ * Call @each for the relocations of all sections that the image has, or of those alone that are
+ * loaded, until it fails.
+ */
+static int each_relocation(struct af_link *l, bool loaded,
                            int (*each)(struct af_link *l, struct relocation *r, void *arg,
                                        struct af_err *err),
                            void *arg, struct af_err *err);
@@ -115,7 +118,7 @@ static int scan_one(struct af_link *l, struct relocation *r, void *arg, struct a
 
 int link_scan(struct af_link *l, struct af_err *err)
 {
-	return each_relocation(l, scan_one, NULL, err);
+	return each_relocation(l, true, scan_one, NULL, err);
 }
 
 /* The address of a symbol's slot or stub, or 0. */
@@ -230,10 +233,10 @@ static int apply_one(struct af_link *l, struct relocation *r, void *arg, struct 
 
 int link_relocate(struct af_link *l, uint8_t *out, struct af_err *err)
 {
-	int rc = each_relocation(l, apply_one, &(struct applying){out, false}, err);
+	int rc = each_relocation(l, false, apply_one, &(struct applying){out, false}, err);
 
 	if (!rc && l->host.machine == EM_RISCV)
-		rc = each_relocation(l, apply_one, &(struct applying){out, true}, err);
+		rc = each_relocation(l, false, apply_one, &(struct applying){out, true}, err);
 	return rc;
 }
 
@@ -274,7 +277,7 @@ static int each_of_table(struct af_link *l, uint32_t object, const Elf64_Shdr *t
 	return rc;
 }
 
-static int each_relocation(struct af_link *l,
+static int each_relocation(struct af_link *l, bool loaded,
                            int (*each)(struct af_link *l, struct relocation *r, void *arg,
                                        struct af_err *err),
                            void *arg, struct af_err *err)
@@ -287,6 +290,8 @@ static int each_relocation(struct af_link *l,
 
 			if ((h->sh_type != SHT_RELA && h->sh_type != SHT_REL) || !h->sh_info ||
 			    h->sh_info >= o->elf.nr_sections || !o->sections[h->sh_info].out)
+				continue;
+			if (loaded && !(o->sections[h->sh_info].h.sh_flags & SHF_ALLOC))
 				continue;
 			if (h->sh_type == SHT_REL)
 				return af_fail_plain(err, -ENOTSUP,
