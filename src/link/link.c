@@ -7,7 +7,8 @@
 
 static const struct link_machine *machine_of(uint16_t machine)
 {
-	static const struct link_machine *const all[] = {&link_x86_64};
+	static const struct link_machine *const all[] = {&link_x86_64, &link_aarch64,
+	                                                 &link_riscv64};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++)
 		if (all[i]->machine == machine)

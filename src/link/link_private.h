@@ -106,7 +106,7 @@ struct link_reloc {
 	uint64_t slot;       /* address of its slot, 0: none */
 	uint64_t stub;       /* address of its stub, 0: none */
 	uint64_t got;        /* address of the table of slots */
-	int64_t tp;          /* offset of the variable from the thread pointer, */
+	uint64_t tp;         /* offset of the variable from the thread pointer, */
 	uint64_t dtp;        /* and in its module's block */
 	struct af_map *high; /* riscv64: values of high parts by their addresses */
 };
@@ -114,6 +114,7 @@ struct link_reloc {
 struct link_machine {
 	uint16_t machine;
 	uint32_t page, stub_size;
+	uint32_t dtv_offset; /* __tls_get_addr() adds it to offsets */
 	const struct link_type *types;
 	uint32_t nr_types;
 	/* 0, -ERANGE: the value does not fit; -ENOTSUP. */

@@ -9,6 +9,10 @@
 
 enum { MAP_STEP = 32 << 20, MAP_STEPS = 32, MAP_REACH = LINK_SPAN_MAX };
 
+/* Addresses of 31 bits, above those of programs that are no PIE. */
+#define MAP_LOW 0x40000000
+#define MAP_LOW_END UINT64_C(0x80000000)
+
 #ifndef MAP_32BIT /* x86-64 alone has it, and code that needs it */
 #define MAP_32BIT 0
 #endif
@@ -32,10 +36,14 @@ static bool map_is_near(const struct af_link *l, uint64_t at, uint64_t size)
 /* Addresses for the image; NULL when there are none. */
 static uint8_t *map_reserve(const struct af_link *l, uint64_t size)
 {
-	uint8_t *p = l->is_low ? map_try(0, size, MAP_32BIT) : map_try(0, size, 0);
+	uint8_t *p = l->is_low ? map_try(MAP_LOW, size, MAP_32BIT) : map_try(0, size, 0);
 
-	if (l->is_low)
-		return p;
+	if (l->is_low) {
+		if (!p || (uint64_t)p + size < MAP_LOW_END)
+			return p;
+		munmap(p, size);
+		return NULL;
+	}
 	for (uint64_t i = 1; p && i < MAP_STEPS && !map_is_near(l, (uint64_t)p, size); i++) {
 		munmap(p, size);
 		p = map_try((l->host.near - size - i * MAP_STEP) & ~UINT64_C(0xffff), size, 0);
@@ -71,7 +79,7 @@ static int map_segment(const struct af_link *l, int fd, enum link_place place, i
 /* Zeroes behind the data, to its page's end and on the pages behind. */
 static int map_zeroes(const struct af_link *l)
 {
-	uint64_t from = l->base + l->place_end[LINK_DATA], page = l->machine->page;
+	uint64_t from = l->base + l->place_end[LINK_DATA], page = (uint64_t)sysconf(_SC_PAGESIZE);
 	uint64_t next = link_align(from, page), end = l->base + l->span;
 
 	if (l->place_end[LINK_DATA] > l->place_start[LINK_DATA])

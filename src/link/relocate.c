@@ -16,8 +16,11 @@ struct relocation {
 	struct link_value v;
 };
 
-/* Call @each for the relocations of all sections that the image has, until it fails. */
-static int each_relocation(struct af_link *l,
+/*
+ * Call @each for the relocations of all sections that the image has, or of those alone that are
+ * loaded, until it fails.
+ */
+static int each_relocation(struct af_link *l, bool loaded,
                            int (*each)(struct af_link *l, struct relocation *r, void *arg,
                                        struct af_err *err),
                            void *arg, struct af_err *err);
@@ -115,7 +118,7 @@ static int scan_one(struct af_link *l, struct relocation *r, void *arg, struct a
 
 int link_scan(struct af_link *l, struct af_err *err)
 {
-	return each_relocation(l, scan_one, NULL, err);
+	return each_relocation(l, true, scan_one, NULL, err);
 }
 
 /* The address of a symbol's slot or stub, or 0. */
@@ -149,13 +152,14 @@ static void fill_slots(struct af_link *l, uint8_t *out, const struct relocation 
 		uint32_t kind = kinds[i];
 		uint64_t slot = 0;
 
-		if (r->type->needs & (kind | (kind == LINK_SLOT ? LINK_STUB | LINK_NEAR : 0)))
+		/* A stub jumps to what is in the slot. */
+		if (r->type->needs & kind || (kind == LINK_SLOT && to->stub))
 			slot = found_at(l, r, kind, &l->slots, l->out_got);
 		if (!slot)
 			continue;
 		fill_slot(l, out, slot,
 		          kind == LINK_SLOT      ? to->value
-		          : kind == LINK_SLOT_TP ? (uint64_t)to->tp
+		          : kind == LINK_SLOT_TP ? to->tp
 		                                 : l->host.threads.module);
 		if (kind == LINK_SLOT_GD)
 			fill_slot(l, out, slot + 8, to->dtp);
@@ -168,10 +172,10 @@ static void fill_stub(struct af_link *l, uint8_t *out, const struct relocation *
                       struct link_reloc *to)
 {
 	const struct link_out *stubs = &l->outs[l->out_stubs];
-	uint64_t slot = found_at(l, r, LINK_SLOT, &l->slots, l->out_got);
 
-	if (!(r->type->needs & (LINK_STUB | LINK_NEAR)))
+	if (!(r->type->needs & (LINK_STUB | LINK_NEAR)) || !(r->v.is_external || r->v.is_absolute))
 		return;
+	uint64_t slot = found_at(l, r, LINK_SLOT, &l->slots, l->out_got);
 	to->stub = found_at(l, r, LINK_STUB, &l->stubs, l->out_stubs);
 	if (to->stub && slot)
 		l->machine->stub(out + stubs->offset + (to->stub - l->base - stubs->address),
@@ -213,10 +217,10 @@ static int apply_one(struct af_link *l, struct relocation *r, void *arg, struct 
 	                        .size = r->v.size,
 	                        .got = l->base + l->outs[l->out_got].address,
 	                        .high = &l->high};
-	to.dtp = l->host.threads.offset + l->thread_at + r->v.address;
-	to.tp = l->host.threads.tp_offset + (int64_t)(l->thread_at + r->v.address);
-	fill_slots(l, a->out, r, &to);
+	to.dtp = l->host.threads.offset + l->thread_at + r->v.address - l->machine->dtv_offset;
+	to.tp = (uint64_t)l->host.threads.tp_offset + l->thread_at + r->v.address;
 	fill_stub(l, a->out, r, &to);
+	fill_slots(l, a->out, r, &to);
 	int rc = l->machine->apply(&to);
 	if (rc == -ERANGE)
 		return relocation_fail(l, r, rc,
@@ -229,10 +233,10 @@ static int apply_one(struct af_link *l, struct relocation *r, void *arg, struct 
 
 int link_relocate(struct af_link *l, uint8_t *out, struct af_err *err)
 {
-	int rc = each_relocation(l, apply_one, &(struct applying){out, false}, err);
+	int rc = each_relocation(l, false, apply_one, &(struct applying){out, false}, err);
 
 	if (!rc && l->host.machine == EM_RISCV)
-		rc = each_relocation(l, apply_one, &(struct applying){out, true}, err);
+		rc = each_relocation(l, false, apply_one, &(struct applying){out, true}, err);
 	return rc;
 }
 
@@ -273,7 +277,7 @@ static int each_of_table(struct af_link *l, uint32_t object, const Elf64_Shdr *t
 	return rc;
 }
 
-static int each_relocation(struct af_link *l,
+static int each_relocation(struct af_link *l, bool loaded,
                            int (*each)(struct af_link *l, struct relocation *r, void *arg,
                                        struct af_err *err),
                            void *arg, struct af_err *err)
@@ -286,6 +290,8 @@ static int each_relocation(struct af_link *l,
 
 			if ((h->sh_type != SHT_RELA && h->sh_type != SHT_REL) || !h->sh_info ||
 			    h->sh_info >= o->elf.nr_sections || !o->sections[h->sh_info].out)
+				continue;
+			if (loaded && !(o->sections[h->sh_info].h.sh_flags & SHF_ALLOC))
 				continue;
 			if (h->sh_type == SHT_REL)
 				return af_fail_plain(err, -ENOTSUP,

@@ -70,15 +70,17 @@ static int put_near(const struct link_reloc *r, bool relative)
 
 static int apply_thread(const struct link_reloc *r, uint64_t to_slot)
 {
+	uint64_t a = (uint64_t)r->addend;
+
 	switch (r->type) {
 	case R_X86_64_TPOFF32:
-		return put_signed(r->at, r->tp + r->addend, 4);
+		return put_signed(r->at, (int64_t)(r->tp + a), 4);
 	case R_X86_64_TPOFF64:
-		return put_signed(r->at, r->tp + r->addend, 8);
+		return put_signed(r->at, (int64_t)(r->tp + a), 8);
 	case R_X86_64_DTPOFF32:
-		return put_signed(r->at, (int64_t)r->dtp + r->addend, 4);
+		return put_signed(r->at, (int64_t)(r->dtp + a), 4);
 	case R_X86_64_DTPOFF64:
-		return put_signed(r->at, (int64_t)r->dtp + r->addend, 8);
+		return put_signed(r->at, (int64_t)(r->dtp + a), 8);
 	case R_X86_64_TLSGD:
 	case R_X86_64_TLSLD:
 	case R_X86_64_GOTTPOFF:
