@@ -430,6 +430,15 @@
 	F(FIX, u64, max_ns, "")                                                                    \
 	F(SEQ, u32, times, "as in CALL_SUM")
 
+#define AF_FUNCTION_SOURCE_FIELDS(F)                                                               \
+	F(FIX, u32, module, "string id, as in the SYMBOLs of the function")                        \
+	F(FIX, u32, function, "string id, as in their frames")                                     \
+	F(FIX, x64, start,                                                                         \
+	  "its first address, or that of a part of it, to compare with their offset; 0: it was "   \
+	  "inlined, or not known")                                                                 \
+	F(FIX, u32, file, "string id: where it is defined or declared; 0 not known")               \
+	F(FIX, u32, line, "0 not known")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -489,7 +498,9 @@
 	K(53, API_CALL, api_call, "a thread called a function that its API's model lacks")         \
 	K(54, CALL_OPEN, call_open, "a call that had not returned when recording ended")           \
 	K(55, CALL_SUM, call_sum, "calls of one function by one thread, added up")                 \
-	K(56, WORK_SUM, work_sum, "pieces of device work of one descriptor, added up")
+	K(56, WORK_SUM, work_sum, "pieces of device work of one descriptor, added up")             \
+	K(57, FUNCTION_SOURCE, function_source,                                                    \
+	  "where a function begins: in its file, in its source")
 
 #define AF_TRACE_VERSION 1
 

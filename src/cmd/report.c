@@ -10,6 +10,7 @@
 #include "analyse/tree/by_track.h"
 #include "base/err.h"
 #include "cmd/diff.h"
+#include "cmd/flat/flat.h"
 #include "cmd/output/picture.h"
 #include "cmd/shared/annotate.h"
 #include "cmd/shared/commands.h"
@@ -18,7 +19,6 @@
 #include "cmd/shared/set.h"
 #include "cmd/shared/summary.h"
 #include "cmd/shared/together.h"
-#include "render/text/annotate.h"
 
 static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
 
@@ -43,7 +43,7 @@ void report_table(struct report *r, struct af_buf *b, const struct af_table *t)
 }
 
 /* All tables of the results for programs. */
-static int report_json(struct report *r)
+int report_json(struct report *r)
 {
 	const struct af_document document = {.report = r->kind->name};
 	struct af_buf b = {0};
@@ -94,64 +94,6 @@ static int report_coverage(struct report *r, struct af_err *err)
 	return 0;
 }
 
-/* Why devices were idle: the verdict, its figures, and the longest gaps. */
-static int report_gaps(struct report *r, struct af_err *err)
-{
-	static const char *const names[] = {"verdict", "idle", "gaps"};
-	struct af_buf b = {0};
-
-	if (!r->results.has[AF_VIEW_IDLE])
-		return af_fail_plain(
-		    err, -ENODATA, "the trace %s has no work of a device with its times%s", r->dir,
-		    r->results.query.from_ns || r->results.query.to_ns ? " in that time" : "");
-	if (r->options->json)
-		return report_json(r);
-	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
-		for (const struct af_table *t = r->results.tables.first; t; t = t->next)
-			if (!strcmp(t->name, names[i]) && t->nr_rows)
-				report_table(r, &b, t);
-	report_print(&b);
-	return 0;
-}
-
-/* Why instructions of kernels stalled, and what the reasons mean. */
-static int report_stalls(struct report *r, struct af_err *err)
-{
-	const struct af_annotate_look look = {
-	    .width = af_annotate_width(),
-	    .colour = af_colour(stdout),
-	};
-	const struct af_table *stalls = af_tables_find(&r->results.tables, "stalls");
-	const struct af_table *reasons = af_tables_find(&r->results.tables, "reasons");
-	struct af_buf b = {0};
-
-	if (!stalls)
-		return af_annotate_none(r->dir, r->options->from_ns || r->options->to_ns, err);
-	if (r->options->json)
-		return report_json(r);
-	report_table(r, &b, stalls);
-	af_buf_char(&b, '\n');
-	if (reasons)
-		af_annotate_legend(&b, reasons, &look);
-	report_print(&b);
-	return 0;
-}
-
-/* The kernel that is meant, or that took most time; reads the trace itself. */
-static int report_annotate(struct report *r, struct af_err *err)
-{
-	const struct af_annotate_shown shown = {
-	    .kernel = r->function,
-	    .from_ns = r->options->from_ns,
-	    .to_ns = r->options->to_ns,
-	    .json = r->options->json,
-	    .sources = r->options->sources,
-	    .limit = report_limit(r, r->options->json ? 0 : AF_ANNOTATE_LIMIT),
-	};
-
-	return af_annotate_show(r->dir, &shown, err);
-}
-
 /* For two traces, which it reads itself. */
 static int report_diff(const struct report_options *o, int nr_words, char **words,
                        struct af_err *err)
@@ -194,6 +136,11 @@ const struct report_kind report_kinds[] = {
      .is_of_tree = true,
      .standard_view = AF_VIEW_CPU,
      .print = report_top},
+    {.name = "flat",
+     .what = "functions by the share of samples in them, with their lines; --lines: the lines",
+     .is_of_tree = true,
+     .standard_view = AF_VIEW_CPU,
+     .print = report_flat},
     {.name = "tree",
      .what = "the flame graph: every stack with its weight",
      .is_of_tree = true,
@@ -326,6 +273,8 @@ static struct af_query report_query(const struct report *r)
 		query.answers = 1u << report_view(r) | AF_ANSWER_COVERAGE;
 		query.weights = af_query_weight(r->weight);
 	}
+	if (r->kind->print == report_flat)
+		af_flat_query(&query, r->options->by);
 	return query;
 }
 
@@ -439,6 +388,8 @@ static const struct af_option report_options[] = {
      "top: group by process, rank, thread, device or stream instead of by function; of a folder "
      "of ranks all reports: rows for each host, rank, device, process, run or group:KEY",
      offsetof(struct report_options, by), "process|rank|thread|device|stream|host"},
+    {AF_OPT_FLAG, "lines", 0, NULL, "flat: lines of the source instead of functions",
+     offsetof(struct report_options, lines)},
     {AF_OPT_CHOICE, "depth", 0, "DEPTH",
      "how deep to go into sampled kernels (default: lines, or instructions where no line is known)",
      offsetof(struct report_options, depth), "kernel|line|insn|stall"},
@@ -455,9 +406,10 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage = "[summary|findings|coverage|ranks|top|tree|callers|callees|gaps|stalls|annotate|diff|"
-	     "TABLE] "
-	     "[OPTIONS] [FUNCTION] [DIR]",
+    .usage =
+	"[summary|findings|coverage|ranks|top|flat|tree|callers|callees|gaps|stalls|annotate|diff|"
+	"TABLE] "
+	"[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
@@ -465,7 +417,8 @@ const struct af_command af_command_report = {
 	"findings: the main findings, ranked by time, and how to check each.\n"
 	"coverage: CPU time that processes and threads used, beside the time that was sampled.\n"
 	"ranks: of a set of traces, one a rank: who is odd and why, who behaves alike.\n"
-	"top: the heaviest functions and kernels. tree: the flame graph as indented text.\n"
+	"top: the heaviest functions and kernels. flat: samples, dropped ones, the rate, and each\n"
+	"function's share, or each line's. tree: the flame graph as indented text.\n"
 	"callers, callees: of FUNCTION, a name, a pattern (extended regular expression, in\n"
 	"capitals or not) or an id of --json. A stack counts once, however often it is in there.\n"
 	"gaps: why devices were idle, and their longest idle times.\n"
@@ -479,6 +432,7 @@ const struct af_command af_command_report = {
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"
 	"aflame report top -w off-cpu\tthe functions that waited\n"
+	"aflame report flat --lines\tthe lines of the source that took the time\n"
 	"aflame report top --by rank --view gpu\tdevice time of each MPI rank\n"
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"

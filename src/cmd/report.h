@@ -17,7 +17,7 @@ struct af_err;
 enum { REPORT_ROWS = 20 }; /* of a table, by default */
 
 struct report_options {
-	bool json, list;
+	bool json, list, lines;
 	uint64_t limit; /* UINT64_MAX: not given */
 	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat;
 	struct af_strings focus, hide, search;
@@ -69,6 +69,9 @@ uint32_t report_limit(const struct report *r, uint32_t standard);
 void report_table(struct report *r, struct af_buf *b, const struct af_table *t);
 void report_print(struct af_buf *b);
 
+/* Print all tables of the results for programs. 0. */
+int report_json(struct report *r);
+
 /* The row of the option for the report of ranks. */
 #define REPORT_HEAT_OPTION                                                                         \
 	{                                                                                          \
@@ -80,8 +83,18 @@ void report_print(struct af_buf *b);
 /* report_table.c: findings or coverage of each host, rank or group of a set. */
 int report_parts(struct report *r, struct af_err *err);
 
+/*
+ * report_devices.c: why devices were idle; why instructions of kernels stalled, and what the
+ * reasons mean; and the kernel that is meant, or that took most time, of a trace that it reads
+ * itself.
+ */
+int report_gaps(struct report *r, struct af_err *err);
+int report_stalls(struct report *r, struct af_err *err);
+int report_annotate(struct report *r, struct af_err *err);
+
 /* report_trees.c: reports of trees. */
 int report_top(struct report *r, struct af_err *err);
+int report_flat(struct report *r, struct af_err *err);
 int report_tree(struct report *r, struct af_err *err);
 int report_callers(struct report *r, struct af_err *err);
 int report_callees(struct report *r, struct af_err *err);

@@ -19,10 +19,13 @@ int report_check(const struct report *r, struct af_err *err)
 
 	if (!r->kind->is_of_tree && (o->focus.nr || o->hide.nr || o->search.nr))
 		return af_fail_plain(err, -EINVAL,
-		                     "--focus, --hide and --search are for top, tree, callers and "
-		                     "callees");
+		                     "--focus, --hide and --search are for top, flat, tree, "
+		                     "callers and callees");
+	if (o->lines && !is_kind(r, "flat"))
+		return af_fail_plain(err, -EINVAL, "--lines is for flat");
 	if (o->depth && !r->kind->is_of_tree)
-		return af_fail_plain(err, -EINVAL, "--depth is for top, tree, callers and callees");
+		return af_fail_plain(err, -EINVAL,
+		                     "--depth is for top, flat, tree, callers and callees");
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	return 0;
@@ -42,7 +45,9 @@ int report_check_by(struct report *r, struct report_options *o, struct af_err *e
 	if (!o->by)
 		return 0;
 	bool tracks = is_track(o->by);
-	bool own = is_kind(r, "top") ? tracks : is_kind(r, "coverage") && !strcmp(o->by, "thread");
+	bool own = is_kind(r, "top") || is_kind(r, "flat")
+	               ? tracks
+	               : is_kind(r, "coverage") && !strcmp(o->by, "thread");
 	if (r->is_set && !own) {
 		r->members_by = o->by;
 		o->by = NULL;
@@ -57,11 +62,11 @@ int report_check_by(struct report *r, struct report_options *o, struct af_err *e
 		                     o->by, r->dir);
 	if (is_kind(r, "coverage") && strcmp(o->by, "thread") != 0)
 		return af_fail_plain(err, -EINVAL, "coverage is by process, or --by thread");
-	if (!is_kind(r, "coverage") &&
+	if (!is_kind(r, "coverage") && !is_kind(r, "flat") &&
 	    (!is_kind(r, "top") || o->focus.nr || o->hide.nr || o->search.nr))
-		return af_fail_plain(
-		    err, -EINVAL,
-		    "--by is for top and coverage, and without --focus, --hide and "
-		    "--search");
+		return af_fail_plain(err, -EINVAL,
+		                     "--by is for top, flat and coverage, and for top only without "
+		                     "--focus, --hide and "
+		                     "--search");
 	return 0;
 }

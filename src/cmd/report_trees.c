@@ -10,6 +10,7 @@
 #include "analyse/tree/ids.h"
 #include "analyse/tree/table.h"
 #include "base/err.h"
+#include "cmd/flat/flat.h"
 #include "cmd/output/picture.h"
 #include "cmd/report.h"
 #include "cmd/shared/load.h"
@@ -231,6 +232,22 @@ int report_top(struct report *r, struct af_err *err)
 	rc = print_tables(r, &p.document, &tables);
 	af_tables_free(&tables);
 	return rc;
+}
+
+int report_flat(struct report *r, struct af_err *err)
+{
+	const struct af_flat_options options = {.json = r->options->json,
+	                                        .lines = r->options->lines,
+	                                        .limit = report_limit(r, AF_FLAT_ROWS),
+	                                        .by = r->options->by};
+	struct reported p = {0};
+	int rc = reported_open(r, &p, err);
+
+	if (rc)
+		return rc;
+	say_left(r, &p);
+	af_flat_print(&r->results, p.tree, p.weight, &p.document, p.warning, &options);
+	return 0;
 }
 
 /* Half a percent, unless a number is asked for. */

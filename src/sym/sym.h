@@ -30,10 +30,14 @@ struct af_sym_frame {
 	const char *function;
 	const char *file; /* NULL when not known */
 	uint32_t line;    /* 0 when not known */
+	/* Where the function is in the source; NULL and 0 when not known */
+	const char *source;
+	uint32_t source_line;
 };
 
 struct af_sym_answer {
 	enum af_symbol_source source;
+	bool symbol_known;      /* is the start of the function at the address known? */
 	uint64_t symbol_offset; /* address less the start of this part of it */
 	/* At least 1, unless source tells why there is none */
 	uint32_t nr;

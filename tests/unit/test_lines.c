@@ -92,8 +92,15 @@ static void inlined_calls_come_innermost_first(void **state)
 	assert_int_equal(a.frames[0].line, LINE_INNER);
 	assert_int_equal(a.frames[1].line, LINE_MIDDLE);
 	assert_int_equal(a.frames[2].line, LINE_OUTER);
+	assert_int_equal(a.frames[0].source_line, LINE_INNER - 4);
+	assert_int_equal(a.frames[1].source_line, LINE_MIDDLE - 2);
+	assert_int_equal(a.frames[2].source_line, LINE_OUTER - 2);
+	assert_true(a.symbol_known);
+	assert_int_equal(place_vaddr() - a.symbol_offset, (uintptr_t)place_outer - lines_bias());
 	for (int i = 0; i < 3; i++) {
 		const char *name = strrchr(a.frames[i].file, '/');
+
+		assert_string_equal(a.frames[i].source, a.frames[i].file);
 
 		assert_string_equal(name ? name + 1 : a.frames[i].file, "test_lines.c");
 		assert_int_equal(a.frames[i].file[0], '/');

@@ -20,7 +20,7 @@ enum { KEY = 77 };
 static char dir[64];
 static const uint8_t id[] = {0xab, 0xcd, 0xef, 0x01, 0x23};
 
-static const char file_path[] = "aflame/symbols-2/abcdef0123-000000000000004d";
+static const char file_path[] = "aflame/symbols-3/abcdef0123-000000000000004d";
 
 static int make_dir(void **state)
 {
@@ -50,7 +50,9 @@ static bool series_next(void *arg, uint64_t *vaddr, struct af_sym_answer *a)
 	snprintf(s->name, sizeof s->name, "f%llx", (unsigned long long)*vaddr);
 	*a = (struct af_sym_answer){.source = AF_SYMBOL_DWARF, .nr = 2};
 	a->frames[0] = (struct af_sym_frame){"inlined", "/src/a.c", (uint32_t)*vaddr};
-	a->frames[1] = (struct af_sym_frame){s->name, NULL, 0};
+	a->frames[1] = (struct af_sym_frame){s->name, NULL, 0, "/src/a.h", (uint32_t)*vaddr + 1};
+	a->symbol_known = *vaddr % 3 != 0;
+	a->symbol_offset = *vaddr % 3 == 1 ? *vaddr : UINT64_C(1) << 33; /* too large to keep */
 	if (*vaddr % 5 == 0)
 		*a = (struct af_sym_answer){.source = AF_SYMBOL_NO_SYMBOL};
 	return true;
@@ -86,7 +88,14 @@ static uint32_t count(uint64_t key, struct series s)
 		nr++;
 		assert_int_equal(a.source, want.source);
 		assert_int_equal(a.nr, want.nr);
+		assert_int_equal(a.symbol_known, want.nr && vaddr % 3 == 1);
+		assert_int_equal(a.symbol_offset, a.symbol_known ? want.symbol_offset : 0);
 		for (uint32_t i = 0; i < a.nr; i++) {
+			assert_int_equal(a.frames[i].source_line, want.frames[i].source_line);
+			if (i == 1)
+				assert_string_equal(a.frames[i].source, want.frames[i].source);
+			else
+				assert_null(a.frames[i].source);
 			assert_string_equal(a.frames[i].function, want.frames[i].function);
 			assert_int_equal(a.frames[i].line, want.frames[i].line);
 			if (want.frames[i].file)
@@ -171,7 +180,7 @@ static void a_cache_that_others_can_write_to_is_not_used(void **state)
 	struct stat st;
 
 	save(KEY, s);
-	snprintf(path, sizeof path, "%s/aflame/symbols-2", dir);
+	snprintf(path, sizeof path, "%s/aflame/symbols-3", dir);
 	assert_int_equal(stat(path, &st), 0);
 	assert_int_equal(st.st_mode & 0777, 0700);
 	snprintf(target, sizeof target, "%s/%s", dir, file_path);
@@ -218,7 +227,7 @@ static void the_oldest_names_give_way(void **state)
 
 	af_cache_open(&c, dir);
 	for (int i = 0; i < 5; i++) {
-		snprintf(path, sizeof path, "%s/aflame/symbols-2/%02d", dir, i);
+		snprintf(path, sizeof path, "%s/aflame/symbols-3/%02d", dir, i);
 		int fd = open(path, O_WRONLY | O_CREAT, 0600);
 		struct timespec times[2] = {{1000 + i, 0}, {1000 + i, 0}};
 
@@ -228,7 +237,7 @@ static void the_oldest_names_give_way(void **state)
 	}
 	af_cache_close(&c);
 	for (int i = 0; i < 5; i++) {
-		snprintf(path, sizeof path, "%s/aflame/symbols-2/%02d", dir, i);
+		snprintf(path, sizeof path, "%s/aflame/symbols-3/%02d", dir, i);
 		assert_int_equal(access(path, F_OK) == 0, i >= 3);
 	}
 }

@@ -20,8 +20,14 @@ static const struct af_tree_weight weights[] = {{"time", "ns"}, {"samples", "sam
 
 static void tree_make(struct af_tree *t)
 {
-	const struct af_location at = {
-	    .function = "work", .file = "work.c", .module = "/lib/libwork.so.2", .line = 7};
+	const struct af_location at = {.function = "work",
+	                               .file = "work.c",
+	                               .module = "/lib/libwork.so.2",
+	                               .line = 7,
+	                               .source = "work.h",
+	                               .source_line = 3,
+	                               .begins = true,
+	                               .offset = 300};
 
 	af_tree_open(t, weights, 2);
 	af_tree_keep_locations(t);
@@ -51,6 +57,11 @@ static void a_tree_is_the_same_again(void **state)
 	assert_string_equal(af_tree_key(&again, work), "libwork.so");
 	assert_string_equal(af_tree_module(&again, work), "/lib/libwork.so.2");
 	assert_int_equal(af_tree_location(&again, work)->line, 7);
+	assert_string_equal(af_tree_location(&again, work)->source, "work.h");
+	assert_true(af_tree_location(&again, work)->begins);
+	assert_int_equal(af_tree_location(&again, work)->offset, 300);
+	assert_string_equal(af_tree_source(&again, work).file, "work.h");
+	assert_int_equal(af_tree_source(&again, work).line, 3);
 	assert_int_equal(again.self[0][2], 1000000000007);
 	assert_true(again.squares[2] > 2.4);
 	for (size_t len = 0; len < first.len; len++) {

@@ -218,6 +218,52 @@ static struct reported bench_read(const struct bench *b, uint64_t address, uint3
 	return reported;
 }
 
+/* The FUNCTION_SOURCEs of the trace: their number, and the last one that begins at @start. */
+static uint32_t bench_sources(const struct bench *b, uint64_t start,
+                              struct af_ev_function_source *found)
+{
+	struct af_tail_view tails[AF_TAILS_MAX];
+	struct af_trace *t;
+	struct af_event ev;
+	struct af_err err;
+	uint32_t nr = 0;
+
+	*found = (struct af_ev_function_source){0};
+	if (af_trace_open(&t, b->dir, 1ull << AF_KIND_FUNCTION_SOURCE, &err))
+		fail_msg("%s", err.msg);
+	while (af_trace_next(t, &ev)) {
+		struct af_ev_function_source source;
+
+		if (ev.kind != AF_KIND_FUNCTION_SOURCE)
+			continue;
+		assert_true(af_event_decode(&ev, &source, sizeof source, tails));
+		nr++;
+		if (source.start == start)
+			*found = source;
+	}
+	af_trace_close(t);
+	return nr;
+}
+
+static void a_function_begins_once(void **state)
+{
+	struct bench *b = *state;
+	uint64_t first = (uintptr_t)bench_first_function, second = (uintptr_t)bench_second_function;
+	uint64_t pcs[] = {first, second, second + 1};
+	struct af_ev_function_source source;
+
+	bench_mapping(b, 0, 0, b->exe, true);
+	bench_stack(b, 0, pcs, 3);
+	bench_symbolize(b);
+
+	struct reported t = bench_read(b, first, 0);
+	assert_int_equal(bench_sources(b, first - b->bias, &source), 2);
+	assert_int_equal(source.start, first - b->bias);
+	assert_int_equal(source.module, t.ev.module);
+	if (t.ev.source == AF_SYMBOL_DWARF)
+		assert_int_equal(source.line, FIRST_FUNCTION_LINE);
+}
+
 static void every_address_of_a_stack_gets_its_name(void **state)
 {
 	struct bench *b = *state;
@@ -572,6 +618,7 @@ int main(void)
 #define bench_test(f) cmocka_unit_test_setup_teardown(f, bench_open, bench_close)
 	const struct CMUnitTest tests[] = {
 	    bench_test(every_address_of_a_stack_gets_its_name),
+	    bench_test(a_function_begins_once),
 	    bench_test(an_address_used_again_has_a_name_for_each_epoch),
 	    bench_test(a_mapping_of_a_later_epoch_is_not_believed),
 	    bench_test(what_only_the_recorder_saw_mapped_gives_names),

@@ -102,6 +102,35 @@ static void names_differ_by_kind(void **state)
 	af_tree_close(&t);
 }
 
+/* A name has the same one of several sources, in whatever order they came. */
+static void a_name_has_the_first_of_its_sources(void **state)
+{
+	static const struct af_location at[] = {{.source = "b.c", .source_line = 2},
+	                                        {.source = "a.c", .source_line = 9},
+	                                        {.source = "a.c", .source_line = 7}};
+	struct af_tree t, copy;
+
+	for (unsigned first = 0; first < 3; first++) {
+		af_tree_open(&t, weights, 1);
+		uint32_t name = af_tree_name_at(&t, "f", 1, AF_FRAME_NATIVE, NULL);
+		assert_null(af_tree_source(&t, name).file);
+		for (unsigned i = 0; i < 2; i++)
+			af_tree_name_at(&t, "f", 1, AF_FRAME_NATIVE, &at[first]);
+		assert_int_equal(af_tree_source(&t, name).line, at[first].source_line);
+		assert_false(af_tree_source(&t, name).several);
+		for (unsigned i = 1; i < 3; i++)
+			af_tree_name_at(&t, "f", 1, AF_FRAME_NATIVE, &at[(first + i) % 3]);
+		af_tree_open(&copy, weights, 1);
+		struct af_tree_source s =
+		    af_tree_source(&copy, af_tree_name_like(&copy, &t, name, 0));
+		assert_string_equal(s.file, "a.c");
+		assert_int_equal(s.line, 7);
+		assert_true(s.several);
+		af_tree_close(&copy);
+		af_tree_close(&t);
+	}
+}
+
 static void more_may_be_added_after_finish(void **state)
 {
 	struct af_tree t;
@@ -278,6 +307,7 @@ int main(void)
 	    cmocka_unit_test(totals_are_the_sum_of_self_below),
 	    cmocka_unit_test(children_come_in_the_order_of_sorted_lines),
 	    cmocka_unit_test(names_differ_by_kind),
+	    cmocka_unit_test(a_name_has_the_first_of_its_sources),
 	    cmocka_unit_test(more_may_be_added_after_finish),
 	    cmocka_unit_test(an_ordered_tree_keeps_time),
 	    cmocka_unit_test(weights_stick_at_their_limit),

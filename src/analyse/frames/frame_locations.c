@@ -38,6 +38,15 @@ struct af_location af_location_function(const struct af_world *w, uint32_t proce
 	location.file = known(af_strtab_get(&w->strings, s->frames[i * 3 + 1]));
 	location.line = s->frames[i * 3 + 2];
 	location.inlined = i + 1 < s->nr_frames;
+	const struct af_function_source *source = af_world_function_source(w, s, i);
+	if (source && source->line) {
+		location.source = source->file;
+		location.source_line = source->line;
+	}
+	if (source && source->start && source->start <= s->offset) {
+		location.begins = true;
+		location.offset = s->offset - source->start;
+	}
 	return location;
 }
 

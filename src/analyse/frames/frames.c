@@ -30,7 +30,7 @@ static const char *base_name(const char *path)
 static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint32_t process,
                               uint32_t parent, const struct af_symbol *s, enum af_frame kind)
 {
-	const struct af_location location = af_location_address(w, process, s);
+	struct af_location location = af_location_address(w, process, s);
 	static const char *const reasons[AF_SYMBOL_END] = {
 #define AF_N(NAME, words) [AF_SYMBOL_##NAME] = words,
 	    AF_NO_NAMES(AF_N)
@@ -38,6 +38,7 @@ static uint32_t frame_unnamed(struct af_tree *t, const struct af_world *w, uint3
 	};
 	const char *module = s ? af_strtab_get(&w->strings, s->module) : "";
 
+	location.unnamed = s ? s->offset : 0;
 	if (s && s->source == AF_SYMBOL_NO_MAP)
 		return af_frames_at(t, parent, AF_MARK_JIT_NO_MAP, AF_FRAME_JIT, &location);
 	const char *reason = s && s->source < AF_SYMBOL_END ? reasons[s->source] : NULL;

@@ -75,6 +75,26 @@ static struct top_row *top_rows(const struct af_tree *t, uint32_t weight)
 	return rows;
 }
 
+const char *af_top_location(struct af_tables *f, const char *file, uint32_t line, bool more)
+{
+	const char *slash = file ? strrchr(file, '/') : NULL;
+
+	if (!file)
+		return "";
+	return af_tables_text(f, "%s:%u%s", slash && slash[1] ? slash + 1 : file, (unsigned)line,
+	                      more ? ", …" : "");
+}
+
+void af_top_source(struct af_tables *f, struct af_top_row *row, const struct af_tree *t)
+{
+	const struct af_tree_source source = af_tree_source(t, (uint32_t)row->function.value);
+
+	row->location.text = af_top_location(f, source.file, source.line, source.several);
+	row->file.text = source.file ? af_tables_text(f, "%s", source.file) : "";
+	row->line.value = source.line;
+	row->line.unknown = !source.file;
+}
+
 static void top_row_add(struct af_tables *f, struct af_table *table, const struct af_tree *t,
                         const struct top_row *row, uint64_t all)
 {
@@ -89,6 +109,7 @@ static void top_row_add(struct af_tables *f, struct af_table *table, const struc
 	c->total.value = row->total;
 	c->total_share.value = af_tables_ratio(row->total, all, 1e4);
 	c->kind.text = af_frame_name(af_tree_frame(t, row->name));
+	af_top_source(f, c, t);
 }
 
 static struct af_table *top_begin(struct af_tables *f, const struct af_tree *t, uint32_t weight,

@@ -368,6 +368,7 @@ static void coverage_finish(void *self, const struct af_world *w, struct af_resu
 	rows_sort(c->threads, c->nr_threads);
 	rows_find(c, row_of, w->nr_processes, &family);
 	af_coverage_tables(c, &out->tables);
+	memcpy(out->lost, w->lost, sizeof out->lost);
 	af_family_free(&family);
 	free(busy);
 	free(there);

@@ -342,7 +342,6 @@ static void run_finish(void *self, const struct af_world *w, struct af_results *
 	table_packages(w, &out->tables);
 	out->shown_ns = run_shown(w);
 	out->nr_events = w->nr_events;
-	memcpy(out->lost, w->lost, sizeof out->lost);
 }
 
 static void run_close(void *self)

@@ -217,5 +217,5 @@ void af_merge_end(struct af_merge *m, struct af_results *out)
 		af_mpi_verdicts(&out->tables);
 	for (struct af_table *t = out->tables.first; t; t = t->next)
 		if (!strcmp(t->name, "cpu_top"))
-			set_top_names(t, &out->trees[AF_VIEW_CPU]);
+			set_top_names(&out->tables, t, &out->trees[AF_VIEW_CPU]);
 }

@@ -185,7 +185,7 @@ void set_sums_finish(struct af_merge *m, struct af_results *out);
 void set_sums_close(struct af_merge *m);
 
 /* top.c: give functions of the table the numbers that their names have in @t. */
-void set_top_names(struct af_table *top, const struct af_tree *t);
+void set_top_names(struct af_tables *f, struct af_table *top, const struct af_tree *t);
 
 /* about.c: the table `set`. */
 void set_about_table(const struct af_merge *m, struct af_tables *f);

@@ -1,4 +1,4 @@
-/* The merged table of functions, with the names of the merged tree. */
+/* The merged table of functions, with the names and the sources of the merged tree. */
 #include <string.h>
 
 #include "analyse/functions/top.h"
@@ -33,7 +33,7 @@ static uint32_t name_of(const struct af_keys *names, const struct af_top_row *ro
 	return name ? (uint32_t)*name : 0;
 }
 
-void set_top_names(struct af_table *top, const struct af_tree *t)
+void set_top_names(struct af_tables *f, struct af_table *top, const struct af_tree *t)
 {
 	struct af_keys names = {0};
 
@@ -41,6 +41,9 @@ void set_top_names(struct af_table *top, const struct af_tree *t)
 	for (uint32_t r = 0; r < top->nr_rows; r++) {
 		struct af_top_row *row = (void *)(top->cells + (size_t)r * top->nr_columns);
 		row->function.value = name_of(&names, row);
+		/* Some members may have been recorded without lines. */
+		if (row->function.value && !*row->location.text)
+			af_top_source(f, row, t);
 	}
 	af_keys_free(&names);
 }

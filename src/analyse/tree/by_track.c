@@ -104,6 +104,20 @@ static const char *process_text(struct af_tables *f, const struct af_tree *t, ui
 	return af_tables_text(f, "%s [%u]", node_text(f, t, node), (unsigned)location->address);
 }
 
+const char *af_by_track_title(const char *word)
+{
+	return track_words[af_by_track_what(word)].title;
+}
+
+const char *af_by_track_text(struct af_tables *f, const struct af_tree *t, uint32_t node,
+                             const char *word)
+{
+	if (!node)
+		return af_tables_text(f, "[no %s]", word);
+	return af_by_track_what(word) == AF_LOCATION_PROCESS ? process_text(f, t, node)
+	                                                     : node_text(f, t, node);
+}
+
 #define TRACK_COLUMNS(C, title, unit)                                                              \
 	C(track, title, AF_CELL_TEXT)                                                              \
 	C(total, "Total", unit)                                                                    \
@@ -119,9 +133,7 @@ static void track_row(struct af_tables *f, struct af_table *table, const struct 
 	struct track_row *c = af_table_row(f, table);
 	bool is_process = o->node == o->process;
 
-	c->track.text = !o->node     ? af_tables_text(f, "[no %s]", word)
-	                : is_process ? process_text(f, t, o->node)
-	                             : node_text(f, t, o->node);
+	c->track.text = af_by_track_text(f, t, o->node, word);
 	c->total.value = o->total;
 	c->total_share.value = af_tables_ratio(o->total, all, 1e4);
 	c->process.text = !o->process || is_process ? "" : process_text(f, t, o->process);

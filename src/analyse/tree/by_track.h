@@ -21,4 +21,14 @@ enum af_location_what af_by_track_what(const char *word);
 void af_by_track_table(struct af_tables *f, const struct af_tree *t, uint32_t weight,
                        const char *word);
 
+/* "Thread", for people: the title of a column of the tracks called @word. */
+const char *af_by_track_title(const char *word);
+
+/*
+ * The track called @word whose frame is @node, 0: none. Lives as long as @f, like the texts of
+ * af_by_track_table().
+ */
+const char *af_by_track_text(struct af_tables *f, const struct af_tree *t, uint32_t node,
+                             const char *word);
+
 #endif

@@ -11,8 +11,9 @@
 #include "base/err.h"
 
 enum { NAME_KEY = 1, NAME_MODULE = 2, NAME_MODULES = 4, NAME_LOCATION = 8 };
+enum { NAME_SOURCE = 16, NAME_SOURCES = 32 };
 enum { LOCATION_FUNCTION = 1, LOCATION_FILE = 2, LOCATION_MODULE = 4, LOCATION_ID = 8 };
-enum { LOCATION_INLINED = 16 };
+enum { LOCATION_INLINED = 16, LOCATION_SOURCE = 32, LOCATION_BEGINS = 64 };
 
 static void write_text(struct af_buf *to, const char *text)
 {
@@ -30,7 +31,8 @@ static void write_location(struct af_buf *to, const struct af_location *l)
 	af_buf_char(to,
 	            (char)((l->function ? LOCATION_FUNCTION : 0) | (l->file ? LOCATION_FILE : 0) |
 	                   (l->module ? LOCATION_MODULE : 0) | (l->build_id ? LOCATION_ID : 0) |
-	                   (l->inlined ? LOCATION_INLINED : 0)));
+	                   (l->inlined ? LOCATION_INLINED : 0) | (l->source ? LOCATION_SOURCE : 0) |
+	                   (l->begins ? LOCATION_BEGINS : 0)));
 	write_text(to, l->function);
 	write_text(to, l->file);
 	write_text(to, l->module);
@@ -39,6 +41,10 @@ static void write_location(struct af_buf *to, const struct af_location *l)
 	af_buf_leb128(to, l->line);
 	af_buf_leb128(to, l->first_line);
 	af_buf_leb128(to, l->what);
+	af_buf_leb128(to, l->unnamed);
+	write_text(to, l->source);
+	af_buf_leb128(to, l->source_line);
+	af_buf_leb128(to, l->offset);
 }
 
 static void read_location(struct af_cursor *from, struct af_location *l)
@@ -54,6 +60,11 @@ static void read_location(struct af_cursor *from, struct af_location *l)
 	l->first_line = (uint32_t)af_cursor_uleb(from);
 	l->what = (uint32_t)af_cursor_uleb(from);
 	l->inlined = has & LOCATION_INLINED;
+	l->begins = has & LOCATION_BEGINS;
+	l->unnamed = af_cursor_uleb(from);
+	l->source = read_text(from, has & LOCATION_SOURCE);
+	l->source_line = (uint32_t)af_cursor_uleb(from);
+	l->offset = af_cursor_uleb(from);
 	from->bad |= l->what > AF_LOCATION_STALL;
 }
 
@@ -67,9 +78,14 @@ static void write_name(struct af_buf *to, const struct af_tree *t, uint32_t name
 	af_buf_char(to, (char)n->frame);
 	af_buf_char(to, (char)((n->key ? NAME_KEY : 0) | (one ? NAME_MODULE : 0) |
 	                       (n->module == MODULES ? NAME_MODULES : 0) |
-	                       (n->location ? NAME_LOCATION : 0)));
+	                       (n->location ? NAME_LOCATION : 0) | (n->source ? NAME_SOURCE : 0) |
+	                       (n->source_several ? NAME_SOURCES : 0)));
 	write_text(to, n->key ? af_tree_key(t, name) : NULL);
 	write_text(to, one ? af_tree_module(t, name) : NULL);
+	if (n->source) {
+		write_text(to, af_tree_source(t, name).file);
+		af_buf_leb128(to, n->source_line);
+	}
 	if (n->location)
 		write_location(to, af_tree_location(t, name));
 }
@@ -83,6 +99,8 @@ static uint32_t read_name(struct af_tree *t, struct af_cursor *from)
 	unsigned has = (unsigned)af_cursor_uint(from, 1);
 	const char *key = read_text(from, has & NAME_KEY);
 	const char *module = read_text(from, has & NAME_MODULE);
+	const char *source = read_text(from, has & NAME_SOURCE);
+	uint32_t line = source ? (uint32_t)af_cursor_uleb(from) : 0;
 	struct af_location location = {0};
 
 	if (has & NAME_LOCATION)
@@ -98,6 +116,8 @@ static uint32_t read_name(struct af_tree *t, struct af_cursor *from)
 	              : module           ? af_strtab_id_z(&t->private_->modules, module)
 	                                 : 0;
 	n->module = !in || n->module == in ? n->module : n->module ? MODULES : in;
+	if (source)
+		tree_source_add(t, id, source, line, has & NAME_SOURCES);
 	return id;
 }
 

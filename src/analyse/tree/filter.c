@@ -69,6 +69,8 @@ static void filter(struct af_tree *dst, const struct af_tree *src, const struct 
 
 	af_tree_open(dst, src->weights, src->nr_weights);
 	dst->saturated = src->saturated;
+	if (af_tree_has_locations(src))
+		af_tree_keep_locations(dst);
 	filter_mark(&n);
 	for (uint32_t i = 0; i < src->nr; i++) {
 		to[i] = i ? rule->place(&n, i, to[src->nodes[i].parent]) : 0;

@@ -87,6 +87,9 @@ uint32_t af_tree_name_like(struct af_tree *t, const struct af_tree *src, uint32_
 		module = af_strtab_id_z(&t->private_->modules,
 		                        af_strtab_get(&src->private_->modules, module));
 	to->module = !module || to->module == module ? to->module : to->module ? MODULES : module;
+	if (n->source)
+		tree_source_add(t, id, af_strtab_get(&src->private_->modules, n->source),
+		                n->source_line, n->source_several);
 	if (af_tree_is_qualified(src, name))
 		label_add(t, id);
 	return id;

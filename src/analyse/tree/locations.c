@@ -42,13 +42,18 @@ static bool location_equal(const struct af_location *a, const struct af_location
 {
 	return a->function == b->function && a->file == b->file && a->module == b->module &&
 	       a->build_id == b->build_id && a->address == b->address && a->line == b->line &&
-	       a->first_line == b->first_line && a->what == b->what && a->inlined == b->inlined;
+	       a->first_line == b->first_line && a->what == b->what && a->inlined == b->inlined &&
+	       a->unnamed == b->unnamed;
 }
 
 static uint64_t location_hash(const struct af_location *s)
 {
-	const uint64_t key[] = {(uintptr_t)s->function, (uintptr_t)s->file, (uintptr_t)s->module,
-	                        s->address, (uint64_t)s->line << 32 | s->what << 1 | s->inlined};
+	const uint64_t key[] = {(uintptr_t)s->function,
+	                        (uintptr_t)s->file,
+	                        (uintptr_t)s->module,
+	                        s->address,
+	                        s->unnamed,
+	                        (uint64_t)s->line << 32 | s->what << 1 | s->inlined};
 
 	return af_scatter_bytes(key, sizeof key);
 }
@@ -64,6 +69,7 @@ uint32_t tree_location_number(struct af_tree *t, const struct af_location *locat
 	kept.file = location_text(s, location->file);
 	kept.module = location_text(s, location->module);
 	kept.build_id = location_text(s, location->build_id);
+	kept.source = location_text(s, location->source);
 	uint64_t *slot = af_map_at(&s->by_location, location_hash(&kept), NULL);
 	for (uint32_t i = (uint32_t)*slot; i; i = s->before[i])
 		if (location_equal(&s->all[i], &kept))

@@ -16,6 +16,10 @@ struct tree_name {
 	uint32_t module;        /* of the modules, 0: none, MODULES: several */
 	uint32_t key;           /* of the keys: module_key.h; 0: none */
 	const char *reported;   /* text pointer of the last call with this name */
+	uint32_t source;        /* file of the source, of the modules, 0: none */
+	uint32_t source_line : 31;
+	uint32_t source_several : 1;
+	const char *source_reported; /* as reported, for the line above */
 };
 
 enum { MODULES = UINT32_MAX };
@@ -72,6 +76,10 @@ uint32_t tree_append(struct af_tree *t, uint32_t parent, uint32_t name);
 /* af_tree_name() for a frame with the location and the key of these numbers. */
 uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_frame frame,
                       uint32_t location, uint32_t key, int borrowed);
+
+/* The function of @name is in @file at @line, or also there. */
+void tree_source_add(struct af_tree *t, uint32_t name, const char *file, uint32_t line,
+                     bool several);
 
 /* The number of the key of @location (NULL: none), 0: none. */
 uint32_t tree_key_number(struct af_tree *t, enum af_frame frame,

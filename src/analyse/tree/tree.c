@@ -110,8 +110,11 @@ uint32_t tree_name_of(struct af_tree *t, const char *text, size_t len, enum af_f
 	}
 	if (!borrowed)
 		text = af_arena_strdup(&p->texts, text, len);
-	p->names[t->nr_names] =
-	    (struct tree_name){text, (uint32_t)len, frame, location & 0xffffff, 0, key, NULL};
+	p->names[t->nr_names] = (struct tree_name){.text = text,
+	                                           .len = (uint32_t)len,
+	                                           .frame = frame,
+	                                           .location = location & 0xffffff,
+	                                           .key = key};
 	p->name_slots[i] = (struct tree_name_slot){hash, t->nr_names + 1};
 	return t->nr_names++;
 }
@@ -142,7 +145,40 @@ uint32_t af_tree_name_at(struct af_tree *t, const char *text, size_t len, enum a
 
 	if (location && location->module)
 		name_in(t, name, location->module);
+	if (location && location->source)
+		tree_source_add(t, name, location->source, location->source_line, false);
 	return name;
+}
+
+void tree_source_add(struct af_tree *t, uint32_t name, const char *file, uint32_t line,
+                     bool several)
+{
+	struct tree_name *n = &t->private_->names[name];
+
+	n->source_several |= several;
+	if (n->source_reported == file && n->source_line == line)
+		return;
+	n->source_reported = file;
+	line &= INT32_MAX;
+	if (n->source) {
+		int order = strcmp(af_strtab_get(&t->private_->modules, n->source), file);
+
+		if (!order && n->source_line == line)
+			return;
+		n->source_several = true;
+		if (order < 0 || (!order && n->source_line < line))
+			return;
+	}
+	n->source = af_strtab_id_z(&t->private_->modules, file);
+	n->source_line = line;
+}
+
+struct af_tree_source af_tree_source(const struct af_tree *t, uint32_t name)
+{
+	const struct tree_name *n = &t->private_->names[name];
+	const char *file = n->source ? af_strtab_get(&t->private_->modules, n->source) : NULL;
+
+	return (struct af_tree_source){file, n->source_line, n->source_several};
 }
 
 const char *af_tree_module(const struct af_tree *t, uint32_t name)

@@ -123,6 +123,12 @@ struct af_location {
 	uint32_t line, first_line;     /* first_line: of the function; 0 not known */
 	uint32_t what;                 /* enum af_location_what */
 	bool inlined;                  /* into the frame below it: both are one address */
+	uint64_t unnamed;              /* the address, where it has no name; else 0 */
+	/* Follow from the members above: where the function begins, as far as it is known */
+	const char *source; /* file that defines or declares it, or NULL */
+	uint32_t source_line;
+	bool begins;     /* is this known? */
+	uint64_t offset; /* of the address from there */
 };
 
 /*
@@ -183,6 +189,17 @@ bool af_tree_is_qualified(const struct af_tree *t, uint32_t name);
  * locations are kept: "" when there are several, NULL when it was never given.
  */
 const char *af_tree_module(const struct af_tree *t, uint32_t name);
+
+/*
+ * Where the function of this name is in the source, from af_tree_name_at(), whether or not
+ * locations are kept: of @several the first, by file and line.
+ */
+struct af_tree_source {
+	const char *file; /* NULL: it was never given */
+	uint32_t line;
+	bool several;
+};
+struct af_tree_source af_tree_source(const struct af_tree *t, uint32_t name);
 
 /* The location of the frame: zeroes when it is not known. Valid until the next name. */
 const struct af_location *af_tree_location(const struct af_tree *t, uint32_t name);

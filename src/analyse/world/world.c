@@ -7,11 +7,12 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {&w->by_stack,  &w->by_py_stack, &w->by_path,   &w->by_descriptor,
-	                         &w->by_string, &w->by_py_code,  &w->by_kernel, &w->by_device,
-	                         &w->by_queue,  &w->by_gpu,      &w->by_kstack, &w->by_thread,
-	                         &w->by_pid,    &w->by_function, &w->by_node,   &w->by_program,
-	                         &w->by_code,   &w->by_stall,    &w->by_mapping};
+	struct af_map *maps[] = {
+	    &w->by_stack,  &w->by_py_stack, &w->by_path,    &w->by_descriptor,
+	    &w->by_string, &w->by_py_code,  &w->by_kernel,  &w->by_device,
+	    &w->by_queue,  &w->by_gpu,      &w->by_kstack,  &w->by_thread,
+	    &w->by_pid,    &w->by_function, &w->by_node,    &w->by_program,
+	    &w->by_code,   &w->by_stall,    &w->by_mapping, &w->by_function_source};
 	struct af_keys *keys[] = {&w->by_crc, &w->by_stall_name, &w->by_made, &w->by_address,
 	                          &w->by_symbol};
 
@@ -168,6 +169,34 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	*slot = (uintptr_t)s;
 }
 
+/* Functions of one name in one module; a damaged trace may have any number. */
+enum { FUNCTION_SOURCES = 1024 };
+
+static void learn_function_source(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_function_source fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	uint32_t module = world_find(&w->by_string, ev->stream, fixed.module);
+	uint32_t function = world_find(&w->by_string, ev->stream, fixed.function);
+	uint32_t file = world_find(&w->by_string, ev->stream, fixed.file);
+	uint64_t *slot = af_map_at(&w->by_function_source, (uint64_t)module << 32 | function, NULL);
+	const struct af_function_source *before = (void *)(uintptr_t)*slot;
+	if (before && before->nr == FUNCTION_SOURCES)
+		return;
+	struct af_function_source *s = af_arena_alloc(&w->arena, sizeof *s);
+	*s = (struct af_function_source){
+	    .start = fixed.start,
+	    .file = file ? af_strtab_get(&w->strings, file) : NULL,
+	    .line = fixed.line,
+	    .nr = before ? before->nr + 1 : 1,
+	    .next = before,
+	};
+	*slot = (uintptr_t)s;
+}
+
 static void learn_range(struct af_world *w, const struct af_event *ev)
 {
 	af_annotations_event(&w->annotations, w, ev);
@@ -203,6 +232,7 @@ static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event
     [AF_KIND_DESCRIPTOR] = world_learn_descriptor,
     [AF_KIND_STRING] = learn_string,
     [AF_KIND_SYMBOL] = learn_symbol,
+    [AF_KIND_FUNCTION_SOURCE] = learn_function_source,
     [AF_KIND_FUNCTION] = world_learn_function,
     [AF_KIND_GRAPH_NODE] = world_learn_node,
     [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
@@ -257,6 +287,34 @@ uint32_t af_world_kstack(const struct af_world *w, const struct af_event *ev, ui
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address)
 {
 	return af_world_symbol(w, 0, address, 0);
+}
+
+/* Is @a a better answer than @b for a function that begins at or before @offset? */
+static bool source_is_nearer(const struct af_function_source *a, const struct af_function_source *b,
+                             uint64_t offset)
+{
+	return a->start && a->start <= offset && (!b || a->start > b->start);
+}
+
+const struct af_function_source *af_world_function_source(const struct af_world *w,
+                                                          const struct af_symbol *s, uint32_t i)
+{
+	const uint64_t *slot =
+	    af_map_get(&w->by_function_source, (uint64_t)s->module << 32 | s->frames[i * 3]);
+	const char *file = af_strtab_get(&w->strings, s->frames[i * 3 + 1]);
+	const struct af_function_source *nearest = NULL, *any = NULL;
+	bool inlined = i + 1 < s->nr_frames;
+
+	if (!slot)
+		return NULL;
+	for (const struct af_function_source *f = (void *)(uintptr_t)*slot; f; f = f->next) {
+		if (!inlined && source_is_nearer(f, nearest, s->offset))
+			nearest = f;
+		/* Two that were inlined differ in their file, which the frame has too. */
+		if (!f->start && (!any || (f->file && !strcmp(f->file, file))))
+			any = f;
+	}
+	return nearest ? nearest : any;
 }
 
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,

@@ -83,6 +83,15 @@ struct af_symbol {
 	struct af_symbol *next; /* of the same address, another epoch */
 };
 
+/* Where a function begins. */
+struct af_function_source {
+	uint64_t start;   /* of it or of a part of it, as offset above; 0: inlined, or not known */
+	const char *file; /* of the source, or NULL */
+	uint32_t line;
+	uint32_t nr;                           /* with those that follow */
+	const struct af_function_source *next; /* of the same module and name */
+};
+
 struct af_py_code {
 	uint32_t version;
 	int32_t first_line;
@@ -252,7 +261,8 @@ struct af_world {
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
-	struct af_map by_mapping; /* process and path → its build-id, a string */
+	struct af_map by_function_source; /* module and name, strings → the latest of the list */
+	struct af_map by_mapping;         /* process and path → its build-id, a string */
 	/* By low bits of a function's number: a key of by_function, and its function. */
 	uint64_t api_seen[256];
 	uint32_t api_function[256];
@@ -275,7 +285,7 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
 	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
 	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
-	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE)
+	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE | 1ull << AF_KIND_FUNCTION_SOURCE)
 
 /*
  * Learn what @ev defines, if it is one of the kinds above. Events come in order of time across all
@@ -392,6 +402,12 @@ uint32_t af_world_host_device(const struct af_world *w, uint32_t process);
 /* Names; NULL or "" when the trace does not have them. */
 const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t process,
                                         uint64_t address, uint32_t epoch);
+/*
+ * Where function @i of those at the address of @s begins; NULL when the trace does not tell, as
+ * those of before November 2026.
+ */
+const struct af_function_source *af_world_function_source(const struct af_world *w,
+                                                          const struct af_symbol *s, uint32_t i);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
 /*
  * The build-id of a file of @process, by its path, a string of the world, in hexadecimal; "" when

@@ -41,6 +41,7 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_DESCRIPTOR] = CHECKPOINT_STREAM_ID,
     [AF_KIND_STRING] = CHECKPOINT_ID,
     [AF_KIND_SYMBOL] = CHECKPOINT_HEAD,
+    [AF_KIND_FUNCTION_SOURCE] = CHECKPOINT_HEAD,
     [AF_KIND_KSTACK] = CHECKPOINT_STREAM_ID,
     [AF_KIND_PROCESS_NOTE] = CHECKPOINT_NOTE,
     [AF_KIND_COMM] = CHECKPOINT_ID,
@@ -56,13 +57,17 @@ static const uint8_t keys[AF_KIND_MAX] = {
 };
 
 /*
- * Clock and device; start to epoch; program, device and form; process to epoch; process,
- * thread, and whose or cause.
+ * Clock and device; start to epoch; program, device and form; process to epoch; module, function
+ * and start; process, thread, and whose or cause.
  */
 static const uint8_t heads[AF_KIND_MAX] = {
-    [AF_KIND_CLOCK] = 8,    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, epoch) + 4,
-    [AF_KIND_PROGRAM] = 12, [AF_KIND_SYMBOL] = 16,
-    [AF_KIND_USAGE] = 12,   [AF_KIND_UNSAMPLED] = 12,
+    [AF_KIND_CLOCK] = 8,
+    [AF_KIND_MAPPING] = offsetof(struct af_ev_mapping, epoch) + 4,
+    [AF_KIND_PROGRAM] = 12,
+    [AF_KIND_SYMBOL] = 16,
+    [AF_KIND_FUNCTION_SOURCE] = 16,
+    [AF_KIND_USAGE] = 12,
+    [AF_KIND_UNSAMPLED] = 12,
 };
 
 struct definition {

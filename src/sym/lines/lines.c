@@ -31,7 +31,9 @@ struct lines_unit {
 struct lines_function {
 	Dwarf_Die die;
 	const void *declared; /* where what it is an instance of is declared */
-	bool walked;          /* inlined calls have been found */
+	const char *source;   /* file and line of that */
+	uint32_t source_line;
+	bool walked; /* inlined calls have been found */
 	struct lines_call *calls;
 	uint32_t nr_calls, cap_calls;
 	struct af_ranges by_address; /* → innermost call */
@@ -45,6 +47,8 @@ struct lines_call {
 	const void *declared;
 	const char *name, *file; /* file and line of the call */
 	uint32_t line;
+	const char *source; /* of the function that was inlined */
+	uint32_t source_line;
 };
 
 static void lines_elf_once(void)
@@ -325,6 +329,16 @@ static const char *lines_file(struct lines_unit *u, Dwarf_Word index)
 	return dwarf_filesrc(files, index, NULL, NULL);
 }
 
+/* The file of the function @die, and its line in *@line: NULL and 0 when not known. */
+static const char *lines_source(Dwarf_Die *die, uint32_t *line)
+{
+	const char *file = dwarf_decl_file(die);
+	int at = 0;
+
+	*line = file && !dwarf_decl_line(die, &at) && at > 0 ? (uint32_t)at : 0;
+	return *line ? file : NULL;
+}
+
 static void lines_name_call(struct af_lines *l, struct lines_unit *u, struct lines_call *c)
 {
 	Dwarf_Attribute attr;
@@ -337,6 +351,7 @@ static void lines_name_call(struct af_lines *l, struct lines_unit *u, struct lin
 		c->line = (uint32_t)value;
 	if (dwarf_attr(&c->die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value))
 		c->file = lines_file(u, value);
+	c->source = lines_source(&c->die, &c->source_line);
 }
 
 /* Call @i of @f with its name and place. */
@@ -362,10 +377,37 @@ static struct lines_function *lines_function_at(struct lines_unit *u, uint64_t v
 
 		f->walked = true;
 		f->declared = af_scopes_declaration(&f->die).addr;
+		f->source = lines_source(&f->die, &f->source_line);
 		lines_walk(f, &f->die, AF_RANGES_NONE, 1, &left);
 		af_ranges_build(&f->by_address);
 	}
 	return f;
+}
+
+/* The row of the line table at @vaddr in @at, as far as it is known. */
+static bool lines_row(struct lines_unit *u, uint64_t vaddr, struct af_lines_frame *at)
+{
+	Dwarf_Line *row = dwarf_getsrc_die(&u->die, vaddr);
+	int line = 0;
+
+	*at = (struct af_lines_frame){.directory = u->directory};
+	if (!row)
+		return false;
+	at->file = dwarf_linesrc(row, NULL, NULL);
+	if (!dwarf_lineno(row, &line) && line > 0)
+		at->line = (uint32_t)line;
+	return true;
+}
+
+bool af_lines_row(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *row)
+{
+	uint32_t unit = af_ranges_find(&l->by_address, vaddr);
+
+	if (unit == AF_RANGES_NONE)
+		return false;
+	if (!l->units[unit].listed)
+		lines_list_unit(&l->units[unit]);
+	return lines_row(&l->units[unit], vaddr, row);
 }
 
 uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *frames,
@@ -377,16 +419,9 @@ uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame
 		return 0;
 	struct lines_unit *u = &l->units[unit];
 	struct lines_function *f = lines_function_at(u, vaddr);
-	Dwarf_Line *row = dwarf_getsrc_die(&u->die, vaddr);
-	struct af_lines_frame at = {.directory = u->directory};
-	int line = 0;
+	struct af_lines_frame at;
 
-	if (row) {
-		at.file = dwarf_linesrc(row, NULL, NULL);
-		if (!dwarf_lineno(row, &line) && line > 0)
-			at.line = (uint32_t)line;
-	}
-	if (!f && !row)
+	if (!lines_row(u, vaddr, &at) && !f)
 		return 0;
 
 	uint32_t i = f ? af_ranges_find(&f->by_address, vaddr) : AF_RANGES_NONE;
@@ -401,12 +436,16 @@ uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame
 		if (c->declared == outer)
 			continue;
 		at.name = c->name;
+		at.source = c->source;
+		at.source_line = c->source_line;
 		if (nr + 1 < most)
 			frames[nr++] = at;
 		at.file = c->file;
 		at.line = c->line;
 	}
 	at.name = f ? lines_name(l, u, &f->die) : NULL;
+	at.source = f ? f->source : NULL;
+	at.source_line = f ? f->source_line : 0;
 	frames[nr++] = at;
 	return nr;
 }

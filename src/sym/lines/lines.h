@@ -8,6 +8,7 @@
 #ifndef AF_SYM_LINES_LINES_H
 #define AF_SYM_LINES_LINES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -39,6 +40,9 @@ struct af_lines_frame {
 	const char *file;      /* as in the debug information, or NULL */
 	const char *directory; /* base of a relative file name, or NULL */
 	uint32_t line;         /* 0 when not known */
+	/* Where the function is declared, or defined where that is known, in the same form */
+	const char *source;
+	uint32_t source_line;
 };
 
 /*
@@ -57,5 +61,11 @@ void af_lines_close(struct af_lines *l);
  */
 uint32_t af_lines_find(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *frames,
                        uint32_t most);
+
+/*
+ * The row of the line table at @vaddr, which starts a function: its file, directory and line, all
+ * else NULL or 0. False when there is none.
+ */
+bool af_lines_row(struct af_lines *l, uint64_t vaddr, struct af_lines_frame *row);
 
 #endif

@@ -28,7 +28,8 @@ enum {
 	CACHE_TEMPORARY_S = 86400,
 };
 
-#define CACHE_MAGIC UINT64_C(0x316d79736c666100) /* "\0aflsym1" */
+#define CACHE_NO_OFFSET UINT32_MAX
+#define CACHE_MAGIC UINT64_C(0x326d79736c666100) /* "\0aflsym2" */
 
 struct cache_header {
 	uint64_t magic, key;
@@ -38,11 +39,13 @@ struct cache_header {
 
 struct cache_answer {
 	uint64_t vaddr;
-	uint32_t source, first, nr, unused;
+	uint32_t source, first, nr;
+	uint32_t offset; /* symbol_offset, CACHE_NO_OFFSET: not known */
 };
 
 struct cache_frame {
 	uint32_t function, file, line; /* offsets of strings, 0 for none */
+	uint32_t source, source_line;
 };
 
 /* The folder @name in @dirfd, ours alone; -1 when it is not. */
@@ -90,7 +93,7 @@ void af_cache_open(struct af_cache *c, const char *base)
 		return;
 	scope_close int ours = cache_folder(top, "aflame");
 	if (ours >= 0)
-		c->dirfd = cache_folder(ours, "symbols-2");
+		c->dirfd = cache_folder(ours, "symbols-3");
 }
 
 struct cache_file {
@@ -190,7 +193,8 @@ static bool cache_is_sound(const struct af_cache_names *n)
 	for (uint32_t i = 0; i < n->nr_frames; i++) {
 		struct cache_frame f = cache_frame_at(n, i);
 
-		if (f.function >= n->strings_size || f.file >= n->strings_size)
+		if (f.function >= n->strings_size || f.file >= n->strings_size ||
+		    f.source >= n->strings_size)
 			return false;
 	}
 	return n->strings_size && !n->strings[n->strings_size - 1];
@@ -258,13 +262,15 @@ static void cache_answer(const struct af_cache_names *n, uint32_t i, struct af_s
 	struct cache_answer a = cache_answer_at(n, i);
 
 	answer->source = a.source;
-	answer->symbol_offset = 0;
+	answer->symbol_known = a.offset != CACHE_NO_OFFSET;
+	answer->symbol_offset = answer->symbol_known ? a.offset : 0;
 	answer->nr = a.nr;
 	for (uint32_t k = 0; k < a.nr; k++) {
 		struct cache_frame f = cache_frame_at(n, a.first + k);
 
-		answer->frames[k] = (struct af_sym_frame){cache_string(n, f.function),
-		                                          cache_string(n, f.file), f.line};
+		answer->frames[k] =
+		    (struct af_sym_frame){cache_string(n, f.function), cache_string(n, f.file),
+		                          f.line, cache_string(n, f.source), f.source_line};
 	}
 }
 
@@ -309,14 +315,17 @@ static uint32_t cache_put_string(struct cache_writer *w, const char *text)
 
 static void cache_put(struct cache_writer *w, uint64_t vaddr, const struct af_sym_answer *answer)
 {
-	struct cache_answer a = {vaddr, answer->source, w->nr_frames, answer->nr, 0};
+	bool near = answer->symbol_known && answer->symbol_offset < CACHE_NO_OFFSET;
+	struct cache_answer a = {vaddr, answer->source, w->nr_frames, answer->nr,
+	                         near ? (uint32_t)answer->symbol_offset : CACHE_NO_OFFSET};
 
 	if (w->answers.len + w->frames.len + w->strings.len > CACHE_FILE_MAX / 2)
 		return;
 	for (uint32_t i = 0; i < answer->nr; i++) {
 		const struct af_sym_frame *frame = &answer->frames[i];
 		struct cache_frame f = {cache_put_string(w, frame->function),
-		                        cache_put_string(w, frame->file), frame->line};
+		                        cache_put_string(w, frame->file), frame->line,
+		                        cache_put_string(w, frame->source), frame->source_line};
 		af_buf_add(&w->frames, &f, sizeof f);
 	}
 	w->nr_frames += answer->nr;

@@ -1,6 +1,6 @@
 /*
  * Names that were looked up before, on disk: a file for each build-id and key in
- * $XDG_CACHE_HOME/aflame/symbols-2 (~/.cache when it is not set; XDG Base Directory Specification).
+ * $XDG_CACHE_HOME/aflame/symbols-3 (~/.cache when it is not set; XDG Base Directory Specification).
  * Only files that this user alone can write are read, and nothing in them is trusted; a file of
  * another version, or a damaged one, is ignored. The files used last are kept, up to 256 MiB.
  *
@@ -50,7 +50,7 @@ void af_cache_load(const struct af_cache *c, struct af_cache_names *n, const uin
                    uint32_t len, uint64_t key);
 void af_cache_unload(struct af_cache_names *n);
 
-/* The answer for @vaddr; its strings live as long as @n. symbol_offset is not kept. */
+/* The answer for @vaddr; its strings live as long as @n. */
 bool af_cache_find(const struct af_cache_names *n, uint64_t vaddr, struct af_sym_answer *answer);
 
 /*

@@ -222,15 +222,16 @@ static const char *module_function(struct af_sym_module *m, const char *name)
 	return (const char *)(uintptr_t)*known;
 }
 
-static const char *module_file(struct af_sym_module *m, const struct af_lines_frame *frame)
+/* @file of the debug information, with its @directory. */
+static const char *module_file(struct af_sym_module *m, const char *directory, const char *file)
 {
-	if (!frame->file || !*frame->file)
+	if (!file || !*file)
 		return NULL;
-	uint64_t *known = af_map_at(&m->files, (uintptr_t)frame->file, NULL);
+	uint64_t *known = af_map_at(&m->files, (uintptr_t)file, NULL);
 	if (!*known) {
 		struct af_buf b = {0};
 
-		af_source_path(&b, frame->directory, frame->file);
+		af_source_path(&b, directory, file);
 		*known = (uintptr_t)af_arena_strdup(&m->strings, b.data, strlen(b.data));
 		af_buf_free(&b);
 	}
@@ -316,17 +317,49 @@ static void module_answer_start(struct af_sym_module *m, uint64_t vaddr,
 	const struct af_symtab_entry *s =
 	    whole == start ? NULL : af_symtab_find(&m->symbols, whole);
 	answer->source = s ? s->source : AF_SYMBOL_FDE;
+	answer->symbol_known = true;
 	answer->symbol_offset = vaddr - start;
 	answer->frames[answer->nr++] = (struct af_sym_frame){
 	    .function = s ? module_function(m, s->name) : module_unnamed(m, whole)};
 }
 
-void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer)
+/* Fill @answer with what the debug information has about @vaddr. */
+static void module_answer_lines(struct af_sym_module *m, struct af_lines *lines, uint64_t vaddr,
+                                struct af_sym_answer *answer)
 {
 	struct af_lines_frame frames[AF_SYM_INLINES];
+
+	answer->nr = af_lines_find(lines, vaddr, frames, AF_SYM_INLINES);
+	if (answer->nr)
+		answer->source = AF_SYMBOL_DWARF;
+	for (uint32_t i = 0; i < answer->nr; i++)
+		answer->frames[i] = (struct af_sym_frame){
+		    .function = module_function(m, frames[i].name),
+		    .file = module_file(m, frames[i].directory, frames[i].file),
+		    .line = frames[i].line,
+		    .source = module_file(m, frames[i].directory, frames[i].source),
+		    .source_line = frames[i].source_line,
+		};
+}
+
+/* A function without an entry of its own, as in assembly, is where its first line is. */
+static void module_answer_first(struct af_sym_module *m, struct af_lines *lines, uint64_t start,
+                                struct af_sym_frame *frame)
+{
+	struct af_lines_frame row;
+
+	if (frame->source || !lines || !af_lines_row(lines, start, &row) || !row.line)
+		return;
+	frame->source = module_file(m, row.directory, row.file);
+	frame->source_line = frame->source ? row.line : 0;
+}
+
+void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer *answer)
+{
 	struct af_lines *lines;
 
 	answer->nr = 0;
+	answer->symbol_known = false;
 	answer->symbol_offset = 0;
 	answer->source = m->reason;
 	if (m->reason)
@@ -335,15 +368,7 @@ void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer
 	answer->source = AF_SYMBOL_NO_SYMBOL;
 	lines = module_lines(m);
 	if (lines)
-		answer->nr = af_lines_find(lines, vaddr, frames, AF_SYM_INLINES);
-	if (answer->nr)
-		answer->source = AF_SYMBOL_DWARF;
-	for (uint32_t i = 0; i < answer->nr; i++)
-		answer->frames[i] = (struct af_sym_frame){
-		    .function = module_function(m, frames[i].name),
-		    .file = module_file(m, &frames[i]),
-		    .line = frames[i].line,
-		};
+		module_answer_lines(m, lines, vaddr, answer);
 
 	/* The symbol table has the last word on the function itself: it knows its linkage name. */
 	const struct af_symtab_entry *s = af_symtab_find(&m->symbols, vaddr);
@@ -356,5 +381,7 @@ void af_sym_lookup(struct af_sym_module *m, uint64_t vaddr, struct af_sym_answer
 		answer->frames[answer->nr++] = (struct af_sym_frame){0};
 	}
 	answer->frames[answer->nr - 1].function = module_function(m, s->name);
+	answer->symbol_known = true;
 	answer->symbol_offset = vaddr - s->start;
+	module_answer_first(m, lines, s->start, &answer->frames[answer->nr - 1]);
 }

@@ -44,12 +44,18 @@ static uint32_t task_text(struct task_module *m, const char *text)
 
 void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a)
 {
-	m->answers[i] = (struct task_answer){a->source, m->nr_frames, a->nr, 0};
+	m->answers[i] = (struct task_answer){.source = a->source,
+	                                     .first = m->nr_frames,
+	                                     .nr = a->nr,
+	                                     .symbol_known = a->symbol_known,
+	                                     .symbol_offset = a->symbol_offset};
 	for (uint32_t k = 0; k < a->nr; k++) {
-		AF_ROOM(m->frames, m->nr_frames + 3, m->cap_frames);
+		AF_ROOM(m->frames, m->nr_frames + TASK_FRAME, m->cap_frames);
 		m->frames[m->nr_frames++] = task_text(m, a->frames[k].function);
 		m->frames[m->nr_frames++] = task_text(m, a->frames[k].file);
 		m->frames[m->nr_frames++] = a->frames[k].line;
+		m->frames[m->nr_frames++] = task_text(m, a->frames[k].source);
+		m->frames[m->nr_frames++] = a->frames[k].source_line;
 	}
 }
 
@@ -175,13 +181,18 @@ static bool task_tell_next(void *arg, uint64_t *vaddr, struct af_sym_answer *ans
 		return false;
 	const struct task_answer *a = &m->answers[reported->at];
 	*vaddr = m->wanted[reported->at++].vaddr;
-	*answer = (struct af_sym_answer){.source = a->source, .nr = a->nr};
+	*answer = (struct af_sym_answer){.source = a->source,
+	                                 .nr = a->nr,
+	                                 .symbol_known = a->symbol_known,
+	                                 .symbol_offset = a->symbol_offset};
 	for (uint32_t i = 0; i < a->nr; i++) {
-		const uint32_t *frame = &m->frames[a->first + i * 3];
+		const uint32_t *frame = &m->frames[a->first + i * TASK_FRAME];
 
 		answer->frames[i].function = af_strtab_get(&m->strings, frame[0]);
 		answer->frames[i].file = af_strtab_get(&m->strings, frame[1]);
 		answer->frames[i].line = frame[2];
+		answer->frames[i].source = af_strtab_get(&m->strings, frame[TASK_FRAME_SOURCE]);
+		answer->frames[i].source_line = frame[TASK_FRAME_SOURCE_LINE];
 	}
 	return true;
 }
@@ -224,23 +235,29 @@ struct task_kernel {
 	int rc; /* why there is no table */
 };
 
-static const struct af_kernel_symbol *
-task_find_kernel(const struct af_sym_task *task, const struct task_kernel *k, uint64_t address)
+/* The symbol that @address lies in, *@offset from its start; or NULL. */
+static const struct af_kernel_symbol *task_find_kernel(const struct af_sym_task *task,
+                                                       const struct task_kernel *k,
+                                                       uint64_t address, uint64_t *offset)
 {
 	uint64_t shift = task->where->kernel_shift;
 	const struct af_kernel_symbol *s = af_kernel_find(&k->reported, address);
 
-	if (s)
+	if (s) {
+		*offset = address - s->start;
 		return s;
+	}
 	s = af_kernel_find(k->table, address - shift);
+	*offset = s ? address - shift - s->start : 0;
 	return s && shift && strcmp(s->module, "[kernel]") ? NULL : s;
 }
 
 static void task_answer_kernel(const struct af_sym_task *task, struct task_module *m, uint32_t i,
                                const struct task_kernel *k)
 {
-	const struct af_kernel_symbol *s = task_find_kernel(task, k, m->wanted[i].vaddr);
 	struct af_sym_answer a = {.source = k->rc ? AF_SYMBOL_NO_FILE : AF_SYMBOL_NO_SYMBOL};
+	uint64_t offset;
+	const struct af_kernel_symbol *s = task_find_kernel(task, k, m->wanted[i].vaddr, &offset);
 
 	char *name = s ? af_function_name(s->name) : NULL;
 
@@ -248,6 +265,8 @@ static void task_answer_kernel(const struct af_sym_task *task, struct task_modul
 		a.source = AF_SYMBOL_SYMTAB;
 		a.nr = 1;
 		a.frames[0].function = name;
+		a.symbol_known = true;
+		a.symbol_offset = offset;
 	}
 	af_sym_task_answered(m, i, &a);
 	if (s)

@@ -161,19 +161,26 @@ static void jit_close(struct jit_process *p)
 }
 
 /* A dump has more than a map: times and source lines. */
-static bool jit_find(struct jit_process *p, const struct task_wanted *w, struct af_sym_frame *frame)
+static bool jit_find(struct jit_process *p, const struct task_wanted *w,
+                     struct af_sym_answer *answer)
 {
 	struct af_jitdump_answer a;
 
 	for (uint32_t i = 0; i < p->nr_dumps; i++)
 		if (af_jitdump_find(&p->dumps[i], w->vaddr, w->time_ns, &a)) {
-			*frame = (struct af_sym_frame){a.name, a.file, a.line};
+			answer->frames[0] = (struct af_sym_frame){
+			    .function = a.name, .file = a.file, .line = a.line};
+			answer->symbol_known = true;
+			answer->symbol_offset = w->vaddr - a.start;
 			return true;
 		}
 	const struct af_jit_entry *e = af_jit_find(&p->map, w->vaddr);
-	if (e)
-		*frame = (struct af_sym_frame){.function = e->name};
-	return e;
+	if (!e)
+		return false;
+	answer->frames[0] = (struct af_sym_frame){.function = e->name};
+	answer->symbol_known = true;
+	answer->symbol_offset = w->vaddr - e->start;
+	return true;
 }
 
 /* The process and its ancestors by fork: their number. */
@@ -214,7 +221,7 @@ void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_
 		struct af_sym_answer a = {.source = nameless};
 
 		for (uint32_t k = 0; k < nr && !a.nr; k++)
-			if (jit_find(&line[k], &m->wanted[i], &a.frames[0])) {
+			if (jit_find(&line[k], &m->wanted[i], &a)) {
 				a.source = AF_SYMBOL_JIT;
 				a.nr = 1;
 			}

@@ -23,6 +23,9 @@ enum task_kind {
 	TASK_KERNEL, /* the kernel, its modules and BPF programs */
 };
 
+/* A frame of an answer: ids of strings for its function and file, its line, and its source's. */
+enum { TASK_FRAME_SOURCE = 3, TASK_FRAME_SOURCE_LINE, TASK_FRAME };
+
 /* A source of names, and the addresses to look up in it. */
 struct task_module {
 	enum task_kind kind;
@@ -38,7 +41,7 @@ struct task_module {
 	uint32_t nr, cap;
 	struct task_answer *answers; /* one for each wanted */
 	struct af_strtab strings;
-	uint32_t *frames; /* three each, ids of strings */
+	uint32_t *frames; /* TASK_FRAME each */
 	uint32_t nr_frames, cap_frames;
 	struct task_code *code; /* NULL: it is not device code, or could not be kept */
 };
@@ -51,6 +54,8 @@ struct task_wanted {
 struct task_answer {
 	uint32_t source, first, nr; /* frames */
 	uint32_t module;            /* string, 0: the module's path */
+	bool symbol_known;          /* of the function at the address, as in af_sym_answer */
+	uint64_t symbol_offset;
 };
 
 struct task_mapping {
