@@ -67,6 +67,7 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 	AF_SESSION_STEPS = 2048,      /* the program's steps tell when recording is on */
+	AF_SESSION_ALLOC = 4096,      /* allocations are added up by call path */
 };
 
 enum {
