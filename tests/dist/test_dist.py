@@ -24,6 +24,7 @@ from tap import Skip, case, equal, expect, note, run_cases
 
 PORTABLE = os.path.join(BUILD, "packaging/aflame-portable")
 LIBRARY = os.path.join(BUILD, "packaging/libaflame-portable.so")
+ALLOC_LIBRARY = os.path.join(BUILD, "packaging/libaflame-alloc-portable.so")
 MPI_LIBRARY = os.path.join(BUILD, "packaging/libaflame-mpi-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
 MODULES = ("libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6", "ld-linux-x86-64.so.2")
@@ -119,6 +120,7 @@ def _():
     built = exports(os.path.join(BUILD, "src/inject/libaflame.so"))
     expect("pthread_create" in built, "%s" % built)
     equal(exports(LIBRARY), built, "what is exported")
+    equal(exports(ALLOC_LIBRARY), exports(os.path.join(BUILD, "src/inject/libaflame-alloc.so")), "what is exported")
     equal(exports(MPI_LIBRARY), exports(os.path.join(BUILD, "src/inject/libaflame-mpi.so")), "what is exported")
 
 
