@@ -78,6 +78,7 @@ struct af_session_options {
 	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
 	const char *library;     /* path of libaflame.so */
 	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
+	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };
