@@ -5,6 +5,7 @@
 
 #include "base/hash.h"
 #include "base/pages.h"
+#include "inject/core/inject.h"
 
 enum {
 	BOOK_FIRST_BITS = 8,
@@ -50,7 +51,8 @@ static uint32_t slot_find(const struct af_book_shard *s, uint64_t p, uint64_t ha
 static struct af_book_entry *entries_make(uint32_t bits)
 {
 	size_t size = sizeof(struct af_book_entry) << bits;
-	struct af_book_entry *entries = af_pages(size, MAP_NORESERVE);
+	bool may = !af_inject_now.session || af_inject_may_call();
+	struct af_book_entry *entries = may ? af_pages(size, MAP_NORESERVE) : NULL;
 
 	if (entries && madvise(entries, size, MADV_DONTFORK)) {
 		munmap(entries, size);
