@@ -223,6 +223,8 @@ class Model {
 function weightTitle(name, view, devices) {
   if (view === 'wakers') return name;
   if (name === 'off-cpu') return 'off-CPU time, all threads';
+  if (name === 'alloc') return 'bytes allocated';
+  if (name === 'live') return 'bytes allocated and not freed';
   return name === 'time' ? { cpu: 'CPU time, all threads', gpu: 'device time, all queues',
     idle: 'idle time, all devices', all: devices ? 'CPU and device time, all threads and queues'
       : 'CPU time, all threads' }[view] || name : name;

@@ -439,6 +439,13 @@
 	F(FIX, u32, file, "string id: where it is defined or declared; 0 not known")               \
 	F(FIX, u32, line, "0 not known")
 
+#define AF_ALLOCATED_FIELDS(F)                                                                     \
+	F(FIX, u32, callpath, "who allocated, up to the caller of malloc; 0 when not known")       \
+	F(FIX, u64, allocations, "since the last event of the call path in this process")          \
+	F(FIX, u64, bytes, "that they were of, as the program asked for them")                     \
+	F(FIX, u64, frees, "since then, of blocks that were allocated there, by any thread")       \
+	F(FIX, u64, freed_bytes, "")
+
 /*
  * K(number, NAME, name, meaning): the kinds of the trace format, version AF_TRACE_VERSION.
  */
@@ -500,7 +507,8 @@
 	K(55, CALL_SUM, call_sum, "calls of one function by one thread, added up")                 \
 	K(56, WORK_SUM, work_sum, "pieces of device work of one descriptor, added up")             \
 	K(57, FUNCTION_SOURCE, function_source,                                                    \
-	  "where a function begins: in its file, in its source")
+	  "where a function begins: in its file, in its source")                                   \
+	K(58, ALLOCATED, allocated, "allocations of memory at a call path, added up")
 
 #define AF_TRACE_VERSION 1
 

@@ -147,13 +147,13 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 		                     view, af_load_hint(v));
 	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
-	/* Asked for, no stacks is an answer; but off-CPU time may not have been recorded. */
-	if (strcmp(o->weight, "off-cpu") != 0)
+	/* Asked for, no stacks is an answer; but these may not have been recorded. */
+	bool waits = !strcmp(o->weight, "off-cpu"), alloc = !strcmp(o->weight, "alloc");
+	if (!waits && !alloc)
 		return 0;
 	return af_fail_plain(err, -ENODATA,
-	                     "the trace %s has no weight off-cpu in --view %s: record it with "
-	                     "--off-cpu",
-	                     dir, view);
+	                     "the trace %s has no weight %s in --view %s: record it with --%s", dir,
+	                     o->weight, view, o->weight);
 }
 
 /* How far samples of instructions are to be believed, where they are in the picture. */
@@ -395,8 +395,9 @@ static const struct af_option flame_options[] = {
     {AF_OPT_CHOICE, "view", 0, "VIEW",
      "cpu; gpu; all in one tree; wakers: who ended waits; idle: why devices were idle", AT(view),
      "cpu|gpu|all|wakers|idle"},
-    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
-     AT(weight), AF_WEIGHT_WORDS},
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT",
+     "time, samples, count, bytes, off-cpu, alloc, live or allocs (time)", AT(weight),
+     AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "group", 0, "BY", "group stacks by rank, or device work by device or stream",
      AT(group), "rank|device|stream|none"},
     AF_RANK_OPTION(struct flame_options),

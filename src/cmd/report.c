@@ -379,7 +379,7 @@ static const struct af_option report_options[] = {
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
-    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes or off-cpu (time)",
+    {AF_OPT_STRING, "weight", 'w', "WEIGHT", "time, samples, count, bytes, off-cpu, alloc, live or allocs (time)",
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "sort", 0, "BY",
      "top: by the functions' own weight (self) or with their callees (total) (self)",

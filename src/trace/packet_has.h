@@ -32,7 +32,7 @@ enum {
 	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
 	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
 	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |          \
-	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_API_BIT)
+	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_API_BIT)
 
 static inline uint32_t af_kind_has(uint16_t kind)
 {

@@ -24,6 +24,7 @@ from tap import Skip, case, equal, expect, note, run_cases
 
 PORTABLE = os.path.join(BUILD, "packaging/aflame-portable")
 LIBRARY = os.path.join(BUILD, "packaging/libaflame-portable.so")
+ALLOC_LIBRARY = os.path.join(BUILD, "packaging/libaflame-alloc-portable.so")
 MPI_LIBRARY = os.path.join(BUILD, "packaging/libaflame-mpi-portable.so")
 WALL_LIBRARY = os.path.join(BUILD, "packaging/libaflame-wall-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
@@ -120,7 +121,7 @@ def _():
     built = exports(os.path.join(BUILD, "src/inject/libaflame.so"))
     expect("pthread_create" in built, "%s" % built)
     equal(exports(LIBRARY), built, "what is exported")
-    for name in ("mpi", "wall"):
+    for name in ("alloc", "mpi", "wall"):
         portable = os.path.join(BUILD, "packaging/libaflame-%s-portable.so" % name)
         equal(exports(portable), exports(os.path.join(BUILD, "src/inject/libaflame-%s.so" % name)), "what is exported")
 

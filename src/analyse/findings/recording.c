@@ -164,6 +164,28 @@ static void find_lost(struct findings *s)
 	findings_add(s, &x);
 }
 
+static void find_unseen_allocations(struct findings *s)
+{
+	const struct af_table *t = findings_table(s, "run");
+	struct finding x = {.kind = "allocations-unseen",
+	                    .ns = 1,
+	                    .of_ns = 1,
+	                    .of = "recordings",
+	                    .no_time = true,
+	                    .check = "aflame report run",
+	                    .view = "facts",
+	                    .hash = "#tab=facts",
+	                    .rank = FINDING_RECORDING};
+
+	for (uint32_t i = 0; t && i < t->nr_rows; i++) {
+		if (strcmp(findings_text(CELL(af_pair_row, t, i, key)), "allocations_unseen") != 0)
+			continue;
+		x.what = af_tables_text(s->f, "allocations are not recorded in %s",
+		                        findings_text(CELL(af_pair_row, t, i, value)));
+		findings_add(s, &x);
+	}
+}
+
 void findings_recording(struct findings *s)
 {
 	if (findings_total(&s->r->trees[AF_VIEW_CPU]).ns) {
@@ -172,4 +194,5 @@ void findings_recording(struct findings *s)
 	}
 	find_unattributed(s);
 	find_lost(s);
+	find_unseen_allocations(s);
 }

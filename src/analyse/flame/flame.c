@@ -27,7 +27,8 @@ struct flame_sum {
 	uint32_t place, what;
 	uint32_t doing; /* of w->annotations, where ranges are frames */
 	uint64_t value[AF_WEIGHTS];
-	double square; /* sum of those of waits */
+	double square;        /* sum of those of waits */
+	uint64_t freed_bytes; /* of what was allocated here */
 };
 
 struct flame {
@@ -122,6 +123,21 @@ static void flame_wait(struct flame *f, const struct af_wait *wait, uint32_t sta
 	sum->square += (double)ns * (double)ns;
 }
 
+/* Whichever thread wrote the event, the allocations were of any. */
+static void flame_allocated(struct flame *f, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_allocated a;
+
+	if (ev->kind != AF_KIND_ALLOCATED || !af_event_decode(ev, &a, sizeof a, NULL))
+		return;
+	struct af_stack_location at = af_place_of(w, ev, a.callpath, 0);
+	at.tid = 0;
+	struct flame_sum *sum = flame_at(f, &at, 0, 0);
+	sum_most(&sum->value[AF_WEIGHT_ALLOC], a.bytes);
+	sum_most(&sum->value[AF_WEIGHT_ALLOCS], a.allocations);
+	sum_most(&sum->freed_bytes, a.freed_bytes);
+}
+
 /* A wait has two parts, blocked and queued for a CPU; each ends in a frame of its own. */
 static void flame_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
@@ -132,6 +148,7 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 	if (af_call_seen_read(w, ev, &call))
 		flame_seen_add(&f->seen, w, &call);
 	flame_summed(f, w, ev);
+	flame_allocated(f, w, ev);
 	if (!af_wait_read(w, ev, &wait))
 		return;
 	uint32_t doing = flame_doing(w, wait.at.process, wait.tid);
@@ -160,6 +177,7 @@ static bool flame_merge(void *self, const struct af_world *w, const void *other)
 		for (uint32_t v = 0; v < AF_WEIGHTS; v++)
 			sum_most(&to->value[v], s->value[v]);
 		to->square += s->square;
+		sum_most(&to->freed_bytes, s->freed_bytes);
 	}
 	flame_work_merge(&f->work, w, &from->work);
 	flame_seen_merge(&f->seen, &from->seen);
@@ -230,6 +248,15 @@ static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 	return has;
 }
 
+/* In a time range more may have been freed than was allocated in it. */
+static void flame_live(struct flame *f)
+{
+	for (uint32_t i = 0; i < f->nr; i++) {
+		uint64_t bytes = f->sums[i].value[AF_WEIGHT_ALLOC], freed = f->sums[i].freed_bytes;
+		f->sums[i].value[AF_WEIGHT_LIVE] = bytes > freed ? bytes - freed : 0;
+	}
+}
+
 /* The trees to make. If only one view has anything, the view of everything would equal it. */
 static uint32_t flame_trees(const struct flame *f, const struct af_world *w, struct af_results *out)
 {
@@ -298,7 +325,9 @@ static void flame_add_sums(const struct flame *f, const struct af_world *w, stru
 
 static void flame_finish(void *self, const struct af_world *w, struct af_results *out)
 {
-	const struct flame *f = self;
+	struct flame *f = self;
+
+	flame_live(f);
 	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;
@@ -337,7 +366,8 @@ const struct af_pass_ops af_pass_flame = {
     .attributes = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL,
     .works_for = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TOP,
     .works_fast = true,
-    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED,
+    .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED |
+             1ull << AF_KIND_ALLOCATED,
     .state_size = sizeof(struct flame),
     .event = flame_event,
     .sample = flame_sample,

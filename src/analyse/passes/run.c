@@ -8,6 +8,7 @@
 
 #include "analyse/frames/frames.h"
 #include "analyse/pass/pass.h"
+#include "analyse/passes/allocations.h"
 #include "analyse/passes/rows.h"
 #include "analyse/world/family.h"
 #include "base/arena.h"
@@ -133,6 +134,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "recording ended", "stopped");
 	af_pair_row(f, t, "processes", "processes", processes_text(w, f));
 	row_note(f, t, w, "CPU samples", "collector.cpu");
+	af_allocations_rows(f, t, w);
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "calls switched", "calls.switched");
 	row_note(f, t, w, "CUDA", "cuda");

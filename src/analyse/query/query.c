@@ -5,12 +5,14 @@
 const struct af_tree_weight af_weights[AF_WEIGHTS] = {
     [AF_WEIGHT_TIME] = {"time", "ns"},         [AF_WEIGHT_SAMPLES] = {"samples", "samples"},
     [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
-    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},
+    [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},   [AF_WEIGHT_ALLOC] = {"alloc", "bytes"},
+    [AF_WEIGHT_LIVE] = {"live", "bytes"},      [AF_WEIGHT_ALLOCS] = {"allocs", "allocations"},
 };
 
 /* Memory comes before its allocations, and waits before their number. */
 const enum af_weight af_weight_order[AF_WEIGHTS] = {
-    AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES, AF_WEIGHT_OFF_CPU, AF_WEIGHT_COUNT};
+    AF_WEIGHT_TIME,  AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES,  AF_WEIGHT_OFF_CPU,
+    AF_WEIGHT_ALLOC, AF_WEIGHT_LIVE,    AF_WEIGHT_ALLOCS, AF_WEIGHT_COUNT};
 
 const char *af_weight_name(enum af_weight weight)
 {
@@ -31,6 +33,10 @@ const char *af_weight_title(enum af_view view, const char *weight, bool devices)
 		return weight;
 	if (!strcmp(weight, "off-cpu"))
 		return "off-CPU time, all threads";
+	if (!strcmp(weight, "alloc"))
+		return "bytes allocated";
+	if (!strcmp(weight, "live"))
+		return "bytes allocated and not freed";
 	if (strcmp(weight, "time") != 0)
 		return weight;
 	return view == AF_VIEW_ALL && !devices ? cpu : times[view];

@@ -27,6 +27,9 @@ enum af_weight {
 	AF_WEIGHT_COUNT,
 	AF_WEIGHT_BYTES,
 	AF_WEIGHT_OFF_CPU,
+	AF_WEIGHT_ALLOC,  /* bytes that were allocated */
+	AF_WEIGHT_LIVE,   /* … and not freed */
+	AF_WEIGHT_ALLOCS, /* allocations */
 	AF_WEIGHTS
 };
 enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };

@@ -131,6 +131,9 @@ bool af_time_range_event(const struct af_time_range *in, const struct af_event *
 	switch (ev->kind) {
 	case AF_KIND_SUMMED: /* it has no time, and nobody knows whose it is */
 		return !in->to_ns && (!in->query || (!in->query->tid && !in->query->device));
+	case AF_KIND_ALLOCATED: /* of all threads */
+		return (!in->query || (!in->query->tid && !in->query->device)) &&
+		       af_time_range_moment(in, ev->time_ns);
 	case AF_KIND_CALL:
 	case AF_KIND_CALL_LONG:
 		return thread_query(in, ev->tid);

@@ -81,32 +81,20 @@ static int library_link(char path[PATH_MAX], struct af_err *err)
 	return 0;
 }
 
-/* The library @name, which lies beside the file @library; @use tells what lacks it. */
-static int library_find_beside(char path[PATH_MAX], const char *library, const char *name,
-                               const char *use, struct af_err *err)
+int af_library_find_other(char path[PATH_MAX], const char *library, const char *name,
+                          const char *records, struct af_err *err)
 {
 	char file[PATH_MAX], beside[PATH_MAX + 32];
 
 	if (!realpath(library, file))
 		return af_fail(err, -errno, "cannot find %s", library);
 	strrchr(file, '/')[1] = 0;
-	snprintf(beside, sizeof beside, "%s%s", file, name);
+	snprintf(beside, sizeof beside, "%s%.30s", file, name);
 	if (!realpath(beside, path))
-		return af_fail_plain(err, -ENOENT,
-		                     "%s, %s, is not beside libaflame.so: install both", name, use);
+		return af_fail_plain(
+		    err, -ENOENT, "%s, which records %s, is not beside libaflame.so: install both",
+		    name, records);
 	return strpbrk(path, " :") ? library_link(path, err) : 0;
-}
-
-int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err)
-{
-	return library_find_beside(path, library, "libaflame-mpi.so", "which records calls of MPI",
-	                           err);
-}
-
-int af_library_find_wall(char path[PATH_MAX], const char *library, struct af_err *err)
-{
-	return library_find_beside(path, library, "libaflame-wall.so",
-	                           "which --wall loads into programs", err);
 }
 
 int af_library_find_program(char path[PATH_MAX], struct af_err *err)

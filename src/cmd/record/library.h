@@ -18,13 +18,11 @@ struct af_err;
  */
 int af_library_find(char path[PATH_MAX], struct af_err *err);
 
-/* The same of libaflame-wall.so. */
-int af_library_find_wall(char path[PATH_MAX], const char *library, struct af_err *err);
+/* The same of the library @name beside the file @library. @records: the calls it records. */
+int af_library_find_other(char path[PATH_MAX], const char *library, const char *name,
+                          const char *records, struct af_err *err);
 
 /* The path of the program aflame-guest, which lies beside libaflame.so. */
 int af_library_find_program(char path[PATH_MAX], struct af_err *err);
-
-/* The same of libaflame-mpi.so, which lies beside the file @library. */
-int af_library_find_mpi(char path[PATH_MAX], const char *library, struct af_err *err);
 
 #endif

@@ -77,11 +77,17 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
-	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks))
+	if (o->tally_only &&
+	    (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks || o->alloc))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
-		    "--gpu-samples, --autograd and --api-stacks");
+		    "--gpu-samples, --autograd, --api-stacks and --alloc");
+	if (o->alloc && (o->ring_bytes || !nr_words))
+		return af_fail_plain(
+		    err, -EINVAL,
+		    "--alloc counts all allocations of a program that aflame starts: leave out %s",
+		    nr_words ? "--ring" : "-p and -a");
 	if (o->ring_bytes && o->ring_bytes < RING_LEAST_BYTES)
 		return af_fail_plain(
 		    err, -EINVAL,
@@ -106,7 +112,8 @@ static int choose_mpi(const struct af_record_options *o, struct af_session_optio
 {
 	static char library[PATH_MAX];
 	struct af_err why = {0};
-	int rc = af_library_find_mpi(library, s->library, &why);
+	int rc =
+	    af_library_find_other(library, s->library, "libaflame-mpi.so", "calls of MPI", &why);
 
 	if (!rc)
 		s->mpi_library = library;
@@ -132,7 +139,15 @@ static int choose_wall(const struct af_record_options *o, struct af_session_opti
 		                                : "--sample");
 	s->flags |= AF_SESSION_WALL;
 	s->wall_library = library;
-	return af_library_find_wall(library, s->library, err);
+	return af_library_find_other(library, s->library, "libaflame-wall.so", "waits", err);
+}
+
+static int choose_alloc(struct af_session_options *s, struct af_err *err)
+{
+	static char library[PATH_MAX];
+
+	s->alloc_library = library;
+	return af_library_find_other(library, s->library, "libaflame-alloc.so", "allocations", err);
 }
 
 /* Everything that is known before a trace is made. */
@@ -151,6 +166,8 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	s->library = library;
 	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
 		rc = choose_mpi(o, s, err);
+	if (!rc && o->alloc)
+		rc = choose_alloc(s, err);
 	if (!rc && o->wall)
 		rc = choose_wall(o, s, err);
 	if (!rc && !o->wall)
@@ -245,6 +262,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	    .flags = (given->no_python ? 0 : AF_SESSION_PYTHON) |
 	             (given->verify ? AF_SESSION_VERIFY : 0) |
 	             (given->autograd ? AF_SESSION_AUTOGRAD : 0) |
+	             (given->alloc ? AF_SESSION_ALLOC : 0) |
 	             (given->tally_only ? AF_SESSION_SUMS : 0) |
 	             (given->held ? AF_SESSION_HELD : 0),
 	    .delay_ns = o->delay_ns,

@@ -18,6 +18,7 @@ struct af_record_options {
 	const char *api; /* list of APIs with levels, "none", NULL: all that work */
 	bool api_stacks; /* a stack for every call */
 	bool tally_only;
+	bool alloc;         /* allocations, by call path */
 	const char *clock;  /* of calls: "system", "tsc", NULL */
 	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
 	uint64_t rate;      /* samples a second */
@@ -230,6 +231,13 @@ struct af_record_options {
 	     "also record where threads were off the CPU; wakers: and who woke them",                \
 	     offsetof(type, off_cpu),                                                                \
 	     "blocked|wakers"},                                                                      \
+	    {AF_OPT_FLAG,                                                                            \
+	     "alloc",                                                                                \
+	     0,                                                                                      \
+	     NULL,                                                                                   \
+	     "also record where the program allocates memory, and which of it is in use at the "     \
+	     "end",                                                                                  \
+	     offsetof(type, alloc)},                                                                 \
 	    {AF_OPT_TIME,                                                                            \
 	     "min-block",                                                                            \
 	     0,                                                                                      \

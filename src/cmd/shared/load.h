@@ -13,7 +13,7 @@ struct af_picture_request;
 struct af_progress;
 
 /* The weights of trees, for completions; the trace decides which of them a tree has. */
-#define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu"
+#define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu|alloc|live|allocs"
 
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query

@@ -81,6 +81,7 @@ struct af_session_options {
 	const char *library;     /* path of libaflame.so */
 	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
 	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
+	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 };

@@ -89,6 +89,9 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 		env_prepend("LD_PRELOAD", r->options->wall_library);
 	if (!refuses)
 		env_prepend("LD_PRELOAD", r->options->library);
+	/* First, as constructors of those that come later in the list run earlier. */
+	if (!refuses && r->options->alloc_library)
+		env_prepend("LD_PRELOAD", r->options->alloc_library);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	/* The driver takes one library only: another tool's gives way, and the summary says so. */

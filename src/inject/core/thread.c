@@ -149,6 +149,8 @@ void af_thread_after_fork(void)
 		if (!pool[i])
 			continue;
 		munmap(pool[i]->unwinder, af_unwinder_size());
+		if (pool[i]->allocs)
+			munmap(pool[i]->allocs, af_unwinder_size());
 		munmap(pool[i], sizeof *pool[i]);
 		pool[i] = NULL;
 	}

@@ -4,6 +4,7 @@
  */
 #include <errno.h>
 
+#include "inject/alloc/alloc.h"
 #include "inject/api/open.h"
 #include "inject/core/inject.h"
 #include "inject/core/moments.h"
@@ -52,8 +53,10 @@ __attribute__((constructor)) static void begin(void)
 {
 	int saved = errno;
 
+	af_alloc_start();
 	af_moments_set(&moments);
 	af_inject_start();
+	af_alloc_started();
 	errno = saved;
 }
 

@@ -11,6 +11,7 @@
 
 #include "base/system/clock.h"
 #include "base/system/program.h"
+#include "inject/alloc/alloc.h"
 #include "inject/arch/arch.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
@@ -92,8 +93,9 @@ static uint64_t peak_bytes(const struct rusage *own)
 void af_usage_process_ends(void)
 {
 	struct rusage own, children;
-	struct af_thread_context *t = af_thread_enter();
 
+	af_alloc_process_ends();
+	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
 	getrusage(RUSAGE_SELF, &own);
@@ -142,6 +144,7 @@ void af_usage_before_exec(const char *path)
 
 	if (!session)
 		return;
+	af_alloc_flush();
 	enum af_preload preload = af_program_preload(path);
 	enum af_unsampled cause = preload == AF_PRELOAD_STATIC         ? AF_UNSAMPLED_STATIC
 	                          : af_preload_harms(preload)          ? AF_UNSAMPLED_OTHER_LIBC

@@ -67,8 +67,10 @@ enum af_session_flag {
 	AF_SESSION_GPU_EXACT = 512,   /* … one kernel after the other, with its launch */
 	AF_SESSION_SUMS = 1024,       /* calls and device work are added up, not recorded */
 	AF_SESSION_STEPS = 2048,      /* the program's steps tell when recording is on */
-	AF_SESSION_HELD = 8192, /* CPU samples count from the program's call of aflame_begin() on */
-	AF_SESSION_WALL = 4096, /* AF_CPU_TIMER counts time by the wall clock, waits included */
+	AF_SESSION_ALLOC = 4096,      /* allocations are added up by call path */
+	AF_SESSION_HELD =
+	    16384,              /* CPU samples count from the program's call of aflame_begin() on */
+	AF_SESSION_WALL = 8192, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 };
 
 enum {
@@ -107,8 +109,8 @@ struct af_session {
 	uint64_t time_namespace;
 	int64_t time_namespace_ns;
 	uint64_t sample_period_ns;
-	uint64_t samples_most; /* CPU samples that are kept, 0: all */
-	uint32_t stack_depth;  /* frames that are kept of a sample's stack, 0: AF_STACK_MAX */
+	uint64_t samples_most;       /* CPU samples that are kept, 0: all */
+	uint32_t stack_depth;        /* frames that are kept of a sample's stack, 0: AF_STACK_MAX */
 	uint64_t gpu_samples_second; /* of each GPU, all its processors busy */
 	uint64_t ring_bytes;         /* most bytes that the trace may take on disk, 0: no limit */
 	/*
