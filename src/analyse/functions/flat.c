@@ -32,7 +32,7 @@ struct flat {
 	uint32_t *group_of;     /* by name */
 	uint64_t *self, *total; /* by name */
 	struct flat_group *groups;
-	uint32_t nr_groups, cap_groups;
+	uint32_t nr_groups;
 	struct flat_sum *sums;
 	uint32_t nr, cap;
 	struct af_keys by_sum, by_group;
@@ -72,7 +72,6 @@ static uint32_t flat_group(struct flat *p, uint32_t name, bool lines)
 	                      at->unnamed | address),
 	               &fresh);
 	if (fresh) {
-		AF_GROW(p->groups, p->nr_groups, p->cap_groups);
 		*group = p->nr_groups;
 		p->groups[p->nr_groups++] = (struct flat_group){.name = name};
 	}
@@ -161,6 +160,7 @@ static void flat_make(struct flat *p, const char *by, bool lines)
 	p->word = by;
 	p->by = af_by_track_what(by);
 	p->group_of = af_xcalloc(t->nr_names, sizeof *p->group_of);
+	p->groups = af_xcalloc(t->nr_names, sizeof *p->groups);
 	p->self = af_xcalloc(t->nr_names, sizeof *p->self);
 	p->total = af_xcalloc(t->nr_names, sizeof *p->total);
 	for (uint32_t name = 0; name < t->nr_names; name++)
@@ -235,7 +235,7 @@ static struct flat_row *flat_rows(const struct flat *p, bool lines, uint32_t *nr
 
 /* The texts of a group, for the cells of a row. */
 struct flat_shown {
-	const char *name, *text, *module, *file;
+	const char *name, *text, *module, *file, *kind;
 	uint32_t line;
 	const struct af_location *at;
 };
@@ -255,7 +255,9 @@ static struct flat_shown flat_show(const struct flat *p, struct af_tables *f,
 	const struct af_location *source = g->sourced ? af_tree_location(t, g->sourced) : NULL;
 	size_t len;
 	const char *label = af_tree_label(t, g->name, &len);
-	struct flat_shown s = {.at = at, .module = flat_module(f, at->module)};
+	struct flat_shown s = {.at = at,
+	                       .module = flat_module(f, at->module),
+	                       .kind = af_frame_name(af_tree_frame(t, g->name))};
 	bool code = flat_is_code(af_tree_frame(t, g->name));
 
 	s.name = at->function ? af_tables_text(f, "%s", at->function)
@@ -290,17 +292,16 @@ static void flat_numbers(const struct flat_shown *s, struct af_cell *offset,
 static void flat_row(const struct flat *p, struct af_tables *f, struct af_table *table,
                      const struct flat_sum *sum)
 {
-	const struct flat_group *g = &p->groups[sum->group];
 	uint64_t all = p->t->total[p->weight][0];
 	struct af_flat_row *c = af_table_row(f, table);
-	const struct flat_shown s = flat_show(p, f, g);
+	const struct flat_shown s = flat_show(p, f, &p->groups[sum->group]);
 
 	c->track.text = flat_track_text(p, f, sum->track);
 	c->self_share.value = af_tables_ratio(sum->self, all, 1e4);
 	c->total_share.value = af_tables_ratio(sum->total, all, 1e4);
 	c->samples.value = sum->samples;
 	c->function.text = s.text;
-	c->kind.text = af_frame_name(af_tree_frame(p->t, g->name));
+	c->kind.text = s.kind;
 	c->module.text = s.module;
 	c->self.value = sum->self;
 	c->total.value = sum->total;
@@ -314,9 +315,8 @@ static void flat_row(const struct flat *p, struct af_tables *f, struct af_table 
 static void flat_line_row(const struct flat *p, struct af_tables *f, struct af_table *table,
                           const struct flat_sum *sum)
 {
-	const struct flat_group *g = &p->groups[sum->group];
 	struct af_flat_line_row *c = af_table_row(f, table);
-	const struct flat_shown s = flat_show(p, f, g);
+	const struct flat_shown s = flat_show(p, f, &p->groups[sum->group]);
 	bool known = s.at->file && s.at->line;
 
 	c->track.text = flat_track_text(p, f, sum->track);
@@ -324,7 +324,7 @@ static void flat_line_row(const struct flat *p, struct af_tables *f, struct af_t
 	c->samples.value = sum->samples;
 	c->location.text = known ? af_top_location(f, s.at->file, s.at->line, false) : s.text;
 	c->function.text = s.at->unnamed ? s.text : s.name;
-	c->kind.text = af_frame_name(af_tree_frame(p->t, g->name));
+	c->kind.text = s.kind;
 	c->module.text = s.module;
 	c->self.value = sum->self;
 	c->file.text = known ? af_tables_text(f, "%s", s.at->file) : "";
