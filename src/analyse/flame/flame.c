@@ -245,16 +245,27 @@ static uint32_t flame_has(const struct flame_sum *s, bool with_work)
 	for (uint32_t i = 0; i < AF_WEIGHTS; i++)
 		if (s->value[i] && !flame_elsewhere(s, i, with_work))
 			has |= 1u << i;
-	return has;
+	return has | (s->freed_bytes ? 1u << AF_WEIGHT_LIVE : 0);
 }
 
-/* In a time range more may have been freed than was allocated in it. */
+/* All that was allocated, until flame_freed() takes what was freed from the tree. */
 static void flame_live(struct flame *f)
 {
-	for (uint32_t i = 0; i < f->nr; i++) {
-		uint64_t bytes = f->sums[i].value[AF_WEIGHT_ALLOC], freed = f->sums[i].freed_bytes;
-		f->sums[i].value[AF_WEIGHT_LIVE] = bytes > freed ? bytes - freed : 0;
-	}
+	for (uint32_t i = 0; i < f->nr; i++)
+		f->sums[i].value[AF_WEIGHT_LIVE] = f->sums[i].value[AF_WEIGHT_ALLOC];
+}
+
+/*
+ * Threads wrote the events of a call path into several streams, and one stream may have its
+ * allocations and another its frees: they meet in the tree. In a time range more may have been
+ * freed than was allocated in it.
+ */
+static void flame_freed(struct af_tree *t, uint32_t node, const struct flame_sum *s)
+{
+	uint64_t *live = &t->self[AF_WEIGHT_LIVE][node];
+
+	if (s->freed_bytes)
+		*live -= s->freed_bytes < *live ? s->freed_bytes : *live;
 }
 
 /* The trees to make. If only one view has anything, the view of everything would equal it. */
@@ -299,6 +310,7 @@ static void flame_add_sums(const struct flame *f, const struct af_world *w, stru
 	bool with_work = view == AF_VIEW_ALL && out->has[AF_VIEW_GPU] & 1 << AF_WEIGHT_TIME;
 	bool parts = view == AF_VIEW_CPU && query->answers & AF_ANSWER_TABLES;
 	struct flame_order *order = af_xcalloc(f->nr, sizeof *order);
+	uint32_t *nodes = af_xcalloc(f->nr, sizeof *nodes);
 	struct af_frames_last last = {0};
 	uint32_t nr = 0;
 
@@ -314,12 +326,16 @@ static void flame_add_sums(const struct flame *f, const struct af_world *w, stru
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct flame_sum *s = &f->sums[order[i].sum];
 		uint32_t node = flame_add(t, w, f, s, query, with_work);
+		nodes[i] = node;
 		if (parts)
 			flame_part(out, &f->stack_locations.all[s->place], node,
 			           s->value[AF_WEIGHT_TIME]);
 	}
 	t->last = NULL;
+	for (uint32_t i = 0; i < nr; i++)
+		flame_freed(t, nodes[i], &f->sums[order[i].sum]);
 	af_frames_last_free(&last);
+	free(nodes);
 	free(order);
 }
 
