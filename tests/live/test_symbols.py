@@ -79,6 +79,47 @@ def _():
     equal(share(recording, "jit_wrong"), 0, "share of what came later")
 
 
+def reused(way):
+    """Shares of the three functions that reuses_code puts at one address, 60:30:10."""
+    recording = record(program("reuses_code"), way, "1.5", sampler=any_sampler(), rate=997, quiet=False)
+    shares = {f: share(recording, "^%s" % f) for f in ("jit_first", "jit_second", "jit_third")}
+    note("%s: %s" % (way, shares))
+    return recording, shares
+
+
+def right_shares(shares):
+    for name, want in (("jit_first", 0.6), ("jit_second", 0.3), ("jit_third", 0.1)):
+        expect(abs(shares[name] - want) < 0.05, "%s has %.3f of the samples, not %.1f" % (name, shares[name], want))
+
+
+@case("a reused address has the name of its time: perf map that grows", tries=2)
+def _():
+    recording, shares = reused("map")
+    right_shares(shares)
+    lines = "".join(f["text"] for f in recording.fields("perf_map")).splitlines()
+    equal([line.split()[2] for line in lines], ["jit_first", "jit_second", "jit_third"], "lines that were seen")
+
+
+@case("a reused address has the name of its time: perf map that is written anew", tries=2)
+def _():
+    recording, shares = reused("rewrite")
+    right_shares(shares)
+    equal(len(list(recording.fields("perf_map"))), 3, "maps that were seen")
+
+
+@case("a reused address has the name of its time: jitdump", tries=2)
+def _():
+    right_shares(reused("dump")[1])
+
+
+@case("a reused address has the name of its time: the JIT interface of GDB", tries=2)
+def _():
+    recording, shares = reused("gdb")
+    right_shares(shares)
+    objects = {f["object"] for f in recording.fields("jit_image")}
+    equal(len(objects - {""}), 3, "files that were seen")
+
+
 @case("a jitdump is found where its marker says, when the process is over")
 def _():
     need("bpf")
