@@ -120,6 +120,51 @@ def _():
     equal(len(objects - {""}), 3, "files that were seen")
 
 
+LLVM = """
+define i32 @hot_inner(i32 %n) noinline {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %s = phi i32 [ 0, %entry ], [ %sum, %loop ]
+  %m = mul i32 %s, 31
+  %sum = add i32 %m, %i
+  %next = add i32 %i, 1
+  %again = icmp slt i32 %next, %n
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 %sum
+}
+define i32 @main() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %s = phi i32 [ 0, %entry ], [ %sum, %loop ]
+  %v = call i32 @hot_inner(i32 200000)
+  %sum = xor i32 %s, %v
+  %next = add i32 %i, 1
+  %again = icmp slt i32 %next, 1500
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 0
+}
+"""
+
+
+@case("functions that LLVM compiles in memory have names without an option")
+def _():
+    lli = need_tool("lli")
+    script = new_path("hot") + ".ll"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(LLVM)
+    for kind in ("mcjit", "orc"):
+        recording = record(lli, "-jit-kind=" + kind, script, sampler=any_sampler(), rate=997, quiet=False)
+        part = share(recording, "^hot_inner")
+        note("%s: hot_inner has %.2f of the samples" % (kind, part))
+        expect(part > 0.3, "%s: hot_inner has only %.2f of the samples" % (kind, part))
+
+
 @case("a jitdump is found where its marker says, when the process is over")
 def _():
     need("bpf")
