@@ -17,6 +17,7 @@
 enum {
 	DESCRIPTOR_SYMBOLS = 1 << 20, /* of one table that are read */
 	DESCRIPTOR_FILES = 1 << 14,   /* of all processes */
+	DESCRIPTOR_AT_ONCE = 4,       /* files that one call reads: some 10 ms for a large one */
 };
 
 /* A piece of code of a process that a file is behind. */
@@ -115,7 +116,7 @@ static void list_add(struct jit_watched *p, uint64_t descriptor)
 		p->lists[p->nr_lists++] = (struct jit_list){.descriptor = descriptor};
 }
 
-void jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p)
+bool jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p)
 {
 	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
 	scope_fclose FILE *maps = af_proc_open_maps((unsigned)p->of.pid);
@@ -123,11 +124,14 @@ void jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p)
 	struct descriptor_mapping m;
 	scope_free char *line = NULL;
 	size_t cap = 0;
+	const uint32_t nr_before = w->nr_files;
 
-	while (maps && getline(&line, &cap, maps) > 0) {
+	while (maps && w->nr_files - nr_before < DESCRIPTOR_AT_ONCE &&
+	       getline(&line, &cap, maps) > 0) {
 		const struct jit_file *file =
 		    mapping_parse(line, &m) ? file_of(w, p->of.pid, &m) : NULL;
 		if (file && file->descriptor)
 			list_add(p, m.start - m.offset - file->shift + file->descriptor);
 	}
+	return w->nr_files - nr_before < DESCRIPTOR_AT_ONCE;
 }

@@ -2,6 +2,7 @@
 #ifndef AF_COLLECT_JIT_PRIVATE_H
 #define AF_COLLECT_JIT_PRIVATE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -61,8 +62,11 @@ void jit_map_copy(struct af_jit_watch *w, const struct af_jit_trace *trace, stru
                   uint64_t now_ns);
 void jit_map_close(struct jit_map *map);
 
-/* Find descriptors in the files that @p has mapped, and add their lists. */
-void jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p);
+/*
+ * Find descriptors in the files that @p has mapped, and add their lists. False: some files were not
+ * read yet, so that nothing else waits for them; call it again soon.
+ */
+bool jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p);
 
 /* Copy new files of the lists of @p. */
 void jit_images_poll(struct af_jit_watch *w, const struct af_jit_trace *trace,

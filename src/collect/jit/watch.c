@@ -28,9 +28,12 @@ static void watch_search(struct af_jit_watch *w, struct jit_watched *p, uint64_t
 	if (p->searched_ns && now_ns - p->searched_ns < p->again_ns)
 		return;
 	p->searched_ns = now_ns;
+	if (!jit_descriptors_find(w, p)) {
+		p->again_ns = 0;
+		return;
+	}
 	p->again_ns = p->again_ns ? p->again_ns * 2 : WATCH_FIRST_NS;
 	p->again_ns = p->again_ns < WATCH_LONGEST_NS ? p->again_ns : WATCH_LONGEST_NS;
-	jit_descriptors_find(w, p);
 }
 
 void af_jit_watch_poll(struct af_jit_watch *w, const struct af_jit_trace *trace,
