@@ -68,6 +68,22 @@ static void lines_that_make_no_sense_are_left_out(void **state)
 	af_jit_timed_close(&t);
 }
 
+/* .NET writes numbers with leading zeros and capitals, and a method again when it is optimised. */
+static void methods_of_dotnet_are_named_by_their_tier(void **state)
+{
+	struct af_jit_timed t = {0};
+
+	add_text(&t, "00007FA1B2C3D4E0 1A int32 [app] Loop::Inner(int32)[Tier0]\n", 100);
+	add_text(&t, "00007FA1B2C3E000 12 int32 [app] Loop::Inner(int32)[OptimizedTier1]\n", 200);
+	af_jit_timed_end(&t);
+	assert_string_equal(name_at(&t, 0x7fa1b2c3d4f9, 100),
+	                    "int32 [app] Loop::Inner(int32)[Tier0]");
+	assert_string_equal(name_at(&t, 0x7fa1b2c3d4fa, 100), "");
+	assert_string_equal(name_at(&t, 0x7fa1b2c3e000, 200),
+	                    "int32 [app] Loop::Inner(int32)[OptimizedTier1]");
+	af_jit_timed_close(&t);
+}
+
 static void the_times_of_an_address_are_those_of_its_code(void **state)
 {
 	struct af_jit_timed t = {0};
@@ -188,6 +204,7 @@ int main(void)
 	    cmocka_unit_test(a_line_of_a_map_holds_from_when_it_was_seen),
 	    cmocka_unit_test(a_map_that_is_written_anew_changes_nothing_that_stays),
 	    cmocka_unit_test(lines_that_make_no_sense_are_left_out),
+	    cmocka_unit_test(methods_of_dotnet_are_named_by_their_tier),
 	    cmocka_unit_test(the_times_of_an_address_are_those_of_its_code),
 	    cmocka_unit_test(functions_of_an_image_are_there_as_long_as_it_is),
 	    cmocka_unit_test(a_damaged_image_gives_no_names_and_does_no_harm),
