@@ -185,6 +185,26 @@
 	  "three each, innermost inlined function first: function string, "                        \
 	  "file string, line; 0 for what is not known")
 
+#define AF_SYMBOL_LATER_FIELDS(F)                                                                  \
+	F(FIX, u32, process, "as in the SYMBOL of the address")                                    \
+	F(FIX, x64, address, "")                                                                   \
+	F(FIX, u64, from_ns,                                                                       \
+	  "other code made at run time lies there from then on, up to the next of these "          \
+	  "events for the address")                                                                \
+	F(FIX, u32, source, "enum af_symbol_source")                                               \
+	F(SEQ, u32, frames, "as in SYMBOL")
+
+#define AF_PERF_MAP_FIELDS(F)                                                                      \
+	F(FIX, u32, process, "process ordinal: the text is of its perf-PID.map")                   \
+	F(FIX, u64, written_ns, "when it was written, as far as known")                            \
+	F(STR, str, text, "whole lines; the last one holds where lines overlap")
+
+#define AF_JIT_IMAGE_FIELDS(F)                                                                     \
+	F(FIX, u32, process, "process ordinal")                                                    \
+	F(FIX, x64, entry, "the address of its entry in the list of GDB's JIT interface")          \
+	F(FIX, u64, from_ns, "when it came into the list, or left it")                             \
+	F(STR, str, object, "name in objects/; empty: it is not in the list any more")
+
 #define AF_MAPPING_GONE_FIELDS(F)                                                                  \
 	F(FIX, u32, epoch, "modules were unloaded: addresses seen before may be reused")
 
@@ -508,7 +528,10 @@
 	K(56, WORK_SUM, work_sum, "pieces of device work of one descriptor, added up")             \
 	K(57, FUNCTION_SOURCE, function_source,                                                    \
 	  "where a function begins: in its file, in its source")                                   \
-	K(58, ALLOCATED, allocated, "allocations of memory at a call path, added up")
+	K(58, ALLOCATED, allocated, "allocations of memory at a call path, added up")              \
+	K(59, SYMBOL_LATER, symbol_later, "other names of an address, from a time on")             \
+	K(60, PERF_MAP, perf_map, "lines of a perf map, when they were first seen")                \
+	K(61, JIT_IMAGE, jit_image, "an ELF file in memory that describes code made at run time")
 
 #define AF_TRACE_VERSION 1
 

@@ -79,6 +79,92 @@ def _():
     equal(share(recording, "jit_wrong"), 0, "share of what came later")
 
 
+def reused(way):
+    """Shares of the three functions that reuses_code puts at one address, 60:30:10."""
+    recording = record(program("reuses_code"), way, "1.5", sampler=any_sampler(), rate=997, quiet=False)
+    shares = {f: share(recording, "^%s" % f) for f in ("jit_first", "jit_second", "jit_third")}
+    note("%s: %s" % (way, shares))
+    return recording, shares
+
+
+def right_shares(shares):
+    for name, want in (("jit_first", 0.6), ("jit_second", 0.3), ("jit_third", 0.1)):
+        expect(abs(shares[name] - want) < 0.05, "%s has %.3f of the samples, not %.1f" % (name, shares[name], want))
+
+
+@case("a reused address has the name of its time: perf map that grows", tries=2)
+def _():
+    recording, shares = reused("map")
+    right_shares(shares)
+    lines = "".join(f["text"] for f in recording.fields("perf_map")).splitlines()
+    equal([line.split()[2] for line in lines], ["jit_first", "jit_second", "jit_third"], "lines that were seen")
+
+
+@case("a reused address has the name of its time: perf map that is written anew", tries=2)
+def _():
+    recording, shares = reused("rewrite")
+    right_shares(shares)
+    equal(len(list(recording.fields("perf_map"))), 3, "maps that were seen")
+
+
+@case("a reused address has the name of its time: jitdump", tries=2)
+def _():
+    right_shares(reused("dump")[1])
+
+
+@case("a reused address has the name of its time: the JIT interface of GDB", tries=2)
+def _():
+    recording, shares = reused("gdb")
+    right_shares(shares)
+    objects = {f["object"] for f in recording.fields("jit_image")}
+    equal(len(objects - {""}), 3, "files that were seen")
+
+
+LLVM = """
+define i32 @hot_inner(i32 %n) noinline {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %s = phi i32 [ 0, %entry ], [ %sum, %loop ]
+  %m = mul i32 %s, 31
+  %sum = add i32 %m, %i
+  %next = add i32 %i, 1
+  %again = icmp slt i32 %next, %n
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 %sum
+}
+define i32 @main() {
+entry:
+  br label %loop
+loop:
+  %i = phi i32 [ 0, %entry ], [ %next, %loop ]
+  %s = phi i32 [ 0, %entry ], [ %sum, %loop ]
+  %v = call i32 @hot_inner(i32 200000)
+  %sum = xor i32 %s, %v
+  %next = add i32 %i, 1
+  %again = icmp slt i32 %next, 1500
+  br i1 %again, label %loop, label %end
+end:
+  ret i32 0
+}
+"""
+
+
+@case("functions that LLVM compiles in memory have names without an option")
+def _():
+    lli = need_tool("lli")
+    script = new_path("hot") + ".ll"
+    with open(script, "w", encoding="utf-8") as file:
+        file.write(LLVM)
+    for kind in ("mcjit", "orc"):
+        recording = record(lli, "-jit-kind=" + kind, script, sampler=any_sampler(), rate=997, quiet=False)
+        part = share(recording, "^hot_inner")
+        note("%s: hot_inner has %.2f of the samples" % (kind, part))
+        expect(part > 0.3, "%s: hot_inner has only %.2f of the samples" % (kind, part))
+
+
 @case("a jitdump is found where its marker says, when the process is over")
 def _():
     need("bpf")

@@ -146,7 +146,7 @@ static uint32_t frame_native(struct af_tree *t, const struct af_world *w, uint32
 	/* Part of an imported stack that continues there. */
 	if (pc >> 63)
 		return frame_kernel(t, w, parent, pc);
-	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->epoch);
+	const struct af_symbol *s = af_world_stack_symbol(w, stack, pc);
 
 	if (!s || !s->nr_frames)
 		return frame_unnamed(t, w, stack->process, parent, s, AF_FRAME_NATIVE);
@@ -201,7 +201,7 @@ static enum af_py_native native_role(const struct af_world *w, const struct af_s
 {
 	if (AF_IS_LEFT_OUT(pc))
 		return AF_PY_NATIVE_LEFT_OUT;
-	const struct af_symbol *s = af_world_symbol(w, stack->process, pc, stack->epoch);
+	const struct af_symbol *s = af_world_stack_symbol(w, stack, pc);
 
 	if (!s || !s->nr_frames)
 		return AF_PY_NATIVE_OTHER;
@@ -293,7 +293,7 @@ bool af_frames_whole(const struct af_world *w, const struct af_stack *stack)
 	if (stack->stop != AF_STOP_FRAME_POINTERS || !stack->nr)
 		return stack->stop == AF_STOP_COMPLETE;
 	const struct af_symbol *s =
-	    af_world_symbol(w, stack->process, stack->pcs[stack->nr - 1], stack->epoch);
+	    af_world_stack_symbol(w, stack, stack->pcs[stack->nr - 1]);
 
 	return s && s->nr_frames &&
 	       is_start(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
@@ -336,7 +336,7 @@ enum frame_cuda {
 static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stack *stack,
                                   uint32_t i)
 {
-	const struct af_symbol *s = af_world_symbol(w, stack->process, stack->pcs[i], stack->epoch);
+	const struct af_symbol *s = af_world_stack_symbol(w, stack, stack->pcs[i]);
 
 	if (!s)
 		return FRAME_CUDA_NOT;
@@ -385,7 +385,7 @@ static uint32_t frames_below_operation(const struct af_world *w, const struct af
 
 	for (uint32_t i = 0; i < stack->nr && i < FRAMES_TELLING; i++) {
 		const struct af_symbol *s =
-		    af_world_symbol(w, stack->process, stack->pcs[i], stack->epoch);
+		    af_world_stack_symbol(w, stack, stack->pcs[i]);
 		for (uint32_t f = 0; s && f < s->nr_frames; f++) {
 			const char *name = af_strtab_get(&w->strings, s->frames[f * 3]);
 			if (starts_with(name, "at::RecordFunction::") || strstr(name, "nvtx") ||
@@ -455,7 +455,7 @@ bool af_frames_on_device(const struct af_world *w, const struct af_stack_locatio
 	const struct af_stack *stack = path && path->stack ? &w->stacks[path->stack] : NULL;
 	const struct af_symbol *s =
 	    stack && stack->nr && !at->kstack
-		? af_world_symbol(w, stack->process, stack->pcs[0], stack->epoch)
+		? af_world_stack_symbol(w, stack, stack->pcs[0])
 		: NULL;
 
 	if (!s || !s->nr_frames || strcmp(af_strtab_get(&w->strings, s->module), "[imported]") != 0)

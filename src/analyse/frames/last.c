@@ -24,11 +24,13 @@ uint32_t af_frames_last_shared(struct af_frames_last *l, uint32_t base,
 	uint32_t same = 0, nr = stack->nr - first;
 
 	*node = base;
-	if (l->base != base || l->process != stack->process || l->epoch != stack->epoch)
+	if (l->base != base || l->process != stack->process || l->epoch != stack->epoch ||
+	    l->at_ns != stack->at_ns)
 		l->nr = 0;
 	l->base = base;
 	l->process = stack->process;
 	l->epoch = stack->epoch;
+	l->at_ns = stack->at_ns;
 	while (same < l->nr && same < nr && l->pcs[same] == stack->pcs[stack->nr - 1 - same])
 		same++;
 	if (same)
@@ -49,7 +51,8 @@ void af_frames_last_push(struct af_frames_last *l, uint64_t pc, uint32_t node)
 
 static uint32_t known_index(const struct af_frames_last *l, uint64_t pc)
 {
-	return (uint32_t)af_mix(pc ^ (uint64_t)l->process << 48 ^ l->epoch) % FRAMES_KNOWN_SLOTS;
+	return (uint32_t)af_mix(pc ^ (uint64_t)l->process << 48 ^ l->epoch ^ l->at_ns) %
+	       FRAMES_KNOWN_SLOTS;
 }
 
 uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t, uint32_t parent,
@@ -57,7 +60,8 @@ uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t,
 {
 	const struct af_frames_known *k = l->known ? &l->known[known_index(l, pc)] : NULL;
 
-	if (!k || !k->nr || k->pc != pc || k->process != l->process || k->epoch != l->epoch)
+	if (!k || !k->nr || k->pc != pc || k->process != l->process || k->epoch != l->epoch ||
+	    k->at_ns != l->at_ns)
 		return 0;
 	for (uint32_t i = k->nr; i--;)
 		parent = af_tree_child(t, parent, k->names[i]);
@@ -67,7 +71,8 @@ uint32_t af_frames_last_known(const struct af_frames_last *l, struct af_tree *t,
 void af_frames_last_learn(struct af_frames_last *l, const struct af_tree *t, uint32_t parent,
                           uint64_t pc, uint32_t node)
 {
-	struct af_frames_known k = {.pc = pc, .process = l->process, .epoch = l->epoch};
+	struct af_frames_known k = {
+	    .pc = pc, .at_ns = l->at_ns, .process = l->process, .epoch = l->epoch};
 
 	for (; node != parent; node = t->nodes[node].parent) {
 		if (k.nr == AF_FRAMES_KNOWN || !node)
@@ -97,7 +102,7 @@ void af_frames_key(const struct af_world *w, const struct af_stack_location *at,
 	uint32_t i = 0;
 
 	if (s)
-		hash = af_mix(hash ^ ((uint64_t)s->epoch << 32 | s->stop));
+		hash = af_mix(hash ^ ((uint64_t)s->epoch << 32 | s->stop) ^ s->at_ns);
 	for (uint32_t k = 0; k < AF_FRAMES_KEY; k++) {
 		for (; s && i < s->nr && i < upto[k]; i++)
 			hash = af_mul_fold(hash ^ s->pcs[s->nr - 1 - i], 0x9e3779b97f4a7c15ull);

@@ -17,12 +17,13 @@ struct af_world;
 /* The last stack, root first, and the node of each of its addresses. Zeroed: none. */
 struct af_frames_last {
 	uint32_t base, process, epoch;
+	uint64_t at_ns; /* of names: see struct af_stack */
 	uint32_t nr, cap;
 	uint64_t *pcs;
 	uint32_t *nodes;
 	/* The names of some addresses in the tree, outermost first. */
 	struct af_frames_known {
-		uint64_t pc;
+		uint64_t pc, at_ns;
 		uint32_t process, epoch;
 		uint32_t nr, names[AF_FRAMES_KNOWN];
 	} * known;

@@ -285,9 +285,11 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	a->attribution.names = &a->code_names;
 	a->near = af_query_near(what, &a->range);
 	int rc = af_trace_open_near(&a->trace, dir, wanted, a->near, err);
-	if (!rc)
-		af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
-	return rc;
+	if (rc)
+		return rc;
+	af_time_range_set(&a->world.time_range, af_trace_start_ns(a->trace), what);
+	af_world_read_later(&a->world, a->trace);
+	return 0;
 }
 
 static void analysis_read(struct analysis *a,

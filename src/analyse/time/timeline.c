@@ -19,7 +19,7 @@
 #define FIRST_WANTS                                                                                \
 	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
 	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
-	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL))
+	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL) | BIT(SYMBOL_LATER))
 
 static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 {
@@ -60,6 +60,7 @@ static int timeline_first(struct af_timeline *t, struct af_err *err)
 
 	if (rc)
 		return rc;
+	af_world_read_later(&t->world, trace);
 	for (uint64_t n = 1; af_trace_next(trace, &ev); n++) {
 		if (ev.kind == AF_KIND_CLOCK || ev.kind == AF_KIND_DEVICE)
 			timeline_clock(t, &ev);

@@ -84,6 +84,14 @@ void world_learn_thread(struct af_world *w, const struct af_event *ev);
 void world_learn_comm(struct af_world *w, const struct af_event *ev);
 void world_learn_note(struct af_world *w, const struct af_event *ev);
 
+/* The path @i, just learned, gets others for the times at which its addresses have other names. */
+void world_path_later(struct af_world *w, uint32_t i);
+/* SYMBOL_LATER */
+void world_learn_later(struct af_world *w, const struct af_event *ev);
+/* Copies the frames of a symbol; their strings become those of the world. */
+const uint32_t *world_frames(struct af_world *w, const struct af_event *ev,
+                             const struct af_tail_view *v);
+
 /* Events of devices and their work; each function learns from the kind in its name. */
 void world_learn_device(struct af_world *w, const struct af_event *ev);
 void world_learn_device_note(struct af_world *w, const struct af_event *ev);

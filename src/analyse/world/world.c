@@ -13,8 +13,8 @@ void af_world_close(struct af_world *w)
 	    &w->by_queue,  &w->by_gpu,      &w->by_kstack,  &w->by_thread,
 	    &w->by_pid,    &w->by_function, &w->by_node,    &w->by_program,
 	    &w->by_code,   &w->by_stall,    &w->by_mapping, &w->by_function_source};
-	struct af_keys *keys[] = {&w->by_crc, &w->by_stall_name, &w->by_made, &w->by_address,
-	                          &w->by_symbol};
+	struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
+	                          &w->by_address, &w->by_symbol,     &w->by_later};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -35,6 +35,7 @@ void af_world_close(struct af_world *w)
 	free(w->codes);
 	free(w->stalls);
 	free(w->host_codes);
+	free(w->later);
 	world_small_free(&w->small_paths);
 	world_small_free(&w->small_descriptors);
 	af_clocks_free(&w->clocks);
@@ -110,6 +111,7 @@ static void learn_path(struct af_world *w, const struct af_event *ev)
 	};
 	world_set(w, &w->by_path, world_key(ev->stream, fixed.callpath), i);
 	world_small_set(&w->small_paths, ev->stream, fixed.callpath, i);
+	world_path_later(w, i);
 }
 
 static void learn_code(struct af_world *w, const struct af_event *ev)
@@ -142,6 +144,19 @@ static void learn_string(struct af_world *w, const struct af_event *ev)
 	    af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
 }
 
+const uint32_t *world_frames(struct af_world *w, const struct af_event *ev,
+                             const struct af_tail_view *v)
+{
+	uint32_t *frames = af_arena_alloc(&w->arena, (size_t)v->len * 4);
+
+	memcpy(frames, v->data, (size_t)v->len * 4);
+	for (uint32_t i = 0; i + 2 < v->len; i += 3) {
+		frames[i] = world_find(&w->by_string, ev->stream, frames[i]);
+		frames[i + 1] = world_find(&w->by_string, ev->stream, frames[i + 1]);
+	}
+	return frames;
+}
+
 static void learn_symbol(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_symbol fixed;
@@ -150,19 +165,13 @@ static void learn_symbol(struct af_world *w, const struct af_event *ev)
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
 	struct af_symbol *s = af_arena_alloc(&w->arena, sizeof *s);
-	uint32_t *frames = af_arena_alloc(&w->arena, (size_t)tails[0].len * 4);
-	memcpy(frames, tails[0].data, (size_t)tails[0].len * 4);
-	for (uint32_t i = 0; i + 2 < tails[0].len; i += 3) {
-		frames[i] = world_find(&w->by_string, ev->stream, frames[i]);
-		frames[i + 1] = world_find(&w->by_string, ev->stream, frames[i + 1]);
-	}
 	*s = (struct af_symbol){
 	    .epoch = fixed.epoch,
 	    .module = world_find(&w->by_string, ev->stream, fixed.module),
 	    .source = fixed.source,
 	    .offset = fixed.offset,
 	    .nr_frames = tails[0].len / 3,
-	    .frames = frames,
+	    .frames = world_frames(w, ev, &tails[0]),
 	};
 	uint64_t *slot = af_keys_at(&w->by_symbol, AF_KEY(fixed.process, fixed.address), NULL);
 	s->next = (struct af_symbol *)(uintptr_t)*slot;
@@ -233,6 +242,7 @@ static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event
     [AF_KIND_STRING] = learn_string,
     [AF_KIND_SYMBOL] = learn_symbol,
     [AF_KIND_FUNCTION_SOURCE] = learn_function_source,
+    [AF_KIND_SYMBOL_LATER] = world_learn_later,
     [AF_KIND_FUNCTION] = world_learn_function,
     [AF_KIND_GRAPH_NODE] = world_learn_node,
     [AF_KIND_LAUNCH_CONFIG] = world_learn_config,
@@ -326,6 +336,8 @@ const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t proce
 	if (!slot)
 		return NULL;
 	for (const struct af_symbol *s = (void *)(uintptr_t)*slot; s; s = s->next) {
+		if (s->from_ns)
+			continue;
 		bool fits = s->epoch <= epoch;
 		if (!best || (fits && (best->epoch > epoch || s->epoch > best->epoch)))
 			best = s;

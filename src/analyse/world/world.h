@@ -67,11 +67,14 @@ struct af_stack {
 	uint32_t stop; /* enum af_stop */
 	uint32_t nr;
 	const uint64_t *pcs; /* leaf first */
+	uint64_t at_ns;      /* its addresses have the names of that time; 0: the first ones */
 };
 
 struct af_path {
 	uint32_t stack, py_stack; /* world indexes, 0: none */
 	uint32_t process;
+	/* The same addresses with later names: so many paths from this index on, by time. */
+	uint32_t later, nr_later;
 };
 
 struct af_symbol {
@@ -80,7 +83,8 @@ struct af_symbol {
 	uint64_t offset;
 	uint32_t nr_frames;
 	const uint32_t *frames; /* function string, file string, line; innermost first */
-	struct af_symbol *next; /* of the same address, another epoch */
+	uint64_t from_ns;       /* it holds from then on, whatever the epoch; 0: a SYMBOL */
+	struct af_symbol *next; /* of the same address, another epoch or time */
 };
 
 /* Where a function begins. */
@@ -117,6 +121,12 @@ struct af_work_descriptor {
 	uint32_t clock;  /* the device's, once af_work_place() found it: index plus 1; else 0 */
 	struct af_ev_descriptor is;               /* ids as in the trace: of the process */
 	const struct af_ev_launch_config *config; /* NULL: not known */
+};
+
+/* An address gets another name then. */
+struct af_later {
+	uint64_t from_ns;
+	uint32_t before; /* another one of the address, of w->later; 0: none */
 };
 
 /* A captured object of device code. */
@@ -231,6 +241,8 @@ struct af_world {
 	uint32_t nr_codes;
 	struct af_stall_reason *stalls;
 	uint32_t nr_stalls;
+	struct af_later *later; /* after af_world_read_later() */
+	uint32_t nr_later, nr_later_paths;
 	struct af_host_code *host_codes; /* after af_world_read_host_code() */
 	uint32_t nr_host_codes;
 	/* The call at hand, if whoever reads the trace has read it already, and its payload. */
@@ -260,7 +272,7 @@ struct af_world {
 	    by_gpu;
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
-	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol;
+	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol, by_later;
 	struct af_map by_function_source; /* module and name, strings → the latest of the list */
 	struct af_map by_mapping;         /* process and path → its build-id, a string */
 	/* By low bits of a function's number: a key of by_function, and its function. */
@@ -268,7 +280,7 @@ struct af_world {
 	uint32_t api_function[256];
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_descriptors, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs,
-	    cap_codes, cap_stalls, cap_host_codes;
+	    cap_codes, cap_stalls, cap_host_codes, cap_later;
 };
 
 /* A zeroed struct is an empty world. */
@@ -285,7 +297,8 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_FUNCTION | 1ull << AF_KIND_GRAPH_NODE |    \
 	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
 	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
-	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE | 1ull << AF_KIND_FUNCTION_SOURCE)
+	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE | 1ull << AF_KIND_FUNCTION_SOURCE |   \
+	 1ull << AF_KIND_SYMBOL_LATER)
 
 /*
  * Learn what @ev defines, if it is one of the kinds above. Events come in order of time across all
@@ -324,7 +337,14 @@ bool af_world_learns_kind(uint16_t kind);
 int af_world_read_host_code(struct af_world *w, const char *dir, const struct af_near *near,
                             struct af_err *err);
 
+/*
+ * Read from @t, before its first event, which addresses get other names later: those stand with the
+ * names, at the end, and paths are told apart by them as they are defined.
+ */
+void af_world_read_later(struct af_world *w, const struct af_trace *t);
+
 /* Slow paths of what follows. */
+uint32_t af_world_later_path(const struct af_world *w, uint32_t path, uint64_t time_ns);
 uint32_t af_world_large_path(const struct af_world *w, uint32_t stream, uint32_t callpath);
 uint32_t af_world_large_descriptor(const struct af_world *w, uint32_t stream, uint32_t descriptor);
 uint32_t af_world_any_function(const struct af_world *w, uint32_t process, uint32_t id);
@@ -336,7 +356,9 @@ static inline uint32_t af_world_path(const struct af_world *w, const struct af_e
 {
 	uint32_t small = af_small_find(&w->small_paths, ev->stream, callpath);
 
-	return small ? small : af_world_large_path(w, ev->stream, callpath);
+	uint32_t path = small ? small : af_world_large_path(w, ev->stream, callpath);
+	return w->paths && w->paths[path].nr_later ? af_world_later_path(w, path, ev->time_ns)
+	                                           : path;
 }
 static inline uint32_t af_world_descriptor(const struct af_world *w, const struct af_event *ev,
                                            uint32_t descriptor)
@@ -408,6 +430,9 @@ const struct af_symbol *af_world_symbol(const struct af_world *w, uint32_t proce
  */
 const struct af_function_source *af_world_function_source(const struct af_world *w,
                                                           const struct af_symbol *s, uint32_t i);
+/* The same for an address of @stack, at the time that @stack has names of. */
+const struct af_symbol *af_world_stack_symbol(const struct af_world *w,
+                                              const struct af_stack *stack, uint64_t address);
 const struct af_symbol *af_world_kernel_symbol(const struct af_world *w, uint64_t address);
 /*
  * The build-id of a file of @process, by its path, a string of the world, in hexadecimal; "" when

@@ -52,13 +52,14 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_CODE] = CHECKPOINT_ID,
     [AF_KIND_PROGRAM_CRC] = CHECKPOINT_ID,
     [AF_KIND_DEVICE_NOTE] = CHECKPOINT_NOTE,
+    [AF_KIND_JIT_IMAGE] = CHECKPOINT_HEAD,
     [AF_KIND_USAGE] = CHECKPOINT_HEAD,
     [AF_KIND_UNSAMPLED] = CHECKPOINT_HEAD,
 };
 
 /*
  * Clock and device; start to epoch; program, device and form; process to epoch; module, function
- * and start; process, thread, and whose or cause.
+ * and start; process, thread, and whose or cause; process and entry.
  */
 static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_CLOCK] = 8,
@@ -68,6 +69,7 @@ static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_FUNCTION_SOURCE] = 16,
     [AF_KIND_USAGE] = 12,
     [AF_KIND_UNSAMPLED] = 12,
+    [AF_KIND_JIT_IMAGE] = 12,
 };
 
 struct definition {

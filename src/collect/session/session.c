@@ -289,6 +289,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 	for (uint32_t i = 0; i < r->clients.nr; i++) {
 		af_debuggers_leave(r, &r->clients.list[i]);
 		af_target_write_usage(r, &r->clients.list[i]);
+		af_clients_end_jit(r, r->clients.list[i].process);
 	}
 	af_watcher_stop(r);
 	s->sampler_failed += r->clients.nr_refused;
@@ -363,6 +364,7 @@ static void session_release(struct af_recording *r)
 	af_live_end(r);
 	watcher_close(r);
 	af_clients_close(&r->clients);
+	af_jit_watch_close(&r->jit);
 	if (r->drain.shm_fd >= 0)
 		close(r->drain.shm_fd);
 	r->drain.shm_fd = -1;

@@ -23,6 +23,7 @@
 #include "collect/disk/heart.h"
 #include "collect/disk/place.h"
 #include "collect/disk/segments.h"
+#include "collect/jit/watch.h"
 #include "collect/session/bounds.h"
 #include "collect/session/client_poll.h"
 #include "collect/session/clients.h"
@@ -107,6 +108,7 @@ struct af_recording {
 	struct af_snapshots snapshots;
 	struct af_live live;
 	struct af_client_polling client_poll;
+	struct af_jit_watch jit;
 	uint32_t nr_polls;       /* rounds of looking, once a second */
 	struct af_stream stream; /* the recorder's own */
 	const struct af_session_options *options;

@@ -199,6 +199,7 @@ static void clients_leave(struct af_recording *r)
 		af_debuggers_leave(r, g);
 		af_steps_take(r, g, false);
 		af_drain_finish(&r->drain, g->process);
+		af_clients_end_jit(r, g->process);
 		if (g->pid == r->child)
 			r->child_process = g->process;
 		/* Only the kernel knows what a process used under its earlier programs. */
@@ -360,6 +361,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_live_view_poll(r);
 		af_clients_pump(&r->clients);
 		af_clients_poll_some(r);
+		af_clients_poll_jit(r);
 		af_filtered_poll(r);
 		af_watcher_pump(r);
 		clients_leave(r);

@@ -81,6 +81,8 @@ int export_trace_open(struct export_trace *t, const struct af_export_request *re
 		rc = af_trace_open(&t->trace, request->dir, t->wanted, err);
 	if (rc)
 		return rc;
+	af_world_read_later(&t->whole, t->trace);
+	af_world_read_later(&t->now, t->trace);
 	while (af_trace_next(t->trace, &ev)) {
 		af_world_event(&t->whole, &ev);
 		if (ev.kind == AF_KIND_QUEUE)

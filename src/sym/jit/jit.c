@@ -92,15 +92,24 @@ static bool jit_number(char **p, uint64_t *value)
 	return true;
 }
 
-static void jit_line(struct af_jit *j, char *line)
+bool af_jit_line(char *line, uint64_t *start, uint64_t *size, char **name)
+{
+	if (!jit_number(&line, start) || !jit_number(&line, size) || !*line)
+		return false;
+	*name = line;
+	return true;
+}
+
+static void jit_add(struct af_jit *j, char *line)
 {
 	uint64_t start, size;
+	char *name;
 
-	if (!jit_number(&line, &start) || !jit_number(&line, &size) || !*line)
+	if (!af_jit_line(line, &start, &size, &name))
 		return;
 	AF_GROW(j->entries, j->nr, j->cap);
 	uint64_t end = start + size < start ? UINT64_MAX : start + size;
-	j->entries[j->nr] = (struct af_jit_entry){start, line};
+	j->entries[j->nr] = (struct af_jit_entry){start, name};
 	af_ranges_add(&j->ranges, start, end, 0, j->nr++);
 }
 
@@ -124,7 +133,7 @@ int af_jit_open(struct af_jit *j, int fd, const struct af_jit_trust *trust)
 			*next++ = 0;
 		else if (trust->growing)
 			break;
-		jit_line(j, line);
+		jit_add(j, line);
 	}
 	af_ranges_build(&j->ranges);
 	return 0;

@@ -42,6 +42,12 @@ struct stat;
  */
 int af_jit_check(const struct stat *st, const struct af_jit_trust *trust);
 
+/*
+ * Split a line of a map, in place: its first address, its size and its name. False: it is no such
+ * line.
+ */
+bool af_jit_line(char *line, uint64_t *start, uint64_t *size, char **name);
+
 /* Open a map or dump: a descriptor, or -errno. A symbolic link is not followed. */
 int af_jit_open_path(const char *path);
 

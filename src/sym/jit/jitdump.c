@@ -73,20 +73,34 @@ static bool jitdump_has_room(struct af_jitdump *d, uint32_t nr, size_t size)
 	return false;
 }
 
-static struct af_jitdump_code *jitdump_add(struct jitdump_reader *r,
-                                           const struct af_jitdump_code *code)
+static bool jitdump_append(struct af_jitdump *d, const struct af_jitdump_code *code)
 {
-	struct af_jitdump *d = r->d;
-
 	if (code->end <= code->start) {
 		d->nr_skipped++;
-		return NULL;
+		return false;
 	}
 	AF_GROW(d->codes, d->nr, d->cap);
 	d->codes[d->nr] = *code;
 	d->codes[d->nr].order = d->nr;
-	*af_map_at(&r->by_index, code->index, NULL) = d->nr + 1;
-	return &d->codes[d->nr++];
+	d->nr++;
+	return true;
+}
+
+static void jitdump_add(struct jitdump_reader *r, const struct af_jitdump_code *code)
+{
+	if (jitdump_append(r->d, code))
+		*af_map_at(&r->by_index, code->index, NULL) = r->d->nr;
+}
+
+bool af_jitdump_add(struct af_jitdump *d, const struct af_jitdump_code *code)
+{
+	struct af_jitdump_code own = *code;
+	size_t len = strnlen(code->name, JITDUMP_NAME_MAX);
+
+	if (!jitdump_has_room(d, d->nr, len + 1))
+		return false;
+	own.name = af_arena_strdup(&d->arena, code->name, len);
+	return jitdump_append(d, &own);
 }
 
 static void jitdump_read_load(struct jitdump_reader *r, uint64_t time_ns, const uint8_t *body,
@@ -235,6 +249,12 @@ static const struct af_jitdump_code *jitdump_reach(struct af_jitdump *d, uint32_
 	return c;
 }
 
+void af_jitdump_build(struct af_jitdump *d)
+{
+	AF_SORT(d->codes, d->nr, jitdump_order);
+	jitdump_reach(d, 0, d->nr);
+}
+
 static int jitdump_read(struct af_jitdump *d, const struct af_file *file, uint32_t pid)
 {
 	struct jitdump_reader r = {.d = d, .least_offset = UINT64_MAX};
@@ -252,8 +272,7 @@ static int jitdump_read(struct af_jitdump *d, const struct af_file *file, uint32
 	af_map_free(&r.by_address);
 	/* V8 counts lines from where `perf inject` will put the code in the file it makes. */
 	d->lines_shift = d->nr_tables && r.least_offset >= JITDUMP_ELF_HEADER;
-	AF_SORT(d->codes, d->nr, jitdump_order);
-	jitdump_reach(d, 0, d->nr);
+	af_jitdump_build(d);
 	return 0;
 }
 
@@ -316,6 +335,49 @@ static void jitdump_search(struct jitdump_search *s, uint32_t low, uint32_t high
 			s->best = c;
 	}
 	jitdump_search(s, low, middle);
+}
+
+/* While the times of an address are collected. */
+struct jitdump_times {
+	const struct af_jitdump *d;
+	uint64_t address, after_ns;
+	uint64_t *times;
+	uint32_t nr, most, nr_visited;
+};
+
+static void jitdump_time(struct jitdump_times *t, uint64_t time_ns)
+{
+	if (time_ns > t->after_ns && time_ns != UINT64_MAX && t->nr < t->most)
+		t->times[t->nr++] = time_ns;
+}
+
+static void jitdump_collect(struct jitdump_times *t, uint32_t low, uint32_t high)
+{
+	if (low == high || t->nr == t->most || t->nr_visited++ == JITDUMP_VISITS)
+		return;
+	uint32_t middle = low + (high - low) / 2;
+	const struct af_jitdump_code *c = &t->d->codes[middle];
+
+	if (c->below <= t->address || c->latest <= t->after_ns)
+		return;
+	jitdump_collect(t, low, middle);
+	if (c->start > t->address)
+		return;
+	if (t->address < c->end) {
+		jitdump_time(t, c->from_ns);
+		jitdump_time(t, c->till_ns);
+	}
+	jitdump_collect(t, middle + 1, high);
+}
+
+uint32_t af_jitdump_times(const struct af_jitdump *d, uint64_t address, uint64_t after_ns,
+                          uint64_t *times, uint32_t most)
+{
+	struct jitdump_times t = {d, address, after_ns, times, 0, most, 0};
+
+	if (d->timed)
+		jitdump_collect(&t, 0, d->nr);
+	return t.nr;
 }
 
 /* Bytes that continue a character of UTF-8 which begins with @first (RFC 3629); -1: none does. */

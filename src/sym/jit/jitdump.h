@@ -49,6 +49,13 @@ struct af_jitdump {
 	uint64_t nr_given_up;  /* addresses with too much code that lay over one another */
 };
 
+/*
+ * Add code that is no file's to a zeroed table: @code without its order; its name is copied. False:
+ * it has no bytes, or the table is full. When all is there, af_jitdump_build() makes it searchable.
+ */
+bool af_jitdump_add(struct af_jitdump *d, const struct af_jitdump_code *code);
+void af_jitdump_build(struct af_jitdump *d);
+
 /* The code at an address. Strings live as long as the struct af_jitdump. */
 struct af_jitdump_answer {
 	const char *name;
@@ -73,5 +80,12 @@ void af_jitdump_close(struct af_jitdump *d);
  */
 bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
                      struct af_jitdump_answer *answer);
+
+/*
+ * Times after @after_ns at which code came to @address or left it, in no order, as far as @most of
+ * them; returns their number, 0 for a dump with other times.
+ */
+uint32_t af_jitdump_times(const struct af_jitdump *d, uint64_t address, uint64_t after_ns,
+                          uint64_t *times, uint32_t most);
 
 #endif

@@ -42,13 +42,14 @@ static uint32_t task_text(struct task_module *m, const char *text)
 	return af_strtab_id(&m->strings, cut, af_sym_cut(cut, sizeof cut, sizeof cut - 1));
 }
 
-void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a)
+static struct task_answer task_keep(struct task_module *m, const struct af_sym_answer *a)
 {
-	m->answers[i] = (struct task_answer){.source = a->source,
-	                                     .first = m->nr_frames,
-	                                     .nr = a->nr,
-	                                     .symbol_known = a->symbol_known,
-	                                     .symbol_offset = a->symbol_offset};
+	const struct task_answer kept = {.source = a->source,
+	                                 .first = m->nr_frames,
+	                                 .nr = a->nr,
+	                                 .symbol_known = a->symbol_known,
+	                                 .symbol_offset = a->symbol_offset};
+
 	for (uint32_t k = 0; k < a->nr; k++) {
 		AF_ROOM(m->frames, m->nr_frames + TASK_FRAME, m->cap_frames);
 		m->frames[m->nr_frames++] = task_text(m, a->frames[k].function);
@@ -57,6 +58,19 @@ void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym
 		m->frames[m->nr_frames++] = task_text(m, a->frames[k].source);
 		m->frames[m->nr_frames++] = a->frames[k].source_line;
 	}
+	return kept;
+}
+
+void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a)
+{
+	m->answers[i] = task_keep(m, a);
+}
+
+void af_sym_task_later(struct task_module *m, uint32_t i, uint64_t from_ns,
+                       const struct af_sym_answer *a)
+{
+	AF_GROW(m->later, m->nr_later, m->cap_later);
+	m->later[m->nr_later++] = (struct task_later){i, from_ns, task_keep(m, a)};
 }
 
 const struct task_process *af_sym_task_find(const struct af_sym_task *task, uint32_t ordinal)

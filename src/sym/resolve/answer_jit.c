@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/arena.h"
 #include "base/scope.h"
 #include "sym/jit/jitdump.h"
 #include "sym/resolve/task_work.h"
@@ -15,6 +16,8 @@ enum {
 	JIT_DUMPS = 8,             /* of one process */
 	JIT_ANCESTORS = 4,         /* whose code a process may have from before a fork */
 	JIT_SLACK_NS = 1000000000, /* files' times are coarser than the trace's */
+	JIT_TIMES = 128,           /* of one address, in all tables */
+	JIT_LATER = 1 << 20,       /* names from a time on, of one module */
 };
 
 /* The known code of one process. */
@@ -24,6 +27,7 @@ struct jit_process {
 	const struct af_running_process *running;
 	struct af_jit_trust trust;
 	struct af_jit map;
+	struct af_jit_timed timed; /* as the recorder saw it */
 	struct af_jitdump dumps[JIT_DUMPS];
 	uint32_t nr_dumps;
 };
@@ -142,6 +146,7 @@ static void jit_open(struct jit_process *p, struct af_sym_task *task, uint32_t o
 		p->trust.owners[1] = p->running ? p->running->uid : known->user;
 		p->trust.nr_owners = 2;
 	}
+	af_sym_task_timed(task, ordinal, &p->timed);
 	jit_open_map(p);
 	jit_open_dumps(p);
 }
@@ -157,23 +162,49 @@ static void jit_close(struct jit_process *p)
 			                 (unsigned long long)d->nr_given_up, p->pid);
 		af_jitdump_close(d);
 	}
+	af_jit_timed_close(&p->timed);
 	af_jit_close(&p->map);
 }
 
-/* A dump has more than a map: times and source lines. */
+/* The code at a time. A dump has more than the others: source lines. */
+static bool jit_find_at(struct jit_process *p, uint64_t address, uint64_t time_ns,
+                        struct af_sym_answer *answer)
+{
+	struct af_jitdump_answer a;
+	bool found = false;
+
+	for (uint32_t i = 0; !found && i < p->nr_dumps; i++)
+		found = af_jitdump_find(&p->dumps[i], address, time_ns, &a);
+	if (!found)
+		found = af_jitdump_find(&p->timed.table, address, time_ns, &a);
+	if (!found)
+		return false;
+	answer->frames[0] =
+	    (struct af_sym_frame){.function = a.name, .file = a.file, .line = a.line};
+	answer->symbol_known = true;
+	answer->symbol_offset = address - a.start;
+	return true;
+}
+
+/* The recorder may have learned of the code a little after it ran: the first code there then. */
+static bool jit_find_soon(struct jit_process *p, uint64_t address, uint64_t time_ns,
+                          struct af_sym_answer *answer)
+{
+	uint64_t times[JIT_TIMES], first = UINT64_MAX;
+	uint32_t nr = af_jitdump_times(&p->timed.table, address, time_ns, times, JIT_TIMES);
+
+	for (uint32_t i = 0; i < nr; i++)
+		first = times[i] < first ? times[i] : first;
+	return first != UINT64_MAX && jit_find_at(p, address, first, answer);
+}
+
+/* At last the map as it is now: what it has may have come after the recorder saw it. */
 static bool jit_find(struct jit_process *p, const struct task_wanted *w,
                      struct af_sym_answer *answer)
 {
-	struct af_jitdump_answer a;
-
-	for (uint32_t i = 0; i < p->nr_dumps; i++)
-		if (af_jitdump_find(&p->dumps[i], w->vaddr, w->time_ns, &a)) {
-			answer->frames[0] = (struct af_sym_frame){
-			    .function = a.name, .file = a.file, .line = a.line};
-			answer->symbol_known = true;
-			answer->symbol_offset = w->vaddr - a.start;
-			return true;
-		}
+	if (jit_find_at(p, w->vaddr, w->time_ns, answer) ||
+	    jit_find_soon(p, w->vaddr, w->time_ns, answer))
+		return true;
 	const struct af_jit_entry *e = af_jit_find(&p->map, w->vaddr);
 	if (!e)
 		return false;
@@ -181,6 +212,51 @@ static bool jit_find(struct jit_process *p, const struct task_wanted *w,
 	answer->symbol_known = true;
 	answer->symbol_offset = w->vaddr - e->start;
 	return true;
+}
+
+static int jit_time_order(const void *a, const void *b)
+{
+	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+
+	return x < y ? -1 : x > y;
+}
+
+static bool jit_is_same(const struct af_sym_frame *a, const struct af_sym_frame *b)
+{
+	if (strcmp(a->function, b->function) != 0 || a->line != b->line || !a->file != !b->file)
+		return false;
+	return !a->file || !strcmp(a->file, b->file);
+}
+
+/* The names that the @i-th address of @m gets after the one that it has in @frame. */
+static void jit_answer_later(struct jit_process *line, uint32_t nr, struct task_module *m,
+                             uint32_t i, const struct af_sym_frame *frame)
+{
+	const struct task_wanted *w = &m->wanted[i];
+	struct af_sym_frame before = *frame;
+	uint64_t times[JIT_TIMES];
+	uint32_t nr_times = 0;
+
+	for (uint32_t k = 0; k < nr; k++) {
+		const struct af_jitdump *tables = line[k].dumps;
+
+		for (uint32_t d = 0; d <= line[k].nr_dumps; d++)
+			nr_times += af_jitdump_times(
+			    d < line[k].nr_dumps ? &tables[d] : &line[k].timed.table, w->vaddr,
+			    w->time_ns, times + nr_times, JIT_TIMES - nr_times);
+	}
+	AF_SORT(times, nr_times, jit_time_order);
+	for (uint32_t t = 0; t < nr_times && m->nr_later < JIT_LATER; t++) {
+		struct af_sym_answer a = {.source = AF_SYMBOL_JIT, .nr = 1};
+		bool found = false;
+
+		for (uint32_t k = 0; !found && k < nr; k++)
+			found = jit_find_at(&line[k], w->vaddr, times[t], &a);
+		if (!found || jit_is_same(&a.frames[0], &before))
+			continue;
+		af_sym_task_later(m, i, times[t], &a);
+		before = a.frames[0];
+	}
 }
 
 /* The process and its ancestors by fork: their number. */
@@ -202,7 +278,7 @@ static uint32_t jit_open_line(struct jit_process line[JIT_ANCESTORS], struct af_
 static bool jit_has_names(const struct jit_process *line, uint32_t nr)
 {
 	for (uint32_t i = 0; i < nr; i++)
-		if (line[i].nr_dumps || line[i].map.nr)
+		if (line[i].nr_dumps || line[i].map.nr || line[i].timed.table.nr)
 			return true;
 	return false;
 }
@@ -226,6 +302,8 @@ void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_
 				a.nr = 1;
 			}
 		af_sym_task_answered(m, i, &a);
+		if (a.nr)
+			jit_answer_later(line, nr, m, i, &a.frames[0]);
 		tick(task, arg);
 	}
 	while (nr)

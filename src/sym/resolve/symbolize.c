@@ -34,7 +34,8 @@
 #define SYMBOLIZER_WANTED                                                                          \
 	(1ull << AF_KIND_PROCESS | 1ull << AF_KIND_PROCESS_END | 1ull << AF_KIND_CLOCK |           \
 	 1ull << AF_KIND_MAPPING | 1ull << AF_KIND_STACK | 1ull << AF_KIND_KSTACK |                \
-	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_NOTE)
+	 1ull << AF_KIND_PROCESS_NOTE | 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_NOTE |           \
+	 1ull << AF_KIND_PERF_MAP | 1ull << AF_KIND_JIT_IMAGE)
 
 struct symbolizer {
 	struct af_sym_task *task;
@@ -174,6 +175,27 @@ static void symbolizer_program(struct symbolizer *b, const struct af_event *ev)
 		af_sym_task_object(b->task, (const char *)tails[0].data);
 }
 
+static void symbolizer_perf_map(struct symbolizer *b, const struct af_event *ev)
+{
+	struct af_ev_perf_map fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, tails))
+		af_sym_task_perf_map(b->task, &fixed, (const char *)tails[0].data, tails[0].len);
+}
+
+static void symbolizer_jit_image(struct symbolizer *b, const struct af_event *ev)
+{
+	struct af_ev_jit_image fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	const char *object = (const char *)tails[0].data;
+	if (!*object || af_object_name_ok(object))
+		af_sym_task_jit_image(b->task, &fixed, object);
+}
+
 static void symbolizer_event(struct symbolizer *b, const struct af_event *ev)
 {
 	b->last_ns = ev->time_ns > b->last_ns ? ev->time_ns : b->last_ns;
@@ -201,6 +223,12 @@ static void symbolizer_event(struct symbolizer *b, const struct af_event *ev)
 		break;
 	case AF_KIND_NOTE:
 		symbolizer_note(b, ev);
+		break;
+	case AF_KIND_PERF_MAP:
+		symbolizer_perf_map(b, ev);
+		break;
+	case AF_KIND_JIT_IMAGE:
+		symbolizer_jit_image(b, ev);
 		break;
 	}
 }

@@ -21,6 +21,7 @@ static void task_module_free(struct task_module *m)
 {
 	free(m->wanted);
 	free(m->answers);
+	free(m->later);
 	free(m->frames);
 	af_sym_task_code_free(m);
 	af_strtab_free(&m->strings);
@@ -37,6 +38,8 @@ void af_sym_task_close(struct af_sym_task *task)
 	free(task->processes);
 	free(task->dumps);
 	free(task->objects);
+	free(task->jit);
+	af_arena_free(&task->jit_texts);
 	free(task->addresses);
 	free(task->order);
 	af_map_free(&task->by_key);

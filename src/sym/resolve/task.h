@@ -51,6 +51,15 @@ void af_sym_task_stack(struct af_sym_task *task, uint32_t process, uint32_t epoc
                        const uint8_t *pcs, uint32_t nr);
 
 /*
+ * Add what the recorder saw of code made at run time in a process: lines of its perf map, or an ELF
+ * file of GDB's JIT interface by its name in objects/ ("": it is gone). Copied; in order of time.
+ */
+void af_sym_task_perf_map(struct af_sym_task *task, const struct af_ev_perf_map *ev,
+                          const char *text, size_t len);
+void af_sym_task_jit_image(struct af_sym_task *task, const struct af_ev_jit_image *ev,
+                           const char *object);
+
+/*
  * The trace holds an object of machine code under this name; the original file may be gone. Copied.
  */
 void af_sym_task_object(struct af_sym_task *task, const char *name);
@@ -105,7 +114,7 @@ void af_sym_task_run(struct af_sym_task *task, const struct af_search_paths *sea
  */
 void af_sym_task_packages(struct af_sym_task *task, const char *root);
 
-/* Number of SYMBOL events that af_sym_task_write() will write. */
+/* Number of SYMBOL events, without SYMBOL_LATER, that af_sym_task_write() will write. */
 uint64_t af_sym_task_nr(const struct af_sym_task *task);
 
 /*

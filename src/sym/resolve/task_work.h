@@ -12,6 +12,7 @@
 #include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
+#include "sym/jit/timed.h"
 #include "sym/module/cache.h"
 #include "sym/module/fetch.h"
 #include "sym/resolve/running.h"
@@ -40,6 +41,8 @@ struct task_module {
 	struct task_wanted *wanted; /* sorted, each address once */
 	uint32_t nr, cap;
 	struct task_answer *answers; /* one for each wanted */
+	struct task_later *later;    /* of code made at run time: by wanted, then by time */
+	uint32_t nr_later, cap_later;
 	struct af_strtab strings;
 	uint32_t *frames; /* TASK_FRAME each */
 	uint32_t nr_frames, cap_frames;
@@ -56,6 +59,13 @@ struct task_answer {
 	uint32_t module;            /* string, 0: the module's path */
 	bool symbol_known;          /* of the function at the address, as in af_sym_answer */
 	uint64_t symbol_offset;
+};
+
+/* The answer for an address from a time on. */
+struct task_later {
+	uint32_t wanted;
+	uint64_t from_ns;
+	struct task_answer answer;
 };
 
 struct task_mapping {
@@ -93,6 +103,14 @@ struct task_dump {
 	const char *path;
 };
 
+/* Lines of a perf map (text), or an ELF file of GDB's JIT interface, as the recorder saw them. */
+struct task_seen {
+	uint32_t process;
+	uint64_t from_ns, entry; /* entry: of the file, 0 for lines */
+	const char *text;        /* of a file its name in objects/, "" when it went */
+	size_t len;
+};
+
 struct af_sym_task {
 	struct af_strtab keys; /* module keys, and the bytes that modules point to */
 	struct task_module *modules;
@@ -106,6 +124,10 @@ struct af_sym_task {
 	uint32_t nr_dumps, cap_dumps;
 	uint32_t *objects; /* of the trace: strings of keys */
 	uint32_t nr_objects, cap_objects;
+	struct task_seen *jit; /* in order of time */
+	uint32_t nr_jit, cap_jit;
+	size_t jit_bytes; /* of their texts */
+	struct af_arena jit_texts;
 	struct af_keys seen; /* hash of (process, epoch, address) */
 	struct task_address *addresses;
 	size_t nr_addresses, cap_addresses;
@@ -132,6 +154,13 @@ typedef void af_sym_task_tick(struct af_sym_task *task, void *arg);
 
 /* Store the answer to address @i of @m. */
 void af_sym_task_answered(struct task_module *m, uint32_t i, const struct af_sym_answer *a);
+
+/* Store the answer for address @i of @m from @from_ns on; in order of addresses, then of times. */
+void af_sym_task_later(struct task_module *m, uint32_t i, uint64_t from_ns,
+                       const struct af_sym_answer *a);
+
+/* The code that the recorder saw in @process while it ran; the caller closes @t. Any thread. */
+void af_sym_task_timed(const struct af_sym_task *task, uint32_t process, struct af_jit_timed *t);
 
 /* Look up the addresses of code that run-time compilers made. */
 void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,

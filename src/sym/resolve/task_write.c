@@ -88,15 +88,10 @@ static void task_write_function(struct task_writer *w, const struct task_module 
 		                   NULL, 0);
 }
 
-static void task_write_address(struct task_writer *w, const struct af_sym_task *task,
-                               const struct task_address *p)
+/* @frames gets the frames of @a with strings of the stream; their number of values. */
+static uint32_t task_frames(struct task_writer *w, const struct task_module *m,
+                            const struct task_answer *a, uint32_t frames[AF_SYM_INLINES * 3])
 {
-	const struct task_module *m = &task->modules[p->module];
-	const struct task_wanted *at =
-	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, task_wanted_find);
-	const struct task_answer *a = &m->answers[at - m->wanted];
-	uint32_t frames[AF_SYM_INLINES * 3];
-
 	for (uint32_t i = 0; i < a->nr; i++) {
 		const uint32_t *frame = &m->frames[a->first + i * TASK_FRAME];
 
@@ -104,6 +99,50 @@ static void task_write_address(struct task_writer *w, const struct af_sym_task *
 		frames[i * 3 + 1] = task_string(w, af_strtab_get(&m->strings, frame[1]));
 		frames[i * 3 + 2] = frame[2];
 	}
+	return a->nr * 3;
+}
+
+static int task_later_find(const void *key, const void *element)
+{
+	uint32_t wanted = *(const uint32_t *)key, at = ((const struct task_later *)element)->wanted;
+
+	return wanted < at ? -1 : wanted > at;
+}
+
+/* The names that the @wanted-th address of @m gets later on, once for all epochs. */
+static void task_write_later(struct task_writer *w, const struct task_module *m, uint32_t wanted,
+                             const struct task_address *p)
+{
+	const struct task_later *later =
+	    m->nr_later ? bsearch(&wanted, m->later, m->nr_later, sizeof *m->later, task_later_find)
+			: NULL;
+	uint32_t frames[AF_SYM_INLINES * 3];
+
+	if (!later || (w->process == p->process && w->address == p->address))
+		return;
+	while (later > m->later && later[-1].wanted == wanted)
+		later--;
+	for (; later < m->later + m->nr_later && later->wanted == wanted; later++) {
+		struct af_ev_symbol_later ev = {.process = p->process,
+		                                .address = p->address,
+		                                .from_ns = later->from_ns,
+		                                .source = later->answer.source};
+		uint32_t nr = task_frames(w, m, &later->answer, frames);
+		struct af_tail tail = {frames, nr * (uint32_t)sizeof *frames, sizeof *frames};
+		af_stream_put_tail(w->stream, AF_KIND_SYMBOL_LATER, w->time_ns, &ev, sizeof ev,
+		                   &tail, 1);
+	}
+}
+
+static void task_write_address(struct task_writer *w, const struct af_sym_task *task,
+                               const struct task_address *p)
+{
+	const struct task_module *m = &task->modules[p->module];
+	const struct task_wanted *at =
+	    bsearch(&p->vaddr, m->wanted, m->nr, sizeof *m->wanted, task_wanted_find);
+	const struct task_answer *a = &m->answers[at - m->wanted];
+	uint32_t frames[AF_SYM_INLINES * 3], nr = task_frames(w, m, a, frames);
+
 	struct af_ev_symbol ev = {
 	    .process = p->process,
 	    .address = p->address,
@@ -112,13 +151,14 @@ static void task_write_address(struct task_writer *w, const struct af_sym_task *
 	    .offset = p->vaddr,
 	    .source = a->source,
 	};
-	struct af_tail tail = {frames, a->nr * 3 * (uint32_t)sizeof *frames, sizeof *frames};
+	struct af_tail tail = {frames, nr * (uint32_t)sizeof *frames, sizeof *frames};
 	for (uint32_t i = 0; i < a->nr; i++)
 		task_write_function(w, m, a, i, &ev, frames[i * 3]);
 	af_stream_put_tail(w->stream, AF_KIND_SYMBOL, w->time_ns, &ev, sizeof ev, &tail, 1);
 	bool before = w->code && w->process == p->process && w->address == p->address;
 	w->code = af_sym_task_write_code_address(m, (uint32_t)(at - m->wanted), before, &ev,
 	                                         w->stream, w->time_ns);
+	task_write_later(w, m, (uint32_t)(at - m->wanted), p);
 	w->process = p->process;
 	w->address = p->address;
 }

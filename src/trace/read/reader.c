@@ -180,6 +180,30 @@ int af_trace_open(struct af_trace **ret, const char *dir, uint64_t wanted, struc
 	return af_trace_open_near(ret, dir, wanted, NULL, err);
 }
 
+void af_trace_each_event(const struct af_trace *t, const char *name, uint64_t kinds,
+                         void (*take)(void *arg, const struct af_event *ev), void *arg)
+{
+	struct af_trace_damage damage = {0}; /* is counted by those who read everything */
+	struct af_filter filter;
+	struct af_cursor c;
+
+	af_filter_init(&filter, kinds, &damage);
+	for (uint32_t i = 0; i < t->nr_streams; i++) {
+		const struct af_cursor *of = &t->cursors[i];
+
+		if (strcmp(of->name, name) != 0)
+			continue;
+		af_cursor_open(&c, &filter, of->data, of->size, name);
+		while (af_cursor_next(&c)) {
+			const struct af_event ev = {.kind = c.kind,
+			                            .time_ns = c.time_ns,
+			                            .payload = c.payload,
+			                            .payload_size = c.payload_size};
+			take(arg, &ev);
+		}
+	}
+}
+
 void af_trace_detach(struct af_trace *t)
 {
 	if (t->dirfd >= 0)

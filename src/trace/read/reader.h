@@ -33,6 +33,13 @@ int af_trace_open_at(struct af_trace **t, int dirfd, const char *dir, uint64_t w
  */
 uint64_t af_trace_instance(const struct af_trace *t, uint32_t stream);
 
+/*
+ * Call @take for each event of @kinds (a mask) in the stream called @name, if @t has that, with its
+ * kind, time and payload alone. It changes nothing for af_trace_next().
+ */
+void af_trace_each_event(const struct af_trace *t, const char *name, uint64_t kinds,
+                         void (*take)(void *arg, const struct af_event *ev), void *arg);
+
 /* Close its directory, so that thousands can be open: no object of it can be had any more. */
 void af_trace_detach(struct af_trace *t);
 
