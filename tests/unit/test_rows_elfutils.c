@@ -169,7 +169,7 @@ static void compare(Dwarf_Frame *frame, const struct af_frame_rule *rule, uint64
 	if (theirs(ops, nr, 0, false) != cfa)
 		fail_msg("%lx: another frame address", (long)pc);
 	totals->nr_expressions += rule->row.cfa.how == AF_CFI_VALUE_EXPRESSION;
-	for (int reg = 0; reg < AF_DWARF_REGISTERS; reg++)
+	for (int reg = 0; reg < AF_X86_64_REGISTERS; reg++)
 		if (!register_agrees(frame, rule, reg, cfa))
 			fail_msg("%lx: register %d is not as elfutils has it", (long)pc, reg);
 	totals->nr_rows++;

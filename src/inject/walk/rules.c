@@ -110,7 +110,7 @@ static void rule_of_code(const struct af_module *m, uint64_t at, bool leaf, cons
 static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule *rule)
 {
 	uint32_t insns = AF_CFI_INSNS_MAX;
-	struct af_cfi cfi = {0};
+	struct af_cfi cfi = {.machine = af_machine(EM_X86_64)};
 
 	if (!m || !m->eh_frame_hdr)
 		return -ENOENT;
