@@ -130,6 +130,9 @@ static int cfi_define_cfa(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_
 	case CFA_DEF_CFA_EXPRESSION:
 		return cfi_set_expression(c, cfa, AF_CFI_VALUE_EXPRESSION);
 	}
+	/* GNU as begins RISC-V's tables with the register alone, at which the CFA is then. */
+	if (op == CFA_DEF_CFA_REGISTER && cfa->how == AF_CFI_UNSET)
+		return cfi_set_cfa(run, af_dwarf_uleb(c), 0);
 	/* The rest changes a register or an offset, which must be there. */
 	if (cfa->how != AF_CFI_REGISTER)
 		return -EINVAL;
