@@ -323,7 +323,7 @@ static void every_row_of_libraries_of(const char *machine, unsigned least)
 	if (!nr) {
 		print_message("# no libraries of %s: apt install gcc-%s-linux-gnu\n", machine,
 		              machine);
-		skip();
+		return;
 	}
 	assert_true(nr >= least);
 	assert_true(nr - nr_rules < nr / 100);
