@@ -41,11 +41,20 @@ static bool code_is_sigreturn(const uint8_t *code, int offset)
 	return code_insn(code, offset) == 0x08b00893 && code_insn(code, offset + 4) == 0x00000073;
 }
 
+/* glibc's __start_context, behind its call: jalr s1; mv a0,s2; beqz s2,8 */
+static bool code_is_start_context(const uint8_t *code)
+{
+	return code_insn(code, -2) == 0x854a9482 && code_insn(code, 2) == 0x00090463;
+}
+
 bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule)
 {
-	if (!code_is_sigreturn(code, 0) && !(leaf && code_is_sigreturn(code, -4)))
+	if (code_is_sigreturn(code, 0) || (leaf && code_is_sigreturn(code, -4)))
+		*rule = (struct af_rule){.cfa = AF_CFA_SIGNAL};
+	else if (code_is_start_context(code))
+		*rule = (struct af_rule){.cfa = AF_CFA_END};
+	else
 		return false;
-	*rule = (struct af_rule){.cfa = AF_CFA_SIGNAL};
 	return true;
 }
 

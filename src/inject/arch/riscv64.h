@@ -90,8 +90,9 @@ void af_arch_call_on(void *top, void (*run)(void *arg), void *arg);
 
 /*
  * The rule of code that is returned to but was never called, for which the tables, looked up at the
- * address less one, describe other code: the end of a signal handler (`li a7,139; ecall`). @code
- * has AF_ARCH_CODE bytes, and the address is at AF_ARCH_CODE_BEFORE. False: it is not.
+ * address less one, describe other code: the end of a signal handler (`li a7,139; ecall`); or for
+ * which they name a register that is 0, at the start of a makecontext() fiber. @code has
+ * AF_ARCH_CODE bytes, and the address is at AF_ARCH_CODE_BEFORE. False: it is neither.
  */
 bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
 
