@@ -1,7 +1,7 @@
 /*
  * The reader of unwind tables against anything, as each of those who ask has it: the input is where
- * .eh_frame_hdr lies (u16), a program counter (u32), and the image itself, which is .debug_frame as
- * well.
+ * .eh_frame_hdr lies (u16), a program counter (u32, with the machine in its two high bits), and the
+ * image itself, which is .debug_frame as well.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -63,23 +63,24 @@ static void check(const struct af_cfi *c, uint64_t pc)
 		return;
 	if (left != insns)
 		abort();
-	for (int i = 0; i < c->machine->nr; i++)
+	for (unsigned i = 0; i < c->machine->nr; i++)
 		check_value(c, &row.regs[i]);
 	check_value(c, &row.cfa);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64, EM_RISCV};
+	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64, EM_RISCV, EM_NONE};
 	struct af_cfi_function f;
 	uint16_t hdr;
 	uint32_t pc;
 
 	if (size < sizeof hdr + sizeof pc)
 		return 0;
-	uint16_t machine = machines[size % 3];
 	memcpy(&hdr, data, sizeof hdr);
 	memcpy(&pc, data + sizeof hdr, sizeof pc);
+	uint16_t machine = machines[pc >> 30];
+	pc &= (1u << 30) - 1;
 	data += sizeof hdr + sizeof pc;
 	size -= sizeof hdr + sizeof pc;
 
