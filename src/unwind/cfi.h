@@ -18,6 +18,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "unwind/machine.h"
 #include "unwind/registers.h"
 
 struct af_elf;
@@ -32,6 +33,7 @@ struct af_cfi_image {
 /* Where the frame descriptions (FDE) of an image are. */
 struct af_cfi {
 	struct af_cfi_image image;
+	const struct af_machine *machine; /* NULL: no rules, only where functions are */
 	uint64_t hdr;               /* where .eh_frame_hdr lies in @image, when there is no index */
 	struct af_cfi_entry *index; /* sorted; malloc'd */
 	uint32_t nr_index;
@@ -48,10 +50,11 @@ enum {
 /*
  * Open the unwind tables of @elf, whose bytes outlive @c: its .eh_frame, with an index of at most
  * @most entries where it has no search table. False when there are none, or more than that
- * (*@too_many, may be NULL). af_cfi_open_debug() takes the bytes of .debug_frame.
+ * (*@too_many, may be NULL). af_cfi_open_debug() takes the bytes of .debug_frame, and the e_machine
+ * of their file.
  */
 bool af_cfi_open(struct af_cfi *c, const struct af_elf *elf, uint32_t most, bool *too_many);
-bool af_cfi_open_debug(struct af_cfi *c, const uint8_t *bytes, uint64_t len);
+bool af_cfi_open_debug(struct af_cfi *c, uint16_t elf_machine, const uint8_t *bytes, uint64_t len);
 void af_cfi_close(struct af_cfi *c); /* a zeroed one is fine */
 
 /* How a frame's canonical frame address comes from the registers in it. */
@@ -81,22 +84,23 @@ enum af_saved {
 };
 
 /*
- * The rule by which walks step to the caller: sp, fp (rbp), base (rbx) and the return address.
- * Offsets are in bytes.
+ * The rule by which walks step to the caller: sp, fp, base (both of struct af_machine) and the
+ * return address. Offsets are in bytes.
  */
 struct af_rule {
 	uint8_t cfa; /* enum af_cfa */
 	uint8_t fp;  /* enum af_saved */
 	uint8_t base;
-	bool exact; /* the caller was interrupted: its pc is not a return address */
+	bool exact;          /* the caller was interrupted: its pc is not a return address */
+	bool ra_in_register; /* the return address is still where the call left it */
 	int32_t cfa_offset, fp_offset, base_offset;
-	int32_t ra_offset; /* the return address is the word at cfa + ra_offset */
+	int32_t ra_offset; /* otherwise the return address is the word at cfa + ra_offset */
 };
 
 /*
  * The rule for @pc. 0; -ENOENT when no FDE covers @pc; -EINVAL for malformed tables; -E2BIG when it
  * takes more than *@insns instructions, which are counted down; -ENOTSUP for a rule that struct
- * af_rule cannot express. *@rule is set only on success.
+ * af_rule cannot express, or a machine that is not known. *@rule is set only on success.
  */
 int af_cfi_rule(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_rule *rule);
 
@@ -104,7 +108,7 @@ int af_cfi_rule(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_
 enum af_cfi_how {
 	AF_CFI_UNSET,            /* af_cfi_row() never gives it */
 	AF_CFI_SAME,             /* the value that it has in the frame */
-	AF_CFI_UNDEFINED,        /* cannot be known; for rip: there is no caller */
+	AF_CFI_UNDEFINED,        /* cannot be known; for the return address: there is no caller */
 	AF_CFI_AT_CFA,           /* the word at CFA + offset */
 	AF_CFI_CFA,              /* CFA + offset itself */
 	AF_CFI_REGISTER,         /* register @number of the frame, of the CFA with offset */
@@ -120,15 +124,22 @@ struct af_cfi_value {
 
 /* All registers of the caller. Without padding, so equal is equal. */
 struct af_cfi_row {
-	struct af_cfi_value cfa, regs[AF_DWARF_REGISTERS];
+	struct af_cfi_value cfa;
 	uint64_t is_signal; /* the caller was interrupted: its pc is not a return address */
+	struct af_cfi_value regs[AF_DWARF_REGISTERS]; /* as many as the machine has */
 };
 
 /*
- * The same for all registers. Registers that the tables do not mention follow the psABI (3.2.1).
- * -ENOTSUP when the return address is in an unusual column.
+ * The same for all registers. Registers that the tables do not mention follow the psABI (of x86-64:
+ * 3.2.1). -ENOTSUP when the return address is in an unusual column.
  */
 int af_cfi_row(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_cfi_row *row);
+
+/* Bytes of a row of @m that count; those behind them hold nothing. */
+static inline size_t af_cfi_row_size(const struct af_machine *m)
+{
+	return offsetof(struct af_cfi_row, regs) + m->nr * sizeof(struct af_cfi_value);
+}
 
 /* The code that an FDE covers. */
 struct af_cfi_function {

@@ -85,7 +85,9 @@ enum {
 	CFA_VAL_OFFSET_SF,
 	CFA_VAL_EXPRESSION,
 	CFA_ADVANCE8 = 0x1d,
-	CFA_GNU_WINDOW_SAVE = 0x2d,
+	/* The return address changes between signed and not: af_machine_address() strips it */
+	CFA_AARCH64_NEGATE_RA_STATE_WITH_PC = 0x2c,
+	CFA_AARCH64_NEGATE_RA_STATE = 0x2d, /* of SPARC: DW_CFA_GNU_window_save */
 	CFA_GNU_ARGS_SIZE = 0x2e,
 	CFA_GNU_NEGATIVE_OFFSET_EXTENDED = 0x2f,
 };
@@ -128,6 +130,9 @@ static int cfi_define_cfa(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_
 	case CFA_DEF_CFA_EXPRESSION:
 		return cfi_set_expression(c, cfa, AF_CFI_VALUE_EXPRESSION);
 	}
+	/* GNU as begins RISC-V's tables with the register alone, at which the CFA is then. */
+	if (op == CFA_DEF_CFA_REGISTER && cfa->how == AF_CFI_UNSET)
+		return cfi_set_cfa(run, af_dwarf_uleb(c), 0);
 	/* The rest changes a register or an offset, which must be there. */
 	if (cfa->how != AF_CFI_REGISTER)
 		return -EINVAL;
@@ -220,7 +225,8 @@ static int cfi_extended(struct cfi_run *run, struct af_dwarf_cursor *c, uint8_t 
 		return cfi_remember(run);
 	case CFA_RESTORE_STATE:
 		return cfi_restore_state(run);
-	case CFA_GNU_WINDOW_SAVE:
+	case CFA_AARCH64_NEGATE_RA_STATE_WITH_PC:
+	case CFA_AARCH64_NEGATE_RA_STATE:
 		return 0;
 	case CFA_GNU_ARGS_SIZE:
 		af_dwarf_uleb(c);

@@ -60,9 +60,10 @@ static bool index_make(struct af_cfi *c, uint64_t at, uint32_t most)
 	return nr_seen <= most;
 }
 
-bool af_cfi_open_debug(struct af_cfi *c, const uint8_t *bytes, uint64_t len)
+bool af_cfi_open_debug(struct af_cfi *c, uint16_t elf_machine, const uint8_t *bytes, uint64_t len)
 {
-	*c = (struct af_cfi){.image = {bytes, len, 0}, .is_debug_frame = true};
+	*c = (struct af_cfi){
+	    .image = {bytes, len, 0}, .machine = af_machine(elf_machine), .is_debug_frame = true};
 	index_make(c, 0, AF_CFI_INDEX_MAX);
 	return c->has_tables;
 }
@@ -96,7 +97,7 @@ bool af_cfi_open(struct af_cfi *c, const struct af_elf *elf, uint32_t most, bool
 	Elf64_Shdr s;
 	bool whole = true;
 
-	*c = (struct af_cfi){0};
+	*c = (struct af_cfi){.machine = af_machine(elf->machine)};
 	if (index_image(c, elf)) {
 		bool readable = !cfi_header(c, &h);
 		c->has_tables = readable && !h.table.bad;

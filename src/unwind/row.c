@@ -9,46 +9,49 @@
 /* All of them, in their order. */
 enum { ROW_FIRST = 2, ROW_COLUMNS = ROW_FIRST + AF_DWARF_REGISTERS };
 
-static const struct cfi_columns all = {
-    ROW_COLUMNS, {2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18}};
-
-/* Registers that belong to the caller: a function that changes them says where they are. */
-static bool row_is_kept(unsigned reg)
+static struct cfi_columns row_columns(const struct af_machine *m)
 {
-	return reg == AF_DWARF_RBX || reg == AF_DWARF_RBP ||
-	       (reg >= AF_DWARF_R12 && reg < AF_DWARF_RIP);
+	struct cfi_columns all = {.nr = (uint8_t)(ROW_FIRST + m->nr)};
+
+	for (uint8_t reg = 0; reg < AF_DWARF_REGISTERS; reg++)
+		all.of[reg] = reg < m->nr ? (uint8_t)(ROW_FIRST + reg) : CFI_IGNORED;
+	return all;
 }
 
-static void row_complete(struct af_cfi_row *row)
+/* A function that changes registers of its caller says where they are. */
+static void row_complete(const struct af_machine *m, struct af_cfi_row *row)
 {
-	for (unsigned reg = 0; reg < AF_DWARF_REGISTERS; reg++) {
+	for (unsigned reg = 0; reg < m->nr; reg++) {
 		struct af_cfi_value *v = &row->regs[reg];
 		if (v->how != AF_CFI_UNSET)
 			continue;
-		v->how = row_is_kept(reg)      ? AF_CFI_SAME
-		         : reg == AF_DWARF_RSP ? AF_CFI_CFA
-		                               : AF_CFI_UNDEFINED;
+		v->how = m->kept >> reg & 1 ? AF_CFI_SAME
+		         : reg == m->sp     ? AF_CFI_CFA
+		                            : AF_CFI_UNDEFINED;
 	}
 }
 
 int af_cfi_row(const struct af_cfi *c, uint64_t pc, uint32_t *insns, struct af_cfi_row *row)
 {
 	struct af_cfi_value rows[CFI_ROWS * ROW_COLUMNS];
+	const struct af_machine *m = c->machine;
 	struct cfi_fde fde;
 	int rc = c->has_tables ? cfi_find(c, pc, &fde) : -ENOENT;
 
-	if (!rc && fde.cie.ra_register != AF_DWARF_RIP)
+	if (!rc && (!m || fde.cie.ra_register != m->ra))
 		rc = -ENOTSUP;
-	if (!rc)
-		rc = cfi_run(&fde, &all, pc, insns, rows);
+	if (rc)
+		return rc;
+	const struct cfi_columns all = row_columns(m);
+	rc = cfi_run(&fde, &all, pc, insns, rows);
 	if (!rc && rows[CFI_CFA].how == AF_CFI_UNSET)
 		rc = -EINVAL;
 	if (rc)
 		return rc;
 	row->cfa = rows[CFI_CFA];
-	memcpy(row->regs, rows + ROW_FIRST, sizeof row->regs);
+	memcpy(row->regs, rows + ROW_FIRST, m->nr * sizeof *row->regs);
 	row->is_signal = fde.cie.is_signal;
-	row_complete(row);
+	row_complete(m, row);
 	return 0;
 }
 

@@ -1,7 +1,7 @@
 /*
  * The reader of unwind tables against anything, as each of those who ask has it: the input is where
- * .eh_frame_hdr lies (u16), a program counter (u32), and the image itself, which is .debug_frame as
- * well.
+ * .eh_frame_hdr lies (u16), a program counter (u32, with the machine in its two high bits), and the
+ * image itself, which is .debug_frame as well.
  */
 #include <stddef.h>
 #include <stdint.h>
@@ -56,20 +56,21 @@ static void check(const struct af_cfi *c, uint64_t pc)
 		if (all && rule.cfa != AF_CFA_END)
 			abort();
 		if (rule.cfa == AF_CFA_SP && row.cfa.how == AF_CFI_REGISTER &&
-		    (row.cfa.number != AF_DWARF_RSP || row.cfa.offset != rule.cfa_offset))
+		    (row.cfa.number != c->machine->sp || row.cfa.offset != rule.cfa_offset))
 			abort();
 	}
 	if (all)
 		return;
 	if (left != insns)
 		abort();
-	for (int i = 0; i < AF_DWARF_REGISTERS; i++)
+	for (unsigned i = 0; i < c->machine->nr; i++)
 		check_value(c, &row.regs[i]);
 	check_value(c, &row.cfa);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+	static const uint16_t machines[] = {EM_X86_64, EM_AARCH64, EM_RISCV, EM_NONE};
 	struct af_cfi_function f;
 	uint16_t hdr;
 	uint32_t pc;
@@ -78,6 +79,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&hdr, data, sizeof hdr);
 	memcpy(&pc, data + sizeof hdr, sizeof pc);
+	uint16_t machine = machines[pc >> 30];
+	pc &= (1u << 30) - 1;
 	data += sizeof hdr + sizeof pc;
 	size -= sizeof hdr + sizeof pc;
 
@@ -86,10 +89,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (!bytes)
 		return 0;
 	memcpy(bytes, data, size);
-	struct af_cfi c = {.image = {bytes, size, 0x40000}, .hdr = hdr, .has_tables = true};
+	struct af_cfi c = {.image = {bytes, size, 0x40000},
+	                   .machine = af_machine(machine),
+	                   .hdr = hdr,
+	                   .has_tables = true};
 	check(&c, pc);
 	af_cfi_function(&c, pc, &f);
-	if (af_cfi_open_debug(&c, bytes, size)) {
+	if (af_cfi_open_debug(&c, machine, bytes, size)) {
 		check(&c, pc);
 		if (af_cfi_function(&c, pc, &f))
 			check(&c, f.start);

@@ -21,7 +21,7 @@ static const struct af_unwind_code *find(void *arg, uint64_t pc)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_stack_copy copy = {.known = (1u << AF_DWARF_REGISTERS) - 1, .cut = size & 1};
+	struct af_stack_copy copy = {.known = (1u << AF_X86_64_REGISTERS) - 1, .cut = size & 1};
 	const size_t head = 6 + sizeof copy.regs;
 	uint16_t stack_size;
 	uint32_t pc;

@@ -149,7 +149,8 @@ static void finish_with(struct tables *t, uint8_t encoding)
 			put_uint(t, ADDRESS + t->fdes[i] - data, size);
 		}
 	}
-	t->cfi = (struct af_cfi){.image = {t->bytes, t->len, ADDRESS}, .hdr = t->hdr};
+	t->cfi = (struct af_cfi){
+	    .image = {t->bytes, t->len, ADDRESS}, .machine = af_machine(EM_X86_64), .hdr = t->hdr};
 }
 
 static void finish(struct tables *t)

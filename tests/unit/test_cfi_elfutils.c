@@ -139,6 +139,7 @@ static int compare_library(struct dl_phdr_info *info, size_t size, void *data)
 		struct af_cfi tables = {
 		    .image = {(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
 		              segment->p_filesz, segment->p_vaddr},
+		    .machine = af_machine(EM_X86_64),
 		    .hdr = eh->p_vaddr - segment->p_vaddr};
 		uint64_t step = code->p_memsz / MAX_PCS + 1;
 		for (uint64_t at = 0; at < code->p_memsz; at += step)

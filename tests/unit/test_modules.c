@@ -25,6 +25,7 @@
 #include "inject/walk/elf_image.h"
 #include "inject/walk/maps.h"
 #include "trace/layout.h"
+#include "unwind_stacks.h"
 
 static uint64_t here(void)
 {
@@ -508,9 +509,9 @@ static void other_faults_are_not_ours(void **state)
 	ucontext_t uc = {0};
 
 	assert_false(af_guard_fault(&uc));
-	uc.uc_mcontext.gregs[REG_RIP] = (greg_t)here;
+	*unwind_pc(&uc) = (uint64_t)here;
 	assert_false(af_guard_fault(&uc));
-	assert_int_equal(uc.uc_mcontext.gregs[REG_RIP], (greg_t)here);
+	assert_int_equal(*unwind_pc(&uc), (uint64_t)here);
 }
 
 static void damaged_headers_are_survived(void **state)

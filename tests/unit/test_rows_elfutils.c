@@ -25,7 +25,7 @@
 enum { VALUES = 16 };
 
 struct totals {
-	unsigned nr_rows, nr_gaps, nr_expressions, nr_refused;
+	unsigned nr_rows, nr_gaps, nr_expressions, nr_refused, nr_rules;
 };
 
 static uint64_t made_up_register(uint64_t reg)
@@ -135,16 +135,31 @@ static uint64_t ours(const struct af_frame_rule *rule, const struct af_cfi_value
 	return v->how == AF_CFI_AT_EXPRESSION ? made_up_word(value) : value;
 }
 
-/* elfutils 0.188 has rax, for rbx, among those that stay where tables say nothing. */
-static bool register_agrees(Dwarf_Frame *frame, const struct af_frame_rule *rule, int reg,
-                            uint64_t cfa)
+/*
+ * elfutils 0.188 has rax, for rbx, among those that stay where tables say nothing. On RISC-V it
+ * lacks ra, and registers that never change.
+ */
+static bool is_left_out(const struct af_machine *m, int reg)
+{
+	switch (m->elf) {
+	case EM_X86_64:
+		return reg == AF_DWARF_RAX || reg == AF_DWARF_RBX;
+	case EM_RISCV:
+		return reg == AF_RISCV_ZERO || reg == AF_RISCV_RA || reg == AF_RISCV_GP ||
+		       reg == AF_RISCV_TP;
+	}
+	return false;
+}
+
+static bool register_agrees(Dwarf_Frame *frame, const struct af_machine *m,
+                            const struct af_frame_rule *rule, int reg, uint64_t cfa)
 {
 	const struct af_cfi_value *v = &rule->row.regs[reg];
 	Dwarf_Op memory[3], *ops;
 	size_t nr;
 
 	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &nr), 0);
-	if (!nr && (reg == AF_DWARF_RAX || reg == AF_DWARF_RBX))
+	if (!nr && is_left_out(m, reg))
 		return v->how == AF_CFI_SAME || v->how == AF_CFI_UNDEFINED;
 	if (!nr)
 		return v->how == (ops ? AF_CFI_UNDEFINED : AF_CFI_SAME);
@@ -153,26 +168,60 @@ static bool register_agrees(Dwarf_Frame *frame, const struct af_frame_rule *rule
 	return theirs(ops, nr, cfa, true) == ours(rule, v, cfa, false);
 }
 
-static void compare(Dwarf_Frame *frame, const struct af_frame_rule *rule, uint64_t pc,
-                    struct totals *totals)
+/* The rule that walks follow must lead to the same caller. */
+static void compare_rule(const struct af_cfi *tables, const struct af_frame_rule *rule, uint64_t pc,
+                         struct totals *totals)
+{
+	const struct af_machine *m = tables->machine;
+	const struct af_cfi_value *cfa = &rule->row.cfa, *ra = &rule->row.regs[m->ra];
+	uint32_t insns = AF_CFI_INSNS_MAX;
+	struct af_rule found;
+	int rc = tables->has_tables ? af_cfi_rule(tables, pc, &insns, &found) : -ENOENT;
+
+	if (rc == -ENOENT || rc == -ENOTSUP)
+		return;
+	assert_int_equal(rc, 0);
+	assert_int_equal(found.cfa == AF_CFA_END, ra->how == AF_CFI_UNDEFINED);
+	if (found.cfa == AF_CFA_END)
+		return;
+	assert_int_equal(found.ra_in_register, ra->how == AF_CFI_SAME);
+	if (!found.ra_in_register && (ra->how != AF_CFI_AT_CFA || ra->offset != found.ra_offset))
+		fail_msg("%lx: another return address", (long)pc);
+	if (found.cfa != AF_CFA_SP && found.cfa != AF_CFA_FP)
+		return;
+	if (cfa->how != AF_CFI_REGISTER || cfa->offset != found.cfa_offset ||
+	    cfa->number != (found.cfa == AF_CFA_SP ? m->sp : m->fp))
+		fail_msg("%lx: another frame address by the rule", (long)pc);
+	totals->nr_rules++;
+}
+
+static void compare(Dwarf_Frame *frame, const struct af_cfi *tables,
+                    const struct af_frame_rule *rule, uint64_t pc, struct totals *totals)
 {
 	Dwarf_Op *ops;
 	size_t nr;
 	bool is_signal;
+	const struct af_machine *m = tables->machine;
 
+	/* rawmemchr() of AArch64 and millicode of RISC-V have their own for the return address. */
+	if (dwarf_frame_info(frame, NULL, NULL, &is_signal) != m->ra) {
+		assert_int_equal(rule->kind, AF_FRAME_BAD_RULE);
+		totals->nr_refused++;
+		return;
+	}
 	if (rule->kind != AF_FRAME_RULE)
 		fail_msg("%lx: no rule", (long)pc);
-	assert_int_equal(dwarf_frame_info(frame, NULL, NULL, &is_signal), AF_DWARF_RIP);
 	assert_int_equal(is_signal, rule->row.is_signal);
 	assert_int_equal(dwarf_frame_cfa(frame, &ops, &nr), 0);
 	uint64_t cfa = ours(rule, &rule->row.cfa, 0, true);
 	if (theirs(ops, nr, 0, false) != cfa)
 		fail_msg("%lx: another frame address", (long)pc);
 	totals->nr_expressions += rule->row.cfa.how == AF_CFI_VALUE_EXPRESSION;
-	for (int reg = 0; reg < AF_DWARF_REGISTERS; reg++)
-		if (!register_agrees(frame, rule, reg, cfa))
+	for (int reg = 0; reg < m->nr; reg++)
+		if (!register_agrees(frame, m, rule, reg, cfa))
 			fail_msg("%lx: register %d is not as elfutils has it", (long)pc, reg);
 	totals->nr_rows++;
+	compare_rule(tables, rule, pc, totals);
 }
 
 /* Every row of the code from @pc to @end. */
@@ -193,11 +242,12 @@ static void compare_code(Dwarf_CFI **tables, struct af_frame_rules *rules, uint6
 			pc++;
 			continue;
 		}
-		compare(frame, rule, pc, totals);
+		compare(frame, &rules->tables[0], rule, pc, totals);
 		dwarf_frame_info(frame, NULL, &row_end, NULL);
 		/* Its last address, too. */
 		if (row_end > pc + 1)
-			compare(frame, af_frame_rule(rules, row_end - 1), row_end - 1, totals);
+			compare(frame, &rules->tables[0], af_frame_rule(rules, row_end - 1),
+			        row_end - 1, totals);
 		pc = row_end > pc ? row_end : pc + 1;
 		free(frame);
 	}
@@ -229,8 +279,11 @@ static struct totals compare_file(const char *path)
 	af_frame_rules_close(&rules);
 	af_file_unmap(&file);
 	close(fd);
-	print_message("# %s: %u rows the same, %u with an expression, %u bytes without\n", path,
-	              totals.nr_rows, totals.nr_expressions, totals.nr_gaps);
+	print_message("# %s: %u rows and %u rules the same, %u with an expression, %u refused, "
+	              "%u bytes without\n",
+	              path, totals.nr_rows, totals.nr_rules, totals.nr_expressions,
+	              totals.nr_refused, totals.nr_gaps);
+	assert_true(totals.nr_refused < 100);
 	return totals;
 }
 
@@ -251,6 +304,40 @@ static void every_row_of_libraries_and_programs(void **state)
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		nr += compare_file(paths[i]).nr_rows;
 	assert_true(nr > 20000);
+}
+
+/* As the packages libc6-*-cross, libgcc-s1-*-cross and libstdc++6-*-cross of Debian have them. */
+static void every_row_of_libraries_of(const char *machine, unsigned least)
+{
+	static const char *const names[] = {"libc.so.6", "libm.so.6", "libgcc_s.so.1",
+	                                    "libstdc++.so.6"};
+	char path[128];
+	unsigned nr = 0, nr_rules = 0;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		snprintf(path, sizeof path, "/usr/%s-linux-gnu/lib/%s", machine, names[i]);
+		struct totals totals = compare_file(path);
+		nr += totals.nr_rows;
+		nr_rules += totals.nr_rules;
+	}
+	if (!nr) {
+		print_message("# no libraries of %s: apt install gcc-%s-linux-gnu\n", machine,
+		              machine);
+		return;
+	}
+	assert_true(nr >= least);
+	assert_true(nr - nr_rules < nr / 100);
+}
+
+static void every_row_of_libraries_of_aarch64(void **state)
+{
+	every_row_of_libraries_of("aarch64", 90000);
+}
+
+/* gcc leaves tables out of C where nothing asks for them: libm has none. */
+static void every_row_of_libraries_of_riscv64(void **state)
+{
+	every_row_of_libraries_of("riscv64", 15000);
 }
 
 /* Compiles @source by @command, a format of output and source; false: it cannot be. */
@@ -319,6 +406,8 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(every_row_of_libraries_and_programs),
+	    cmocka_unit_test(every_row_of_libraries_of_aarch64),
+	    cmocka_unit_test(every_row_of_libraries_of_riscv64),
 	    cmocka_unit_test(every_row_of_a_go_program),
 	    cmocka_unit_test(every_row_of_frames_that_are_realigned),
 	};

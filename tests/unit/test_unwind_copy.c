@@ -97,12 +97,12 @@ static uint64_t stack_end;
 /* The registers of @uc, and its stack up to @most bytes. */
 static struct af_stack_copy copy_of(const ucontext_t *uc, uint64_t most)
 {
-	static const int order[AF_DWARF_REGISTERS] = {
+	static const int order[AF_X86_64_REGISTERS] = {
 	    REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 	    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-	struct af_stack_copy copy = {.known = (1u << AF_DWARF_REGISTERS) - 1};
+	struct af_stack_copy copy = {.known = (1u << AF_X86_64_REGISTERS) - 1};
 
-	for (int i = 0; i < AF_DWARF_REGISTERS; i++)
+	for (int i = 0; i < AF_X86_64_REGISTERS; i++)
 		copy.regs[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
 	copy.bytes = (const uint8_t *)copy.regs[AF_DWARF_RSP];
 	copy.size = stack_end - copy.regs[AF_DWARF_RSP];

@@ -96,12 +96,21 @@ NOINLINE static int shape_huge(int n)
 	return bytes[n];
 }
 
+/* Registers that belong to the caller. */
+#if defined(__x86_64__)
+#define CHANGE_KEPT() __asm__ volatile("" ::: "rbx", "r12", "r13", "r14", "r15")
+#elif defined(__aarch64__)
+#define CHANGE_KEPT() __asm__ volatile("" ::: "x19", "x20", "x21", "x22", "x28")
+#else
+#define CHANGE_KEPT() __asm__ volatile("" ::: "s1", "s2", "s3", "s4", "s11")
+#endif
+
 NOINLINE static int shape_registers(int n)
 {
 	NOTE_CALLER();
-	__asm__ volatile("" ::: "rbx", "r12", "r13", "r14", "r15");
+	CHANGE_KEPT();
 	shape_huge(n);
-	__asm__ volatile("" ::: "rbx", "r12", "r13", "r14", "r15");
+	CHANGE_KEPT();
 	AFTER_CALL();
 	return n;
 }
@@ -131,6 +140,7 @@ void (*jit_make(const void *code, size_t len))(void (*)(void))
 	assert_ptr_not_equal(page, MAP_FAILED);
 	memset(page, 0xcc, 4096);
 	memcpy(page + 64, code, len);
+	__builtin___clear_cache((char *)page, (char *)page + 4096);
 	return (void (*)(void (*)(void)))(page + 64);
 }
 

@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <ucontext.h>
 
 #include "inject/walk/unwind.h"
 
@@ -54,13 +55,39 @@ int shape_recursive(int n);
 int shape_sum(const volatile int *v);
 void shape_tail(int n);
 
+/* The program counter in a context. */
+static inline uint64_t *unwind_pc(ucontext_t *uc)
+{
+#if defined(__x86_64__)
+	return (uint64_t *)&uc->uc_mcontext.gregs[REG_RIP];
+#elif defined(__aarch64__)
+	return (uint64_t *)&uc->uc_mcontext.pc;
+#else
+	return (uint64_t *)&uc->uc_mcontext.__gregs[REG_PC];
+#endif
+}
+
 /* Code that no table describes: a copy of @len bytes that call their first argument. */
 void (*jit_make(const void *code, size_t len))(void (*)(void));
 
 #define JIT(bytes) jit_make(bytes, sizeof(bytes) - 1)
 
+#if defined(__x86_64__)
 /* push %rbp; mov %rsp,%rbp; call *%rdi; pop %rbp; ret */
 static const char jit_with_fp[] = "\x55\x48\x89\xe5\xff\xd7\x5d\xc3";
+enum { JIT_CALL_END = 6 };
+#elif defined(__aarch64__)
+/* stp x29,x30,[sp,#-16]!; mov x29,sp; blr x0; ldp x29,x30,[sp],#16; ret */
+static const char jit_with_fp[] = "\xfd\x7b\xbf\xa9\xfd\x03\x00\x91\x00\x00\x3f\xd6"
+				  "\xfd\x7b\xc1\xa8\xc0\x03\x5f\xd6";
+enum { JIT_CALL_END = 12 };
+#else
+/* addi sp,sp,-16; sd ra,8(sp); sd s0,0(sp); addi s0,sp,16; jalr a0; ld ra,8(sp); ld s0,0(sp);
+ * addi sp,sp,16; ret */
+static const char jit_with_fp[] = "\x41\x11\x06\xe4\x22\xe0\x00\x08\x02\x95"
+				  "\xa2\x60\x02\x64\x41\x01\x82\x80";
+enum { JIT_CALL_END = 10 };
+#endif
 /* sub $8,%rsp; call *%rdi; add $8,%rsp; ret: CPython's perf trampoline, but for the register */
 static const char jit_trampoline[] = "\x48\x83\xec\x08\xff\xd7\x48\x83\xc4\x08\xc3";
 

@@ -119,7 +119,7 @@ static struct perf_unwind_file *file_open(struct perf_unwinder *u, const struct 
 		file->there = vdso_open(u, m, &file->found.elf);
 	else
 		file->there = perf_images_file(u->images, m, &file->found);
-	if (file->there)
+	if (file->there && file->found.elf.machine == EM_X86_64)
 		af_frame_rules_open(&file->rules, &file->found.elf);
 	return file;
 }

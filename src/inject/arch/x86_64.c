@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "inject/arch/guarded_words.h"
 #include "unwind/cfi.h"
 
 static const uint8_t *code_at(const uint8_t *code, int offset)
@@ -177,33 +178,11 @@ __asm__(".pushsection .text\n"
 
 _Static_assert(EFAULT == 14, "the repair returns -EFAULT");
 
-/* A row of the table that af_arch_guarded_word() leaves. */
-struct guarded_word {
-	int32_t load, fault;
-};
-
 bool af_arch_guard_fault(ucontext_t *uc)
 {
-	extern const char af_guard_begin[] __attribute__((visibility("hidden")));
-	extern const char af_guard_end[] __attribute__((visibility("hidden")));
-	extern const char af_guard_repair[] __attribute__((visibility("hidden")));
-	extern const struct guarded_word __start_af_guarded_words[]
-	    __attribute__((visibility("hidden"), weak));
-	extern const struct guarded_word __stop_af_guarded_words[]
-	    __attribute__((visibility("hidden"), weak));
-	greg_t *pc = &uc->uc_mcontext.gregs[REG_RIP];
+	uint64_t pc = (uint64_t)uc->uc_mcontext.gregs[REG_RIP];
+	bool repaired = guarded_words_repair(&pc);
 
-	if (*pc >= (greg_t)af_guard_begin && *pc < (greg_t)af_guard_end) {
-		*pc = (greg_t)af_guard_repair;
-		return true;
-	}
-	size_t nr = ((uintptr_t)__stop_af_guarded_words - (uintptr_t)__start_af_guarded_words) /
-	            sizeof(struct guarded_word);
-	for (const struct guarded_word *g = __start_af_guarded_words; nr--; g++) {
-		if (*pc != (greg_t)&g->load + g->load)
-			continue;
-		*pc = (greg_t)&g->fault + g->fault;
-		return true;
-	}
-	return false;
+	uc->uc_mcontext.gregs[REG_RIP] = (greg_t)pc;
+	return repaired;
 }

@@ -5,6 +5,7 @@
 #ifndef AF_INJECT_ARCH_X86_64_H
 #define AF_INJECT_ARCH_X86_64_H
 
+#include <elf.h>
 #include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -16,18 +17,35 @@
 struct af_rule;
 
 enum {
+	AF_ARCH_MACHINE = EM_X86_64,
 	AF_ARCH_WORD = 8,
+	AF_ARCH_LINKS = 0,
 	AF_ARCH_RA_OFFSET = -8,
+	AF_ARCH_CALL_PUSHES = 8,
 	/* In the restorer, sp points to the ucontext of the kernel's struct rt_sigframe. */
 	AF_ARCH_SIGFRAME_PC = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RIP,
 	AF_ARCH_SIGFRAME_SP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RSP,
 	AF_ARCH_SIGFRAME_FP = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RBP,
+	AF_ARCH_SIGFRAME_RA = 0, /* there is none */
 	AF_ARCH_SIGFRAME_BASE = offsetof(ucontext_t, uc_mcontext.gregs) + 8 * REG_RBX,
 	/* Bytes of code that af_arch_code_rule() sees before and from the address on. */
 	AF_ARCH_CODE_BEFORE = 8,
 	AF_ARCH_CODE_AFTER = 16,
 	AF_ARCH_CODE = AF_ARCH_CODE_BEFORE + AF_ARCH_CODE_AFTER,
+	AF_ARCH_SYSCALL_BYTES = 2,
 };
+
+/* `syscall` (Intel SDM, volume 2). */
+#define AF_ARCH_SYSCALL "\x0f\x05"
+
+/* AF_REGS_CALLER() on this machine. */
+#define AF_ARCH_CALLER(regs)                                                                       \
+	do {                                                                                       \
+		const uint64_t *frame_ = __builtin_frame_address(0);                               \
+		(regs)->pc = frame_[1];                                                            \
+		(regs)->sp = (uint64_t)(frame_ + 2);                                               \
+		(regs)->fp = frame_[0];                                                            \
+	} while (0)
 
 /* The number of this machine in seccomp filters. */
 #define AF_ARCH_AUDIT AUDIT_ARCH_X86_64
@@ -65,6 +83,7 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 	regs->fp = (uint64_t)uc->uc_mcontext.gregs[REG_RBP];
 	regs->base = (uint64_t)uc->uc_mcontext.gregs[REG_RBX];
 	regs->drap = (uint64_t)uc->uc_mcontext.gregs[REG_R10];
+	regs->ra = 0;
 }
 
 /* Call @run with @arg on the stack that ends at @top, a multiple of 16. */

@@ -18,6 +18,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "inject/arch/arch.h"
 #include "inject/core/callpath.h"
 #include "inject/core/descriptors.h"
 #include "inject/core/inject.h"
@@ -171,12 +172,6 @@ static inline struct af_work_descriptor_memo *af_thread_descriptors(struct af_th
  * is compiled with frame pointers (src/inject is): pc and sp after its return, fp as its caller has
  * it.
  */
-#define AF_REGS_CALLER(regs)                                                                       \
-	do {                                                                                       \
-		const uint64_t *frame_ = __builtin_frame_address(0);                               \
-		(regs)->pc = frame_[1];                                                            \
-		(regs)->sp = (uint64_t)(frame_ + 2);                                               \
-		(regs)->fp = frame_[0];                                                            \
-	} while (0)
+#define AF_REGS_CALLER(regs) AF_ARCH_CALLER(regs)
 
 #endif

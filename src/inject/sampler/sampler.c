@@ -191,12 +191,13 @@ bool af_sampler_is_ours(int signo, const siginfo_t *info)
 	       (uint32_t)(uintptr_t)info->si_value.sival_ptr == AF_SAMPLER_COOKIE;
 }
 
-/* `syscall` is 0f 05 (Intel SDM, volume 2): is the program counter just behind one? */
+/* Is the program counter just behind the instruction that asks the kernel? */
 static bool after_syscall(const struct af_regs *regs)
 {
-	uint8_t insn[2];
+	uint8_t insn[AF_ARCH_SYSCALL_BYTES];
 
-	return !af_guarded_read(insn, regs->pc - 2, 2) && insn[0] == 0x0f && insn[1] == 0x05;
+	return !af_guarded_read(insn, regs->pc - sizeof insn, sizeof insn) &&
+	       !memcmp(insn, AF_ARCH_SYSCALL, sizeof insn);
 }
 
 /* A signal that is a sample, as the kernel hands it over. */

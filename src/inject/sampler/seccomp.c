@@ -32,7 +32,11 @@ static const struct {
     {SYS_fstat, {3}},
     {SYS_newfstatat, {3}},
     {SYS_geteuid, {0}},
+#ifdef SYS_access
     {SYS_access, {0}},
+#else
+    {SYS_faccessat, {(uint64_t)AT_FDCWD}},
+#endif
     {SYS_ftruncate, {3}},
     {SYS_fallocate, {3}},
     {SYS_mmap, {0, 4096, PROT_READ | PROT_WRITE, MAP_SHARED, 3}},
@@ -49,7 +53,11 @@ static const struct {
     {SYS_tgkill, {0}},
     {SYS_getrusage, {0}},
     {SYS_clock_gettime, {(uint32_t)-2}},
+#ifdef SYS_readlink
     {SYS_readlink, {0}},
+#else
+    {SYS_readlinkat, {(uint64_t)AT_FDCWD}},
+#endif
     {SYS_getppid, {0}},
     {SYS_socket, {AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC}},
     {SYS_sendmsg, {3}},

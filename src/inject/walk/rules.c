@@ -30,25 +30,45 @@ static int pack_fp(const struct af_rule *rule)
 	return -1;
 }
 
+/* The return address and the frame pointer in their bits, or -1. */
+static int pack_saved(const struct af_rule *rule)
+{
+	int fp = pack_fp(rule), alone = -rule->ra_offset / AF_ARCH_WORD;
+
+	if (!AF_ARCH_LINKS || fp < 0)
+		return rule->ra_offset == AF_ARCH_RA_OFFSET ? fp : -1;
+	if (rule->ra_in_register)
+		return fp | UNWIND_RA_LINKED << UNWIND_RA_SHIFT;
+	if (rule->fp == AF_SAVED_CFA && rule->ra_offset == rule->fp_offset + AF_ARCH_WORD)
+		return fp | UNWIND_RA_ABOVE_FP << UNWIND_RA_SHIFT;
+	if (rule->ra_offset == AF_ARCH_RA_OFFSET)
+		return fp | UNWIND_RA_FIRST << UNWIND_RA_SHIFT;
+	if (rule->fp == AF_SAVED_SAME && alone > 0 && alone <= FP_MAX &&
+	    rule->ra_offset % AF_ARCH_WORD == 0)
+		return alone | UNWIND_RA_ALONE << UNWIND_RA_SHIFT;
+	return -1;
+}
+
 uint32_t af_rule_pack(const struct af_rule *rule)
 {
 	bool frame = unwind_rule_in_words(rule->cfa) || rule->cfa == AF_CFA_PLT;
 	int32_t offset = rule->cfa_offset;
-	int fp = frame ? pack_fp(rule) : 0;
+	int saved = frame ? pack_saved(rule) : 0;
 
 	if (rule->cfa == AF_CFA_BASE || rule->cfa == AF_CFA_DRAP)
 		return 0;
-	if (fp < 0 || rule->exact || (frame && rule->ra_offset != AF_ARCH_RA_OFFSET))
+	if (saved < 0 || rule->exact)
 		return 0;
 	if (unwind_rule_in_words(rule->cfa)) {
-		if (offset % AF_ARCH_WORD)
+		if (offset % UNWIND_CFA_UNIT)
 			return 0;
-		offset /= AF_ARCH_WORD;
+		offset /= UNWIND_CFA_UNIT;
 	}
 	if (offset > CFA_MAX || offset < -CFA_MAX)
 		return 0;
 	uint32_t field = (uint32_t)offset & ((1u << UNWIND_CFA_BITS) - 1);
-	return (uint32_t)rule->cfa << UNWIND_KIND_SHIFT | field << UNWIND_CFA_SHIFT | (uint32_t)fp;
+	return (uint32_t)rule->cfa << UNWIND_KIND_SHIFT | field << UNWIND_CFA_SHIFT |
+	       (uint32_t)saved;
 }
 
 /* 1 to 7, so that a zeroed cache holds no rule. */
@@ -98,9 +118,10 @@ static void rule_of_code(const struct af_module *m, uint64_t at, bool leaf, cons
 {
 	*rule = (struct af_rule){.cfa = AF_CFA_NONE, .ra_offset = AF_ARCH_RA_OFFSET};
 	if (!code) {
-		/* A call through a bad pointer has pushed its return address and nothing else. */
+		/* A call through a bad pointer has left its return address and nothing else. */
 		rule->cfa = leaf ? AF_CFA_SP : AF_CFA_NOT_CODE;
-		rule->cfa_offset = leaf ? -AF_ARCH_RA_OFFSET : 0;
+		rule->cfa_offset = leaf ? AF_ARCH_CALL_PUSHES : 0;
+		rule->ra_in_register = AF_ARCH_LINKS;
 		return;
 	}
 	if (!af_arch_code_rule(code, leaf, rule))
@@ -110,7 +131,7 @@ static void rule_of_code(const struct af_module *m, uint64_t at, bool leaf, cons
 static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule *rule)
 {
 	uint32_t insns = AF_CFI_INSNS_MAX;
-	struct af_cfi cfi = {0};
+	struct af_cfi cfi = {.machine = af_machine(AF_ARCH_MACHINE)};
 
 	if (!m || !m->eh_frame_hdr)
 		return -ENOENT;

@@ -31,15 +31,29 @@ enum {
  * A packed rule, in 26 bits: kind 4 | CFA offset in words, signed 15 | frame pointer 7. Frame
  * pointer: 0 unchanged, n at cfa - n words; the two highest values are the cases below. A rule that
  * does not fit is not cached.
+ *
+ * Where a call leaves the return address in a register: kind 4 | CFA offset in 16 bytes (to which
+ * these machines align stacks), signed 10 | return address 2 | frame pointer 10. The frame pointer
+ * is as before; enum unwind_ra has the return address.
  */
 enum {
 	UNWIND_RULE_BITS = 26,
-	UNWIND_FP_BITS = 7,
-	UNWIND_FP_AT_FP = 127, /* the word at fp */
-	UNWIND_FP_LOST = 126,
-	UNWIND_CFA_BITS = 15,
-	UNWIND_CFA_SHIFT = UNWIND_FP_BITS,
-	UNWIND_KIND_SHIFT = UNWIND_FP_BITS + UNWIND_CFA_BITS,
+	UNWIND_KIND_SHIFT = 22,
+	UNWIND_FP_BITS = AF_ARCH_LINKS ? 10 : 7,
+	UNWIND_FP_AT_FP = (1 << UNWIND_FP_BITS) - 1, /* the word at fp */
+	UNWIND_FP_LOST = UNWIND_FP_AT_FP - 1,
+	UNWIND_RA_BITS = AF_ARCH_LINKS ? 2 : 0,
+	UNWIND_RA_SHIFT = UNWIND_FP_BITS,
+	UNWIND_CFA_SHIFT = UNWIND_FP_BITS + UNWIND_RA_BITS,
+	UNWIND_CFA_BITS = UNWIND_KIND_SHIFT - UNWIND_CFA_SHIFT,
+	UNWIND_CFA_UNIT = AF_ARCH_LINKS ? 16 : AF_ARCH_WORD, /* bytes */
+};
+
+enum unwind_ra {
+	UNWIND_RA_LINKED,   /* in its register */
+	UNWIND_RA_ABOVE_FP, /* in the word after the saved frame pointer */
+	UNWIND_RA_FIRST,    /* at cfa + AF_ARCH_RA_OFFSET */
+	UNWIND_RA_ALONE,    /* where the frame pointer would be, which is unchanged */
 };
 
 struct af_unwinder {
@@ -63,6 +77,24 @@ struct af_unwinder {
 /* Pack @rule; 0 when it does not fit. */
 uint32_t af_rule_pack(const struct af_rule *rule);
 
+/* The return address of a rule whose @fp words are unpacked, by its bits. */
+static inline void unwind_rule_ra(uint32_t packed, uint32_t fp, struct af_rule *rule)
+{
+	switch (packed >> UNWIND_RA_SHIFT & ((1u << UNWIND_RA_BITS) - 1)) {
+	case UNWIND_RA_LINKED:
+		rule->ra_in_register = true;
+		return;
+	case UNWIND_RA_ABOVE_FP:
+		rule->ra_offset = rule->fp_offset + AF_ARCH_WORD;
+		return;
+	case UNWIND_RA_ALONE:
+		rule->fp = AF_SAVED_SAME;
+		rule->fp_offset = 0;
+		rule->ra_offset = -(int32_t)fp * AF_ARCH_WORD;
+		return;
+	}
+}
+
 /* CFA offsets that do not lead to an address are kept as they are. */
 static inline bool unwind_rule_in_words(uint8_t cfa)
 {
@@ -75,9 +107,10 @@ static inline void af_rule_unpack(uint32_t packed, struct af_rule *rule)
 	int32_t offset = (int32_t)(packed << (32 - UNWIND_KIND_SHIFT)) >> (32 - UNWIND_CFA_BITS);
 
 	rule->cfa = (uint8_t)(packed >> UNWIND_KIND_SHIFT & 15);
-	rule->cfa_offset = unwind_rule_in_words(rule->cfa) ? offset * AF_ARCH_WORD : offset;
+	rule->cfa_offset = unwind_rule_in_words(rule->cfa) ? offset * UNWIND_CFA_UNIT : offset;
 	rule->ra_offset = AF_ARCH_RA_OFFSET;
 	rule->exact = false;
+	rule->ra_in_register = false;
 	rule->fp_offset = 0;
 	rule->base = AF_SAVED_LOST; /* not kept: see af_unwind_base() */
 	rule->base_offset = 0;
@@ -89,6 +122,8 @@ static inline void af_rule_unpack(uint32_t packed, struct af_rule *rule)
 	} else {
 		rule->fp = fp == UNWIND_FP_AT_FP ? AF_SAVED_FP : AF_SAVED_LOST;
 	}
+	if (AF_ARCH_LINKS)
+		unwind_rule_ra(packed, fp, rule);
 }
 
 /*

@@ -68,22 +68,22 @@ UNWIND_WALKER bool af_unwind_chain(struct af_unwinder *u, uint64_t pc, uint64_t 
 {
 	enum { CHAIN_FRAMES = 64 };
 	struct unwind_frame f = {.sp = sp};
+	struct af_fp_frame at = {.pc = pc, .sp = sp, .fp = fp};
 
 	for (int i = 0; i < CHAIN_FRAMES; i++) {
+		struct af_fp_slots slots;
 		struct af_rule rule;
-		uint64_t next;
 
-		if (af_module_find(pc) || fp % AF_ARCH_WORD || fp < sp ||
-		    fp - sp > UNWIND_FP_LIMIT || !unwind_load(u, &f, fp + AF_ARCH_WORD, &pc) ||
-		    !unwind_load(u, &f, fp, &next))
+		if (af_module_find(at.pc) ||
+		    !af_fp_slots(AF_ARCH_MACHINE, &at, UNWIND_FP_LIMIT, &slots) ||
+		    !unwind_load(u, &f, slots.ra, &at.pc) || !unwind_load(u, &f, slots.fp, &at.fp))
 			return false;
-		af_rule_compute(u, pc - 1, false, &rule);
+		af_fp_step(AF_ARCH_MACHINE, &at, UNWIND_FP_LIMIT, &slots);
+		af_rule_compute(u, at.pc - 1, false, &rule);
 		if (rule.cfa != AF_CFA_NONE)
 			return rule.cfa != AF_CFA_NOT_CODE;
 		if (rule.cfa_offset)
 			return true;
-		sp = fp + 2 * AF_ARCH_WORD;
-		fp = next;
 	}
 	return false;
 }

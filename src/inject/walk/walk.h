@@ -9,6 +9,7 @@
 #include "inject/walk/ends.h"
 #include "inject/walk/modules.h"
 #include "inject/walk/unwinder.h"
+#include "unwind/frame_pointer.h"
 
 /* It reads the stack of functions that a sanitizer may have laid out. */
 #define UNWIND_WALKER __attribute__((no_sanitize("address"), no_sanitize("undefined")))
@@ -28,6 +29,7 @@ struct unwind_frame {
 	uint64_t pc, sp, fp;
 	uint64_t start, size; /* proven readable */
 	uint64_t fp_slot;     /* where fp was read: 0 nowhere, 1 it is the first one */
+	uint64_t ra;          /* the register of the return address, where @exact */
 	bool exact;           /* pc is where it was interrupted, not a return address */
 	bool guessed;         /* pc came by a frame pointer, without a table */
 };
@@ -120,6 +122,8 @@ UNWIND_INLINE enum af_stop step_signal(struct af_unwinder *u, struct unwind_fram
 	    !unwind_read(u, f, frame + AF_ARCH_SIGFRAME_SP, &sp, tape) ||
 	    !unwind_load(u, f, frame + AF_ARCH_SIGFRAME_FP, &fp))
 		return AF_STOP_UNREADABLE;
+	if (AF_ARCH_LINKS && !unwind_read(u, f, frame + AF_ARCH_SIGFRAME_RA, &f->ra, tape))
+		return AF_STOP_UNREADABLE;
 	f->fp_slot = frame + AF_ARCH_SIGFRAME_FP;
 	f->pc = pc;
 	f->sp = sp;
@@ -133,27 +137,29 @@ UNWIND_INLINE enum af_stop step_signal(struct af_unwinder *u, struct unwind_fram
 UNWIND_INLINE enum af_stop step_fp(struct af_unwinder *u, struct unwind_frame *f,
                                    struct unwind_tape *tape)
 {
-	uint64_t fp = f->fp, ra, next;
+	struct af_fp_frame at = {.sp = f->sp, .fp = f->fp, .ra = f->ra, .is_leaf = f->exact};
+	struct af_fp_slots slots;
 
 	tape_use_fp(tape, f);
 	/* The outermost frame of code that has no table is marked so: psABI 3.4.1. */
-	if (!fp && af_module_find(f->pc))
+	if (!at.fp && af_module_find(f->pc))
 		return AF_STOP_COMPLETE;
-	if (fp % AF_ARCH_WORD || fp < f->sp || fp - f->sp > UNWIND_FP_LIMIT)
+	if (!af_fp_slots(AF_ARCH_MACHINE, &at, UNWIND_FP_LIMIT, &slots))
 		return AF_STOP_NO_RULE;
-	if (!unwind_read(u, f, fp + AF_ARCH_WORD, &ra, tape) || !unwind_load(u, f, fp, &next)) {
+	if (!unwind_read(u, f, slots.ra, &at.pc, tape) || !unwind_load(u, f, slots.fp, &at.fp)) {
 		/* Memory may be mapped there later, and no slot would show it. */
 		if (tape)
 			tape->bad = true;
 		return AF_STOP_NO_RULE;
 	}
-	f->fp_slot = fp;
-	f->fp = next;
-	f->sp = fp + 2 * AF_ARCH_WORD;
-	f->pc = ra;
+	af_fp_step(AF_ARCH_MACHINE, &at, UNWIND_FP_LIMIT, &slots);
+	f->fp_slot = slots.fp;
+	f->fp = at.fp;
+	f->sp = at.sp;
+	f->pc = at.pc;
 	f->exact = false;
 	f->guessed = true;
-	return ra ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+	return f->pc ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
 UNWIND_INLINE bool step_cfa(struct af_unwinder *u, struct unwind_frame *f,
@@ -215,14 +221,20 @@ UNWIND_INLINE enum af_stop step_to(struct af_unwinder *u, struct unwind_frame *f
                                    const struct af_rule *rule, uint64_t cfa,
                                    struct unwind_tape *tape)
 {
-	uint64_t ra;
+	uint64_t ra = f->ra;
+	bool linked = AF_ARCH_LINKS && rule->ra_in_register;
 
-	/* Every frame holds at least its return address, so stacks only get shallower. */
-	if (cfa <= f->sp)
+	/*
+	 * Every frame holds at least its return address, so stacks only get shallower. Where that
+	 * is in a register, this is known of interrupted frames only.
+	 */
+	if (linked ? cfa < f->sp || !f->exact : cfa <= f->sp)
 		return AF_STOP_BAD_FRAME;
-	if (!unwind_read(u, f, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra, tape) ||
-	    !step_saved_fp(u, f, rule, cfa, tape))
+	if (!linked && !unwind_read(u, f, cfa + (uint64_t)(int64_t)rule->ra_offset, &ra, tape))
 		return AF_STOP_UNREADABLE;
+	if (!step_saved_fp(u, f, rule, cfa, tape))
+		return AF_STOP_UNREADABLE;
+	ra = af_machine_address(AF_ARCH_MACHINE, ra);
 	f->pc = ra;
 	f->sp = cfa;
 	f->exact = rule->exact;
@@ -288,8 +300,12 @@ UNWIND_INLINE enum af_stop unwind_step(struct af_unwinder *u, struct unwind_fram
 
 UNWIND_INLINE struct unwind_frame frame_first(const struct af_regs *regs, bool leaf)
 {
-	return (struct unwind_frame){
-	    .pc = regs->pc, .sp = regs->sp, .fp = regs->fp, .fp_slot = 1, .exact = leaf};
+	return (struct unwind_frame){.pc = regs->pc,
+	                             .sp = regs->sp,
+	                             .fp = regs->fp,
+	                             .fp_slot = 1,
+	                             .ra = AF_ARCH_LINKS && leaf ? regs->ra : 0,
+	                             .exact = leaf};
 }
 
 UNWIND_INLINE unsigned unwind_frames(struct af_unwinder *u, const struct af_regs *regs, bool leaf,

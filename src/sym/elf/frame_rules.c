@@ -1,6 +1,7 @@
 #include "sym/elf/frame_rules.h"
 
 #include <errno.h>
+#include <stddef.h>
 #include <stdlib.h>
 
 #include "sym/elf/unpack.h"
@@ -19,12 +20,12 @@ void af_frame_rules_open(struct af_frame_rules *r, const struct af_elf *elf)
 	uint64_t size;
 
 	*r = (struct af_frame_rules){0};
-	if (elf->machine != EM_X86_64 || elf->is_32)
+	if (!af_machine(elf->machine) || elf->is_32)
 		return;
 	af_cfi_open(&r->tables[0], elf, AF_CFI_INDEX_MAX, NULL);
 	/* Go's compiler writes this kind only. */
 	if (!af_unpack_section(elf, ".debug_frame", &bytes, &size, &r->unpacked))
-		af_cfi_open_debug(&r->tables[1], bytes, size);
+		af_cfi_open_debug(&r->tables[1], elf->machine, bytes, size);
 }
 
 void af_frame_rules_close(struct af_frame_rules *r)
@@ -64,7 +65,8 @@ static const struct af_frame_rule *rule_keep(struct af_frame_rules *r,
 		uint64_t kind, image;
 		struct af_cfi_row row;
 	} key = {rule->kind, (uintptr_t)rule->image, rule->row};
-	uint64_t *known = af_keys_get(&r->rules, &key, sizeof key);
+	size_t size = offsetof(typeof(key), row) + af_cfi_row_size(r->tables[0].machine);
+	uint64_t *known = af_keys_get(&r->rules, &key, size);
 
 	if (known)
 		return (const struct af_frame_rule *)(uintptr_t)*known;
@@ -72,7 +74,7 @@ static const struct af_frame_rule *rule_keep(struct af_frame_rules *r,
 		return NULL;
 	struct af_frame_rule *kept = af_arena_alloc(&r->memory, sizeof *kept);
 	*kept = *rule;
-	*af_keys_at(&r->rules, &key, sizeof key, NULL) = (uintptr_t)kept;
+	*af_keys_at(&r->rules, &key, size, NULL) = (uintptr_t)kept;
 	return kept;
 }
 

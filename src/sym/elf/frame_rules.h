@@ -1,7 +1,6 @@
 /*
  * The unwind rules of an ELF file (unwind/cfi.h), from a frame to its caller. Each address is
  * looked up once. All registers are followed, since unwinding a copied stack has time for that.
- * x86-64.
  *
  *	af_frame_rules_open → { af_frame_rule }* → af_frame_rules_close
  */

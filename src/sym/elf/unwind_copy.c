@@ -13,7 +13,7 @@ enum {
 
 /* A frame as it is unwound. */
 struct frame {
-	uint64_t regs[AF_DWARF_REGISTERS];
+	uint64_t regs[AF_X86_64_REGISTERS];
 	uint32_t known;
 	const struct af_stack_copy *copy;
 	uint64_t cfa;
@@ -43,7 +43,7 @@ static bool frame_register(void *arg, uint64_t reg, uint64_t *value)
 {
 	struct frame *f = arg;
 
-	if (reg >= AF_DWARF_REGISTERS || !(f->known >> reg & 1)) {
+	if (reg >= AF_X86_64_REGISTERS || !(f->known >> reg & 1)) {
 		f->trouble = AF_STOP_UNSUPPORTED;
 		return false;
 	}
@@ -106,7 +106,7 @@ static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
 static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *rule,
                                    struct frame *to)
 {
-	for (uint32_t reg = 0; reg < AF_DWARF_REGISTERS; reg++) {
+	for (uint32_t reg = 0; reg < AF_X86_64_REGISTERS; reg++) {
 		const struct af_cfi_value *v = &rule->row.regs[reg];
 		uint64_t value = f->regs[reg];
 		if (v->how == AF_CFI_SAME)

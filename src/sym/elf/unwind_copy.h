@@ -10,7 +10,7 @@
 #include "trace/layout.h"
 
 struct af_stack_copy {
-	uint64_t regs[AF_DWARF_REGISTERS];
+	uint64_t regs[AF_X86_64_REGISTERS];
 	uint32_t known;       /* a bit for each of regs */
 	const uint8_t *bytes; /* from regs[AF_DWARF_RSP] on */
 	uint64_t size;
