@@ -20,7 +20,7 @@ class Model {
     const devices = names.kind.includes(KINDS.indexOf('gpu'));
     for (const { label, weights } of meta.trees)
       for (const weight of weights) {
-        weight.title = weightTitle(weight.name, label, devices);
+        weight.title = weightTitle(weight.name, label, devices, meta.wall);
         [weight.short] = weight.title.split(',');
       }
     this.reasons = tableOf(meta.tables, 'reasons');
@@ -220,11 +220,12 @@ class Model {
 }
 
 /* The name of a weight for people, who ask whose time it is; src/analyse/query has the same words. */
-function weightTitle(name, view, devices) {
+function weightTitle(name, view, devices, wall) {
   if (view === 'wakers') return name;
   if (name === 'off-cpu') return 'off-CPU time, all threads';
   if (name === 'alloc') return 'bytes allocated';
   if (name === 'live') return 'bytes allocated and not freed';
+  if (wall && name === 'time' && view === 'cpu') return 'wall-clock time, all threads';
   return name === 'time' ? { cpu: 'CPU time, all threads', gpu: 'device time, all queues',
     idle: 'idle time, all devices', all: devices ? 'CPU and device time, all threads and queues'
       : 'CPU time, all threads' }[view] || name : name;

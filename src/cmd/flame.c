@@ -261,9 +261,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	}
 	if (!rc && one) {
 		const char *weight = picture.weight ? picture.weight : drawn.tree->weights[0].name;
-		picture.measured = r.has[v] & AF_HAS_WALL && !strcmp(weight, "time")
-		                       ? "wall-clock time, all threads"
-		                       : af_weight_title(v, weight, r.has[AF_VIEW_GPU] != 0);
+		picture.measured = af_weight_title(v, weight, r.has);
 		af_flame_show(&shown, &o->shows, &drawn, &picture);
 	}
 	if (!rc)

@@ -74,6 +74,7 @@ struct af_render {
 	const struct af_slices *slices;     /* what slices refer to; complete at the end, or NULL */
 	const struct af_phases *phases;     /* of the whole run, for a format of slices; or NULL */
 	const struct af_strtab *own_python; /* af_results.own_python, or NULL */
+	bool wall;                          /* the time of samples is that of the wall clock */
 	bool gzip;                          /* compress a file of slices */
 	uint32_t threads;                   /* that a format may use, with this one; 0: no other */
 	/*

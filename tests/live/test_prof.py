@@ -3,6 +3,7 @@
 
 import glob
 import os
+import re
 import signal
 import subprocess
 import time
@@ -17,9 +18,9 @@ PARTS = """
 #include <time.h>
 static volatile double sink;
 static void burn(long n) { double x = 1; for (long i = 0; i < n; i++) x = x * 1.0000001 + 0.1; sink = x; }
-__attribute__((noinline)) void sixty(void) { burn(12000000); }
-__attribute__((noinline)) void thirty(void) { burn(6000000); }
-__attribute__((noinline)) void ten(void) { burn(2000000); }
+__attribute__((noinline)) void sixty(void) { burn(12000000); sink += 1; }
+__attribute__((noinline)) void thirty(void) { burn(6000000); sink += 1; }
+__attribute__((noinline)) void ten(void) { burn(2000000); sink += 1; }
 int main(int argc, char **argv)
 {
 	for (int i = 0; i < 20; i++) { sixty(); thirty(); ten(); }
@@ -225,6 +226,45 @@ int main(void) { int bad = 0; for (int i = 0; i < 20; i++) bad |= sixty() | thir
     done = prof("--wall", source(text))
     equal(done.returncode, 0, "waits that a signal ended early")
     check_parts(done.stacks)
+
+
+@case("--alloc: bytes that were allocated, and those in use at the end, by stack")
+def _():
+    text = """
+#include <stdlib.h>
+static void *kept[100];
+__attribute__((noinline)) void keeps(int i) { void *volatile p = malloc(1000 + i); kept[i] = p; }
+__attribute__((noinline)) void frees(void) { void *volatile p = malloc(500); free(p); }
+int main(void) { for (int i = 0; i < 100; i++) { keeps(i); frees(); } return 0; }
+"""
+    trace = new_path()
+    done = prof("--alloc", "--trace", trace, source(text))
+    equal(done.returncode, 0, "status")
+    sums = {name: part_of(done.stacks, name) for name in ("keeps", "frees", "main")}
+    equal(sums, {"keeps": 104950, "frees": 50000, "main": 154950}, "bytes")
+    equal(total(done.stacks), 154950, "all bytes: nothing of aflame's own")
+    equal(total(Trace(trace).stacks(weight="live")), 104950, "bytes in use")
+    expect("allocated  154.95 kB" in done.stderr and "in use at the end  104.95 kB" in done.stderr, done.stderr)
+
+
+@case("the flat report: samples, rate, functions with their lines", tries=3)
+def _():
+    done = prof("--lines", source(PARTS.replace("static void burn", "__attribute__((noinline)) static void burn")))
+    equal(done.returncode, 0, "status")
+    head = re.search(r"samples  ([0-9,]+), which .*\ndropped  0\nrate     1,000 a second requested, ([0-9,]+) a", done.stderr)
+    expect(head, done.stderr)
+    samples, rate = (int(text.replace(",", "")) for text in head.groups())
+    equal(samples, total(done.stacks), "samples and folded stacks")
+    expect(900 <= rate <= 1100, "%d samples a second" % rate)
+    rows = re.findall(r"^ *([0-9.]+) % +([0-9.]+) % +[0-9,]+  (\w+) \(program\.c:(\d+)\)", done.stderr, re.M)
+    by_name = {name: (float(own), float(all_of), int(line)) for own, all_of, name, line in rows}
+    lines = {name: 1 + PARTS[: PARTS.index("void " + name)].count("\n") for name in ("burn", "sixty", "thirty", "ten")}
+    for name, share in (("sixty", 60), ("thirty", 30), ("ten", 10)):
+        own, all_of, line = by_name[name]
+        expect(own < 1 and abs(all_of - share) <= 2, "%s: %s" % (name, by_name[name]))
+        equal(line, lines[name], "line of " + name)
+    expect(by_name["burn"][0] > 97 and by_name["burn"][2] == lines["burn"], "%s" % by_name)
+    expect(re.search(r"^Lines\n.*\n *[0-9.]+ +%% .* program\.c:%d " % lines["burn"], done.stderr, re.M), done.stderr)
 
 
 @case("--trace keeps a trace for every other command")

@@ -19,7 +19,7 @@ const char *af_weight_name(enum af_weight weight)
 	return af_weights[weight].name;
 }
 
-const char *af_weight_title(enum af_view view, const char *weight, bool devices)
+const char *af_weight_title(enum af_view view, const char *weight, const uint32_t has[AF_VIEWS])
 {
 	static const char cpu[] = "CPU time, all threads";
 	static const char *const times[AF_VIEWS] = {
@@ -39,7 +39,9 @@ const char *af_weight_title(enum af_view view, const char *weight, bool devices)
 		return "bytes allocated and not freed";
 	if (strcmp(weight, "time") != 0)
 		return weight;
-	return view == AF_VIEW_ALL && !devices ? cpu : times[view];
+	if (has[view] & AF_HAS_WALL && view == AF_VIEW_CPU)
+		return "wall-clock time, all threads";
+	return view == AF_VIEW_ALL && !has[AF_VIEW_GPU] ? cpu : times[view];
 }
 
 enum af_weight af_weight_default(uint32_t has)

@@ -125,10 +125,10 @@ const char *af_weight_name(enum af_weight weight);
 
 /*
  * The name of the column @weight of @view for people, who ask whose time it is: "CPU time, all
- * threads"; up to the comma it is short. @devices: the view of all has work of devices. The page
- * has the same words (viewer/model.js).
+ * threads"; up to the comma it is short. @has: of the results. The page has the same words
+ * (viewer/model.js).
  */
-const char *af_weight_title(enum af_view view, const char *weight, bool devices);
+const char *af_weight_title(enum af_view view, const char *weight, const uint32_t has[AF_VIEWS]);
 
 /* Beside those bits: the count is the weight of samples (a counted event). */
 enum {

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "analyse/functions/flat.h"
+#include "analyse/tree/table.h"
 #include "base/buf.h"
 #include "base/err.h"
 #include "cmd/output/picture.h"
@@ -46,7 +47,7 @@ struct flat_dropped_row {
 static const enum af_lost flat_losses[] = {
     AF_LOST_RING_FULL, AF_LOST_NO_STREAM,  AF_LOST_TOO_LARGE, AF_LOST_BUSY,
     AF_LOST_DISK_FULL, AF_LOST_TABLE_FULL, AF_LOST_THROTTLED, AF_LOST_KERNEL_RING,
-    AF_LOST_NO_JOIN,   AF_LOST_DEBUGGER,   AF_LOST_FORBIDDEN,
+    AF_LOST_NO_JOIN,   AF_LOST_DEBUGGER,   AF_LOST_FORBIDDEN, AF_LOST_CAPPED,
 };
 
 static uint64_t flat_dropped(struct af_tables *f, const struct af_results *r)
@@ -142,6 +143,14 @@ static void flat_say_head(struct af_buf *b, const struct af_tables *f,
 	af_buf_str(b, " a second of CPU time achieved\n");
 }
 
+static void flat_say_sum(struct af_buf *b, const char *head, const struct af_tree *t,
+                         uint32_t weight)
+{
+	af_buf_fmt(b, "%s  ", head);
+	af_cell_text(b, af_tree_unit(t, weight), t->total[weight][0]);
+	af_buf_char(b, '\n');
+}
+
 /* The whole view that @document names. */
 static const struct af_tree *flat_view(const struct af_results *r,
                                        const struct af_document *document)
@@ -168,7 +177,10 @@ void af_flat_print(const struct af_results *results, const struct af_tree *tree,
 	if (options->json) {
 		af_tables_json(&b, document, &tables, options->limit);
 	} else {
-		flat_say_head(&b, &tables, head, query->from_ns || query->to_ns);
+		if (options->head)
+			flat_say_sum(&b, options->head, tree, weight);
+		else
+			flat_say_head(&b, &tables, head, query->from_ns || query->to_ns);
 		af_buf_char(&b, '\n');
 		af_table_text(&b, tables.last, options->limit, af_colour(stdout), AF_SHOW_ALL);
 	}
@@ -182,14 +194,14 @@ int af_flat_report(const char *who, const char *dir, const struct af_flat_option
 {
 	struct af_query query = {.answers = 1u << AF_VIEW_CPU};
 	struct af_results results = {0};
-	const char *weight = NULL;
+	const char *weight = options->weight;
 
 	af_flat_query(&query, options->by);
 	int rc = af_load_view(who, dir, &query, AF_VIEW_CPU, &weight, &results, err);
 	const struct af_tree *tree = &results.trees[AF_VIEW_CPU];
 	int column = rc ? -1 : af_tree_weight(tree, weight ? weight : "time");
 	uint64_t all = column < 0 ? 0 : tree->total[column][0];
-	if (!rc && !all)
+	if (!rc && !all && !options->head)
 		rc = af_fail_plain(err, -ENODATA, "the trace %s has no CPU samples%s", dir,
 		                   af_load_hint(AF_VIEW_CPU));
 	if (!rc) {

@@ -17,6 +17,10 @@ struct af_flat_options {
 	bool lines;     /* lines in place of functions */
 	uint32_t limit; /* rows; 0: all */
 	const char *by; /* a word of by_track.h, or NULL */
+	/* The weight, for af_flat_report(); NULL: time, or what there is instead of it */
+	const char *weight;
+	/* A text that stands before the sum of the weight, in place of the lines about samples */
+	const char *head;
 };
 
 /* Add to @query what af_flat_print() prints: locations in trees, and losses. */
@@ -31,8 +35,8 @@ void af_flat_print(const struct af_results *results, const struct af_tree *tree,
                    const struct af_flat_options *options);
 
 /*
- * Load the trace in @dir and print its CPU samples, by time or by what it has instead. -ENODATA
- * where it has none; @who is the command, for messages on standard error.
+ * Load the trace in @dir and print its CPU samples. -ENODATA where it has none, but not with
+ * options->head; @who is the command, for messages on standard error.
  */
 int af_flat_report(const char *who, const char *dir, const struct af_flat_options *options,
                    struct af_err *err);

@@ -141,6 +141,7 @@ static int picture_render(int fd, void *arg, struct af_err *err)
 
 	if (request->results) {
 		r.phases = &request->results->phases;
+		r.wall = request->results->has[AF_VIEW_CPU] & AF_HAS_WALL;
 		r.own_python = &request->results->own_python;
 		r.threads = ahead ? r.threads : picture_threads(&request->results->query);
 	}

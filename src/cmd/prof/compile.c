@@ -64,6 +64,7 @@ static const char *const forced[] = {
     "-fno-omit-frame-pointer",
 #if defined(__riscv)
     "-mno-relax",
+    "-fasynchronous-unwind-tables",
 #endif
 };
 

@@ -26,7 +26,7 @@ struct prof_options {
 	uint64_t period_us, depth, cap;
 	const char *output, *trace, *jit, *level;
 	struct af_strings libraries, includes, macros;
-	bool no_folded, no_flat, lines, wall;
+	bool no_folded, no_flat, lines, wall, alloc;
 };
 
 static const struct prof_options prof_defaults = {
@@ -44,6 +44,9 @@ static int prof_check(const struct prof_options *o, int nr_files, struct af_err 
 		return af_fail_plain(err, -EINVAL,
 		                     "--rate takes %d to %d microseconds between samples",
 		                     RATE_LEAST_US, RATE_MOST_US);
+	if (o->alloc && (o->wall || o->cap || o->depth))
+		return af_fail_plain(
+		    err, -EINVAL, "--alloc takes no samples: leave out --wall, --cap and --depth");
 	if (o->depth && (o->depth < DEPTH_LEAST || o->depth > DEPTH_MOST))
 		return af_fail_plain(err, -EINVAL, "--depth takes %d to %d frames", DEPTH_LEAST,
 		                     DEPTH_MOST);
@@ -86,7 +89,7 @@ struct prof {
 	char folder[PATH_MAX]; /* private, and removed at the end */
 	char **objects;        /* by file */
 	/* The program that links and runs them, its words, and the file of the linked image. */
-	char program[PATH_MAX], image[PATH_MAX + 16];
+	char program[PATH_MAX], image[PATH_MAX + NAME_MAX];
 	char **words;
 	int nr_words;
 };
@@ -103,7 +106,9 @@ static int prof_words(struct prof *p, struct af_err *err)
 
 	if (rc)
 		return rc;
-	snprintf(p->image, sizeof p->image, "%s/image", p->folder);
+	/* A module of that name is in reports. */
+	const char *slash = strrchr(p->files[0], '/'), *name = slash ? slash + 1 : p->files[0];
+	snprintf(p->image, sizeof p->image, "%s/%s", p->folder, strcmp(name, "-") ? name : "stdin");
 	scope_close int image = open(p->image, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (image < 0)
 		return af_fail(err, -errno, "cannot make %s", p->image);
@@ -149,7 +154,10 @@ static struct af_record_options prof_recording(const struct prof_options *o)
 	record.api = "none";
 	record.held = true;
 	record.wall = o->wall;
-	if (!o->wall)
+	record.alloc = o->alloc;
+	if (o->alloc)
+		record.sample = "none";
+	else if (!o->wall)
 		record.sample = af_cpu_perf_probe(why, sizeof why, &none) ? "timer" : "perf";
 	record.rate = 1000000 / o->period_us ? 1000000 / o->period_us : 1;
 	record.period_ns = o->period_us * 1000;
@@ -167,7 +175,7 @@ static int prof_record(struct prof *p, struct af_err *err)
 	char trace[PATH_MAX + 16];
 	struct af_buf command = {0};
 
-	snprintf(trace, sizeof trace, "%s/trace", p->folder);
+	snprintf(trace, sizeof trace, "%s/.trace", p->folder);
 	record.output = o->trace ? o->trace : trace;
 	prof_command(p, &command);
 	record.command = command.data;
@@ -178,6 +186,7 @@ static int prof_record(struct prof *p, struct af_err *err)
 	const struct af_prof_show show = {
 	    .folded = o->no_folded ? NULL : o->output,
 	    .wall = o->wall,
+	    .alloc = o->alloc,
 	    .flat = !o->no_flat,
 	    .lines = o->lines,
 	};
@@ -232,11 +241,15 @@ static const struct af_option prof_options[] = {
      "keep the first N samples; those that come after them are counted as dropped (all are kept)",
      AT(cap)},
     {AF_OPT_STRING, "output", 'o', "FILE",
-     "folded stacks by samples, with --wall by nanoseconds (prof.folded)", AT(output)},
+     "folded stacks by samples, with --wall by nanoseconds, with --alloc by bytes (prof.folded)",
+     AT(output)},
     {AF_OPT_FLAG, "no-folded", 0, NULL, "do not write them", AT(no_folded)},
     {AF_OPT_FLAG, "no-flat", 0, NULL, "no flat report", AT(no_flat)},
     {AF_OPT_FLAG, "lines", 0, NULL, "also the hottest lines", AT(lines)},
     {AF_OPT_FLAG, "wall", 0, NULL, "sample by the wall clock: threads that wait, too", AT(wall)},
+    {AF_OPT_FLAG, "alloc", 0, NULL,
+     "instead of time: bytes that were allocated, and those in use at the end, by stack",
+     AT(alloc)},
     {AF_OPT_STRING, "trace", 0, "DIR", "keep the trace, for every other command", AT(trace)},
     {AF_OPT_CHOICE, "jit", 0, "COMPILER",
      "what compiles: $CC or cc, with $CFLAGS; or tcc, at once and without lines (cc)", AT(jit),

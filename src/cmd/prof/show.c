@@ -1,6 +1,12 @@
 #include "cmd/prof/show.h"
 
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
 #include "base/err.h"
+#include "base/scope.h"
+#include "cmd/flat/flat.h"
 #include "cmd/output/picture.h"
 #include "cmd/shared/load.h"
 #include "render/render.h"
@@ -8,7 +14,9 @@
 /* The stacks of all threads. */
 static int show_folded(const struct af_prof_show *show, const char *dir, struct af_err *err)
 {
-	struct af_picture picture = {.weight = show->wall ? "time" : "samples"};
+	struct af_picture picture = {.weight = show->alloc  ? "alloc"
+	                                       : show->wall ? "time"
+	                                                    : "samples"};
 	struct af_picture_request request = {
 	    .format = af_format_for("folded"), .to = {.file = show->folded}, .picture = &picture};
 	struct af_query query = AF_QUERY_ALL;
@@ -24,7 +32,35 @@ static int show_folded(const struct af_prof_show *show, const char *dir, struct 
 	return rc;
 }
 
+/* Standard output is the program's: the report goes where standard error goes. */
+static int show_flat(const struct af_prof_show *show, const char *dir, struct af_err *err)
+{
+	static const struct af_flat_options reports[] = {
+	    {.limit = AF_FLAT_ROWS},
+	    {.limit = AF_FLAT_ROWS, .lines = true, .head = "of all samples"},
+	    {.limit = AF_FLAT_ROWS, .weight = "alloc", .head = "allocated"},
+	    {.limit = AF_FLAT_ROWS, .weight = "live", .head = "in use at the end"},
+	};
+	const unsigned first = show->alloc ? 2 : 0, last = show->alloc ? 3 : show->lines ? 1 : 0;
+	int rc = 0;
+
+	fflush(stdout);
+	scope_close int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
+	dup2(STDERR_FILENO, STDOUT_FILENO);
+	for (unsigned i = first; !rc && i <= last; i++) {
+		if (i > first)
+			putchar('\n');
+		rc = af_flat_report("prof", dir, &reports[i], err);
+	}
+	fflush(stdout);
+	if (kept >= 0)
+		dup2(kept, STDOUT_FILENO);
+	return rc;
+}
+
 int af_prof_show(const struct af_prof_show *show, const char *dir, struct af_err *err)
 {
-	return show->folded ? show_folded(show, dir, err) : 0;
+	int rc = show->flat ? show_flat(show, dir, err) : 0;
+
+	return !rc && show->folded ? show_folded(show, dir, err) : rc;
 }

@@ -9,6 +9,7 @@ struct af_err;
 struct af_prof_show {
 	const char *folded; /* file for folded stacks; NULL: none */
 	bool wall;          /* they are by nanoseconds: a wait is one sample, whatever its length */
+	bool alloc;         /* … or by bytes that were allocated */
 	bool flat;  /* the flat report, on standard error: standard output is the program's */
 	bool lines; /* of it also the lines */
 };

@@ -44,8 +44,7 @@ static void head_draw(const struct tui *t, int columns)
 	else if (t->set.nr)
 		af_buf_fmt(&b, "%llu ranks  ", (unsigned long long)t->results.members);
 	af_buf_fmt(&b, "%s by %s: ", af_view_names[t->view],
-	           af_weight_title(t->view, t->forward->weights[t->weight].name,
-	                           t->results.has[AF_VIEW_GPU] != 0));
+	           af_weight_title(t->view, t->forward->weights[t->weight].name, t->results.has));
 	af_cell_text(&b, unit, total);
 	if (t->nr_steps) {
 		af_buf_str(&b, " of ");

@@ -274,7 +274,9 @@ static void took_now(struct alloc_state *s, const void *p, size_t bytes, const s
 {
 	struct af_alloc_block block = {.bytes = bytes, .site = AF_SITE_UNKNOWN};
 
-	if (!af_inject_recording() || af_thread_now.inside)
+	const struct af_session *session = af_inject_recording();
+
+	if (!session || af_inject_is_held(session) || af_thread_now.inside)
 		return;
 	struct af_thread_context *t = af_thread_enter();
 	if (t)

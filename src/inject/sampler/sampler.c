@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <link.h>
 #include <linux/futex.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/auxv.h>
 #include <sys/prctl.h>
@@ -15,7 +14,6 @@
 #include "base/system/proc.h"
 #include "inject/arch/arch.h"
 #include "inject/core/inject.h"
-#include "inject/core/interpose.h"
 #include "inject/core/thread.h"
 #include "inject/sampler/masks.h"
 #include "inject/sampler/rest.h"
@@ -222,15 +220,6 @@ static void spare_alternate(const ucontext_t *context, uint64_t sp)
 		af_arch_syscall(SYS_sigaltstack, (long)&none, 0, 0, 0);
 }
 
-static atomic_bool begun;
-
-/* Called by the program of `aflame prof` when all is ready for what is to be sampled. */
-INTERPOSE void aflame_begin(void);
-void aflame_begin(void)
-{
-	atomic_store(&begun, true);
-}
-
 /* Is one more sample kept? */
 static bool sample_fits(struct af_session *session)
 {
@@ -252,7 +241,7 @@ static void tick_record(void *arg)
 
 	af_arch_context(tick->context, &regs);
 	spare_alternate(tick->context, regs.sp);
-	if (session->flags & AF_SESSION_HELD && !begun)
+	if (af_inject_is_held(session))
 		return;
 	if (tick->signo == SIGPROF) {
 		if (tick->info->si_overrun > 0)

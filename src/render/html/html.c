@@ -303,10 +303,12 @@ static void add_report(struct af_buf *b, const struct html *h, const struct af_r
 	}
 	af_buf_str(b, "],\"picture\":{\"weight\":");
 	add_json(b, p->weight);
-	af_buf_fmt(
-	    b, ",\"inverted\":%s,\"reverse\":%s,\"chart\":%s,\"differential\":%s},\n\"kinds\":[",
-	    p->inverted ? "true" : "false", p->reverse ? "true" : "false",
-	    p->flamechart ? "true" : "false", p->differential ? "true" : "false");
+	af_buf_fmt(b,
+	           ",\"inverted\":%s,\"reverse\":%s,\"chart\":%s,\"differential\":%s},"
+	           "\"wall\":%s,\n\"kinds\":[",
+	           p->inverted ? "true" : "false", p->reverse ? "true" : "false",
+	           p->flamechart ? "true" : "false", p->differential ? "true" : "false",
+	           r->wall ? "true" : "false");
 	for (int frame = 0; frame < AF_FRAME_END; frame++) {
 		af_buf_str(b, frame ? "," : "");
 		add_json(b, af_frame_name((enum af_frame)frame));
