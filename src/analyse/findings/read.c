@@ -63,10 +63,9 @@ const char *findings_sampled(struct findings *s, struct finding *x, const struct
 		unsigned long long tenths = share_error(part.samples, all.samples);
 		error = af_tables_text(s->f, " ± %llu.%llu", tenths / 10, tenths % 10);
 	}
-	return af_tables_text(s->f, "%s (%llu.%llu%s %% of %s %s)",
-	                      af_tables_ns(s->f, part.ns), (unsigned long long)(share / 10),
-	                      (unsigned long long)(share % 10), error, af_tables_ns(s->f, all.ns),
-	                      x->of);
+	return af_tables_text(s->f, "%s (%llu.%llu%s %% of %s %s)", af_tables_ns(s->f, part.ns),
+	                      (unsigned long long)(share / 10), (unsigned long long)(share % 10),
+	                      error, af_tables_ns(s->f, all.ns), x->of);
 }
 
 const char *findings_number(struct findings *s, uint64_t n)

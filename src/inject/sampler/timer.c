@@ -89,7 +89,8 @@ static int timer_arm(int *timer)
 	                    .tv_nsec = (long)(control.period_ns % 1000000000u)},
 	};
 
-	self.last = control.wall ? (struct ticks){0} : ticks_read();
+	if (!control.wall)
+		self.last = ticks_read();
 	self.owed_ns = 0;
 	when.it_value = when.it_interval;
 	ev.sigev_value.sival_ptr = (void *)(uintptr_t)AF_SAMPLER_COOKIE;
