@@ -295,7 +295,7 @@ VALUES = [
     (["report", "--limit", "x"], r"--limit.*x"),
     (["print", "--from", "yesterday"], r"--from.*yesterday"),
     (["report", "callers"], r"callers needs a function.*FUNCTION"),
-    (["report", "gaps", "--search", "x"], r"--search are for top, tree"),
+    (["report", "gaps", "--search", "x"], r"--search are for top, flat, tree"),
     (["report", "top", "one", "two"], r"two"),
     (["print", "one", "two"], r"one trace directory"),
     (["doctor", "one", "two"], r"one trace: two"),

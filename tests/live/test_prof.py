@@ -69,7 +69,7 @@ def check_parts(stacks):
 
 
 def left_behind():
-    return set(glob.glob("/dev/shm/aflame-prof*") + glob.glob("/tmp/aflame-prof*"))
+    return set(glob.glob("/dev/shm/aflame-prof*") + glob.glob("/tmp/aflame-prof*") + glob.glob("/tmp/perf-*.map"))
 
 
 @case("its parts of the time, its output, arguments and status; nothing is left behind", tries=3)
@@ -157,9 +157,32 @@ def _():
 @case("a program that crashes is reported, and ends aflame as it ended")
 def _():
     text = "volatile long sink; int main(void) { for (long i = 0; i < 200000000; i++) sink += i; return *(volatile int *)sink; }"
+    before = left_behind()
     done = prof("-O", "0", source(text.replace("*)sink", "*)8")))
     equal(done.returncode, -signal.SIGSEGV, "status")
+    equal(left_behind() - before, set(), "files elsewhere")
     expect(part_of(done.stacks, "main") > 30, "%s" % done.stacks)
+
+
+@case("a program that overwrites its chain of frames is sampled all the same")
+def _():
+    text = """
+#include <string.h>
+volatile long sink;
+__attribute__((noinline)) void lost(void)
+{
+	void **frame = __builtin_frame_address(0);
+	frame[0] = (void *)0x4141414141414140;
+	frame[1] = (void *)0x4242424242424242;
+	for (long i = 0; i < 100000000; i++) sink += i;
+	for (;;) sink /= 0 * sink;
+}
+int main(void) { lost(); return 0; }
+"""
+    done = prof("-O", "1", source(text))
+    expect(done.returncode < 0, "status %d" % done.returncode)
+    expect(part_of(done.stacks, "lost") > 20, "%s" % done.stacks)
+    expect(any("[truncated" in frame for frames, _ in done.stacks for frame in frames), "%s" % done.stacks)
 
 
 @case("Ctrl-C ends a program that loops for ever, and there is a report")

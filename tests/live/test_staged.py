@@ -271,7 +271,8 @@ def _():
     os.killpg(recorder.pid, signal.SIGTERM)
     trace = place + "/rank-0004"
     for _ in range(60):
-        if os.path.exists(trace + "/.unnamed") and not os.path.exists(trace + "/.staged"):
+        moved = os.path.exists(trace + "/.unnamed") and not os.path.exists(trace + "/.staged")
+        if moved and not os.listdir(stage):
             break
         time.sleep(0.05)
     expect(recorder.poll() is None, "the program runs on")

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "base/arena.h"
 #include "base/buf.h"
@@ -166,6 +167,17 @@ static struct af_record_options prof_recording(const struct prof_options *o)
 	return record;
 }
 
+/* A program that a signal ended has left its map of names for perf. */
+static void perf_map_remove(int pid)
+{
+	char map[64];
+	struct stat st;
+
+	snprintf(map, sizeof map, "/tmp/perf-%d.map", pid);
+	if (pid > 0 && !lstat(map, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid())
+		unlink(map);
+}
+
 /* Record the program, and show what the trace says of it. Its status, or -errno with a message. */
 static int prof_record(struct prof *p, struct af_err *err)
 {
@@ -181,6 +193,7 @@ static int prof_record(struct prof *p, struct af_err *err)
 	record.command = command.data;
 	int status = af_record(&record, p->nr_words, p->words, &done, err);
 	af_buf_free(&command);
+	perf_map_remove(done.pid);
 	if (status < 0 || !done.dir[0])
 		return status;
 	const struct af_prof_show show = {

@@ -207,6 +207,7 @@ int af_record_end(const struct af_record_options *o, struct af_recording *r, cha
 	int status = r->hurry.left ? AF_ENDED_BY + SIGTERM : status_of(r);
 
 	ended_as = status;
+	done->pid = r->child;
 	if (!o->strict)
 		af_out_of_memory(ends_early);
 	if (words[0] && r->options->grace_ns)

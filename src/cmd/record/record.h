@@ -271,6 +271,7 @@ struct af_recorded {
 	struct af_launch launch;
 	char dir[1024]; /* the trace, "" when there is no whole one */
 	bool unnamed;   /* it has no names yet */
+	int pid;        /* that the program had; 0: it was not started */
 };
 
 /*

@@ -391,9 +391,14 @@ bool af_inject_start(void)
 		return af_inject_session() != NULL;
 
 	const char *dir = getenv(AF_SESSION_ENV);
-	if (!dir || !*dir || af_translator_runs_us() || is_short_of_memory())
+	if (!dir || !*dir || is_short_of_memory())
 		return false;
 	struct af_session *s = session_map(dir);
+	/* The program of `aflame prof` is sampled from within, on translated machines too. */
+	if (s && !(s->flags & AF_SESSION_HELD) && af_translator_runs_us()) {
+		af_session_unmap(s);
+		s = NULL;
+	}
 	if (!s)
 		return false;
 	af_libc_calls_bind();
