@@ -20,30 +20,12 @@
 #include "collect/disk/recover.h"
 
 const struct af_command *const af_commands[] = {
-    &af_command_run,
-    &af_command_record,
-    &af_command_prof,
-    &af_command_flame,
-    &af_command_report,
-    &af_command_open,
-    &af_command_serve,
-    &af_command_tui,
-    &af_command_annotate,
-    &af_command_diff,
-    &af_command_compare_scale,
-    &af_command_tally,
-    &af_command_timeline,
-    &af_command_flamescope,
-    &af_command_print,
-    &af_command_import,
-    &af_command_export,
-    &af_command_gather,
-    &af_command_finish,
-    &af_command_api,
-    &af_command_doctor,
-    &af_command_help,
-    &af_command_version,
-    NULL,
+    &af_command_run,      &af_command_record,     &af_command_prof,          &af_command_flame,
+    &af_command_report,   &af_command_open,       &af_command_serve,         &af_command_tui,
+    &af_command_annotate, &af_command_diff,       &af_command_compare_scale, &af_command_tally,
+    &af_command_timeline, &af_command_flamescope, &af_command_print,         &af_command_import,
+    &af_command_export,   &af_command_gather,     &af_command_finish,        &af_command_api,
+    &af_command_doctor,   &af_command_help,       &af_command_version,       NULL,
 };
 
 const char *af_trace_dir(int nr_words, char **words)

@@ -41,7 +41,7 @@ static struct {
 	int dir_fd;
 	struct af_stream stream;
 	struct af_jit_watch watch;
-	struct af_buf text; /* of all PERF_MAP */
+	struct af_buf text;    /* of all PERF_MAP */
 	struct af_buf objects; /* "there" or "gone" of all JIT_IMAGE, a line each */
 } t;
 

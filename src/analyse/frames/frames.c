@@ -292,8 +292,7 @@ bool af_frames_whole(const struct af_world *w, const struct af_stack *stack)
 {
 	if (stack->stop != AF_STOP_FRAME_POINTERS || !stack->nr)
 		return stack->stop == AF_STOP_COMPLETE;
-	const struct af_symbol *s =
-	    af_world_stack_symbol(w, stack, stack->pcs[stack->nr - 1]);
+	const struct af_symbol *s = af_world_stack_symbol(w, stack, stack->pcs[stack->nr - 1]);
 
 	return s && s->nr_frames &&
 	       is_start(af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3]));
@@ -384,8 +383,7 @@ static uint32_t frames_below_operation(const struct af_world *w, const struct af
 	uint32_t first = 0;
 
 	for (uint32_t i = 0; i < stack->nr && i < FRAMES_TELLING; i++) {
-		const struct af_symbol *s =
-		    af_world_stack_symbol(w, stack, stack->pcs[i]);
+		const struct af_symbol *s = af_world_stack_symbol(w, stack, stack->pcs[i]);
 		for (uint32_t f = 0; s && f < s->nr_frames; f++) {
 			const char *name = af_strtab_get(&w->strings, s->frames[f * 3]);
 			if (starts_with(name, "at::RecordFunction::") || strstr(name, "nvtx") ||
@@ -453,10 +451,9 @@ bool af_frames_on_device(const struct af_world *w, const struct af_stack_locatio
 	const struct af_path *path =
 	    at->path < AF_PATH_MISSED && at->path ? &w->paths[at->path] : NULL;
 	const struct af_stack *stack = path && path->stack ? &w->stacks[path->stack] : NULL;
-	const struct af_symbol *s =
-	    stack && stack->nr && !at->kstack
-		? af_world_stack_symbol(w, stack, stack->pcs[0])
-		: NULL;
+	const struct af_symbol *s = stack && stack->nr && !at->kstack
+	                                ? af_world_stack_symbol(w, stack, stack->pcs[0])
+	                                : NULL;
 
 	if (!s || !s->nr_frames || strcmp(af_strtab_get(&w->strings, s->module), "[imported]") != 0)
 		return false;

@@ -53,8 +53,8 @@ struct af_session_options {
 	uint32_t flags; /* enum af_session_flag */
 	enum af_cpu_mode cpu_mode;
 	uint64_t sample_period_ns;
-	uint64_t samples_most; /* CPU samples that are kept, 0: all */
-	uint32_t stack_depth;  /* frames that are kept of each, 0: as many as can be */
+	uint64_t samples_most;       /* CPU samples that are kept, 0: all */
+	uint32_t stack_depth;        /* frames that are kept of each, 0: as many as can be */
 	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
 	uint64_t delay_ns;           /* recording is off for so long at the start */
 	uint64_t duration_ns;        /* 0: until the program ends */
@@ -81,7 +81,7 @@ struct af_session_options {
 	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
 	const char *library;     /* path of libaflame.so */
 	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
-	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
+	const char *wall_library;  /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
