@@ -150,8 +150,9 @@ static int archive_load(struct af_link *l, struct link_archive *a, struct af_err
 	struct archive_member m;
 	int rc = 0;
 
-	archive_member_at(a, SARMAG, &m);
-	unsigned width = archive_index_width(&m);
+	unsigned width = archive_member_at(a, SARMAG, &m) ? archive_index_width(&m) : 0;
+	if (!width)
+		return af_fail_plain(err, -ENOEXEC, "%s: its index is damaged", a->name);
 	uint64_t nr = m.size < width ? 0 : archive_big(m.bytes, width);
 	if (nr > (m.size < width ? 0 : (m.size - width) / width))
 		return af_fail_plain(err, -ENOEXEC, "%s: its index is damaged", a->name);

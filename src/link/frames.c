@@ -182,7 +182,8 @@ void link_frames_write(struct af_link *l, uint8_t *out)
 		rows[nr++].fde = (int32_t)(o->address + e.at - 4 - header->address);
 	}
 	AF_SORT(rows, nr, frames_order);
-	memcpy(to, "\x01\x1b\x03\x3b", 4);
+	static const uint8_t version_and_encodings[] = {0x01, 0x1b, 0x03, 0x3b};
+	memcpy(to, version_and_encodings, sizeof version_and_encodings);
 	put_u32(to + 4, o->address - (header->address + 4));
 	put_u32(to + 8, nr);
 	memcpy(to + 12, rows, nr * sizeof *rows);

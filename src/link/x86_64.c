@@ -153,7 +153,8 @@ static void x86_stub(uint8_t *at, uint64_t address, uint64_t slot)
 {
 	uint32_t to = (uint32_t)(slot - (address + 6));
 
-	memcpy(at, "\xff\x25", 2);
+	at[0] = 0xff;
+	at[1] = 0x25;
 	memcpy(at + 2, &to, 4);
 	memset(at + 6, 0xcc, 10);
 }

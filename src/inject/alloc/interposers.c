@@ -5,6 +5,7 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <malloc.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -88,13 +89,13 @@ static void find(void)
 	    aflame_allocs ? aflame_allocs(AF_ALLOC_SHARED_VERSION) : NULL;
 	next.shared = lent ? lent : &nothing;
 	finding = false;
-	__atomic_store_n(&found, true, __ATOMIC_RELEASE);
+	atomic_store_explicit(&found, true, memory_order_release);
 }
 
 /* False: the call comes from within the finding itself. */
 static inline bool ready(void)
 {
-	if (__builtin_expect(__atomic_load_n(&found, __ATOMIC_ACQUIRE), 1))
+	if (__builtin_expect(atomic_load_explicit(&found, memory_order_acquire), 1))
 		return true;
 	if (finding)
 		return false;
@@ -105,7 +106,7 @@ static inline bool ready(void)
 static void *first_take(size_t bytes)
 {
 	size_t size = (bytes + 15) & ~(size_t)15;
-	size_t at = __atomic_fetch_add(&first.used, size, __ATOMIC_RELAXED);
+	size_t at = atomic_fetch_add_explicit(&first.used, size, memory_order_relaxed);
 
 	if (size < bytes || size > sizeof first.room || at > sizeof first.room - size) {
 		errno = ENOMEM;
