@@ -5,7 +5,12 @@
 #define PASTE(a, b) PASTE_(a, b)
 #define STRING_(a) #a
 #define STRING(a) STRING_(a)
-#define IN(part) __attribute__((noinline, noipa, section(STRING(PASTE(CHAIN, part##_code)))))
+#ifdef __clang__
+#define APART noinline
+#else
+#define APART noinline, noipa
+#endif
+#define IN(part) __attribute__((APART, section(STRING(PASTE(CHAIN, part##_code)))))
 
 unsigned PASTE(CHAIN, _leaf)(unsigned n);
 unsigned PASTE(CHAIN, _mid)(unsigned n);
