@@ -1,4 +1,4 @@
-#include "inject/arch/aarch64.h"
+#include "inject/arch/arch.h"
 
 #include <errno.h>
 #include <string.h>

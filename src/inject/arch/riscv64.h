@@ -6,16 +6,12 @@
 #define AF_INJECT_ARCH_RISCV64_H
 
 #include <elf.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
 #include "inject/arch/regs.h"
 #include "unwind/machine.h"
-
-struct af_rule;
 
 /* In the restorer, sp points to the kernel's struct rt_sigframe: a siginfo, then the ucontext. */
 #define AF_ARCH_SIGFRAME(member) (128 + offsetof(ucontext_t, uc_mcontext.member))
@@ -50,6 +46,9 @@ enum {
 		(regs)->fp = frame_[-2];                                                           \
 	} while (0)
 
+/* The instruction of af_arch_guarded_word(). */
+#define AF_ARCH_LOAD "ld %[w],0(%[addr])"
+
 /* The number of this machine in seccomp filters. */
 #define AF_ARCH_AUDIT AUDIT_ARCH_RISCV64
 
@@ -83,55 +82,6 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 	regs->base = uc->uc_mcontext.__gregs[REG_S1];
 	regs->drap = 0;
 	regs->ra = uc->uc_mcontext.__gregs[REG_RA];
-}
-
-/* Call @run with @arg on the stack that ends at @top, a multiple of 16. */
-void af_arch_call_on(void *top, void (*run)(void *arg), void *arg);
-
-/*
- * The rule of code that is returned to but was never called, for which the tables, looked up at the
- * address less one, describe other code: the end of a signal handler (`li a7,139; ecall`); or for
- * which they name a register that is 0, at the start of a makecontext() fiber. @code has
- * AF_ARCH_CODE bytes, and the address is at AF_ARCH_CODE_BEFORE. False: it is neither.
- */
-bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
-
-/* Does a call instruction end at the address? */
-bool af_arch_after_call(const uint8_t *code);
-
-/*
- * The rule of code that no table covers, by its instructions. At a @leaf: functions that have not
- * saved the return address, or not yet, or no longer, and the entries of a procedure linkage table.
- * False: the instructions do not tell, and the frame pointer has to.
- */
-bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
-
-/* Copy. 0, or -EFAULT when af_arch_guard_fault() handled a fault in it. */
-int af_arch_guarded_copy(void *dst, const void *src, size_t len);
-bool af_arch_guard_fault(ucontext_t *uc);
-
-/*
- * The same for one word. Each place that this is compiled into leaves a row in a table of its own
- * section: the addresses of the load and of the code to go to when it faults, both relative to the
- * row.
- */
-static inline int af_arch_guarded_word(uint64_t *word, uint64_t addr)
-{
-	uint64_t w = 0;
-
-	__asm__ goto("1:	ld %[w],0(%[addr])\n"
-	             "	.pushsection af_guarded_words,\"a\"\n"
-	             "	.p2align 2\n"
-	             "	.long 1b-.,%l[fault]-.\n"
-	             "	.popsection\n"
-	             : [w] "=r"(w)
-	             : [addr] "r"(addr)
-	             :
-	             : fault);
-	*word = w;
-	return 0;
-fault:
-	return -EFAULT;
 }
 
 #endif

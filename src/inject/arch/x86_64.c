@@ -1,4 +1,4 @@
-#include "inject/arch/x86_64.h"
+#include "inject/arch/arch.h"
 
 #include <errno.h>
 #include <string.h>
@@ -69,6 +69,7 @@ static bool code_plt(const uint8_t *code, struct af_rule *rule)
 	return false;
 }
 
+/* At a return address: CPython's perf trampoline (Python/asm_trampoline.S). */
 static bool code_trampoline(const uint8_t *code, bool leaf, struct af_rule *rule)
 {
 	if (CODE_IS(code, 0, "\x48\x83\xc4\x08\xc3")) /* add $8,%rsp; ret */

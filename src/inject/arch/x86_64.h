@@ -6,15 +6,11 @@
 #define AF_INJECT_ARCH_X86_64_H
 
 #include <elf.h>
-#include <errno.h>
-#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <ucontext.h>
 
 #include "inject/arch/regs.h"
-
-struct af_rule;
 
 enum {
 	AF_ARCH_MACHINE = EM_X86_64,
@@ -46,6 +42,9 @@ enum {
 		(regs)->sp = (uint64_t)(frame_ + 2);                                               \
 		(regs)->fp = frame_[0];                                                            \
 	} while (0)
+
+/* The instruction of af_arch_guarded_word(). */
+#define AF_ARCH_LOAD "mov (%[addr]),%[w]"
 
 /* The number of this machine in seccomp filters. */
 #define AF_ARCH_AUDIT AUDIT_ARCH_X86_64
@@ -84,55 +83,6 @@ static inline void af_arch_context(const ucontext_t *uc, struct af_regs *regs)
 	regs->base = (uint64_t)uc->uc_mcontext.gregs[REG_RBX];
 	regs->drap = (uint64_t)uc->uc_mcontext.gregs[REG_R10];
 	regs->ra = 0;
-}
-
-/* Call @run with @arg on the stack that ends at @top, a multiple of 16. */
-void af_arch_call_on(void *top, void (*run)(void *arg), void *arg);
-
-/*
- * The rule of code that is returned to but was never called, for which the tables, looked up at the
- * address less one, describe other code: the end of a signal handler (`mov $15,%rax; syscall`) and
- * the start of a makecontext() fiber. @code has AF_ARCH_CODE bytes, and the address is at
- * AF_ARCH_CODE_BEFORE. False: it is neither.
- */
-bool af_arch_special_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
-
-/* Does a call instruction end at the address? */
-bool af_arch_after_call(const uint8_t *code);
-
-/*
- * The rule of code that no table covers, by its instructions. At a @leaf: the first and last
- * instructions of a function, and the entries of a procedure linkage table. At a return address:
- * CPython's perf trampoline (Python/asm_trampoline.S). False: the instructions do not tell.
- */
-bool af_arch_code_rule(const uint8_t *code, bool leaf, struct af_rule *rule);
-
-/* Copy. 0, or -EFAULT when af_arch_guard_fault() handled a fault in it. */
-int af_arch_guarded_copy(void *dst, const void *src, size_t len);
-bool af_arch_guard_fault(ucontext_t *uc);
-
-/*
- * The same for one word. Each place that this is compiled into leaves a row in a table of its own
- * section: the addresses of the load and of the code to go to when it faults, both relative to the
- * row.
- */
-static inline int af_arch_guarded_word(uint64_t *word, uint64_t addr)
-{
-	uint64_t w = 0;
-
-	__asm__ goto("1:	mov (%[addr]),%[w]\n"
-	             "	.pushsection af_guarded_words,\"a\"\n"
-	             "	.p2align 2\n"
-	             "	.long 1b-.,%l[fault]-.\n"
-	             "	.popsection\n"
-	             : [w] "=r"(w)
-	             : [addr] "r"(addr)
-	             :
-	             : fault);
-	*word = w;
-	return 0;
-fault:
-	return -EFAULT;
 }
 
 #endif
