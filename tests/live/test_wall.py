@@ -66,6 +66,12 @@ def _():
     expect("counted twice" not in text, "waits are held against CPU time")
 
 
+@case("a program that cannot load the library is started without it, and its ld.so says nothing")
+def _():
+    run = record_wall("sh", "-c", '"$0"; exec sleep 0.2', program("foreign_32"))
+    expect(time_of(run.stacks(), "sh") + time_of(run.stacks(), "sleep") > 0.15, "%s" % run.stacks())
+
+
 @case("what cannot be sampled by the wall clock is refused")
 def _():
     for words in (("-p", "1"), ("-a",), ("--off-cpu", "true"), ("--sample", "perf", "true")):
