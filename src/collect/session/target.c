@@ -68,6 +68,16 @@ static void env_prepend(const char *name, const char *path)
 		setenv(name, both, 1);
 }
 
+/* Each stands in the list before those above it, whose constructors run earlier. */
+static void preload_ours(const struct af_session_options *o)
+{
+	const char *const ours[] = {o->mpi_library, o->wall_library, o->library, o->alloc_library};
+
+	for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
+		if (ours[i])
+			env_prepend("LD_PRELOAD", ours[i]);
+}
+
 /* A program that can only be harmed by the library: it runs without it. */
 static bool program_refuses(const char *program)
 {
@@ -82,16 +92,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	char none, session[AF_SESSION_ENV_MAX];
 
 	inherited_restore(was);
-	bool refuses = program_refuses(argv[0]);
-	if (!refuses && r->options->mpi_library)
-		env_prepend("LD_PRELOAD", r->options->mpi_library);
-	if (!refuses && r->options->wall_library)
-		env_prepend("LD_PRELOAD", r->options->wall_library);
-	if (!refuses)
-		env_prepend("LD_PRELOAD", r->options->library);
-	/* First, as constructors of those that come later in the list run earlier. */
-	if (!refuses && r->options->alloc_library)
-		env_prepend("LD_PRELOAD", r->options->alloc_library);
+	if (!program_refuses(argv[0]))
+		preload_ours(r->options);
 	if (r->options->flags & AF_SESSION_OPENCL)
 		env_prepend("OPENCL_LAYERS", r->options->library);
 	/* The driver takes one library only: another tool's gives way, and the summary says so. */
