@@ -246,25 +246,17 @@ static int record_refused(const struct af_record_options *o, int nr_words, char 
 	return af_unrecorded_run(done->who, words, err);
 }
 
-int af_record(const struct af_record_options *given, int nr_words, char **words,
-              struct af_recorded *done, struct af_err *err)
+/* The command line gives these by itself; record_choose() adds the rest. */
+static struct af_session_options record_session(const struct af_record_options *o,
+                                                const struct af_recorded *done)
 {
-	static struct af_record_options own;
-	const struct af_record_options *o = &own;
-
-	own = *given;
-	if (own.tally_only)
-		own.sample = "none";
-	struct af_session_options s = {
+	return (struct af_session_options){
 	    .output = o->output,
 	    .job = &done->job,
 	    .force = o->force,
-	    .flags = (given->no_python ? 0 : AF_SESSION_PYTHON) |
-	             (given->verify ? AF_SESSION_VERIFY : 0) |
-	             (given->autograd ? AF_SESSION_AUTOGRAD : 0) |
-	             (given->alloc ? AF_SESSION_ALLOC : 0) |
-	             (given->tally_only ? AF_SESSION_SUMS : 0) |
-	             (given->held ? AF_SESSION_HELD : 0),
+	    .flags = (o->no_python ? 0 : AF_SESSION_PYTHON) | (o->verify ? AF_SESSION_VERIFY : 0) |
+	             (o->autograd ? AF_SESSION_AUTOGRAD : 0) | (o->alloc ? AF_SESSION_ALLOC : 0) |
+	             (o->tally_only ? AF_SESSION_SUMS : 0) | (o->held ? AF_SESSION_HELD : 0),
 	    .delay_ns = o->delay_ns,
 	    .duration_ns = o->duration_ns,
 	    .max_bytes = o->max_bytes,
@@ -274,6 +266,18 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 	    .finish_copy = snapshot_names,
 	    .tell = snapshot_tell,
 	};
+}
+
+int af_record(const struct af_record_options *given, int nr_words, char **words,
+              struct af_recorded *done, struct af_err *err)
+{
+	static struct af_record_options own;
+	const struct af_record_options *o = &own;
+
+	own = *given;
+	if (own.tally_only)
+		own.sample = "none";
+	struct af_session_options s = record_session(o, done);
 	struct af_scope scope = {0};
 	char sampler[600];
 	static struct af_recording r;
