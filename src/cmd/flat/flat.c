@@ -189,30 +189,42 @@ void af_flat_print(const struct af_results *results, const struct af_tree *tree,
 	af_tables_free(&tables);
 }
 
-int af_flat_report(const char *who, const char *dir, const struct af_flat_options *options,
-                   struct af_err *err)
+/* One report of the loaded trace in @dir; @weight is the one that it was loaded for. */
+static int flat_report(const char *dir, struct af_results *r, const char *weight,
+                       const struct af_flat_options *options, struct af_err *err)
+{
+	const struct af_tree *tree = &r->trees[AF_VIEW_CPU];
+	const char *of = options->weight ? options->weight : weight ? weight : "time";
+	int column = af_tree_weight(tree, of);
+	uint64_t all = column < 0 ? 0 : tree->total[column][0];
+
+	if (column < 0 || (!all && !options->head))
+		return af_fail_plain(err, -ENODATA, "the trace %s has no CPU samples%s", dir,
+		                     af_load_hint(AF_VIEW_CPU));
+	const struct af_document document = {.report = "flat",
+	                                     .view = af_view_names[AF_VIEW_CPU],
+	                                     .weight = tree->weights[column].name,
+	                                     .unit = tree->weights[column].unit,
+	                                     .all = all,
+	                                     .total = all};
+	af_flat_print(r, tree, (uint32_t)column, &document, af_load_warning(r, AF_VIEW_CPU, of),
+	              options);
+	return 0;
+}
+
+int af_flat_report(const char *who, const char *dir, const struct af_flat_options *reports,
+                   unsigned nr, struct af_err *err)
 {
 	struct af_query query = {.answers = 1u << AF_VIEW_CPU};
 	struct af_results results = {0};
-	const char *weight = options->weight;
+	const char *weight = reports->weight;
 
-	af_flat_query(&query, options->by);
+	af_flat_query(&query, reports->by);
 	int rc = af_load_view(who, dir, &query, AF_VIEW_CPU, &weight, &results, err);
-	const struct af_tree *tree = &results.trees[AF_VIEW_CPU];
-	int column = rc ? -1 : af_tree_weight(tree, weight ? weight : "time");
-	uint64_t all = column < 0 ? 0 : tree->total[column][0];
-	if (!rc && !all && !options->head)
-		rc = af_fail_plain(err, -ENODATA, "the trace %s has no CPU samples%s", dir,
-		                   af_load_hint(AF_VIEW_CPU));
-	if (!rc) {
-		const struct af_document document = {.report = "flat",
-		                                     .view = af_view_names[AF_VIEW_CPU],
-		                                     .weight = tree->weights[column].name,
-		                                     .unit = tree->weights[column].unit,
-		                                     .all = all,
-		                                     .total = all};
-		af_flat_print(&results, tree, (uint32_t)column, &document,
-		              af_load_warning(&results, AF_VIEW_CPU, weight), options);
+	for (unsigned i = 0; !rc && i < nr; i++) {
+		if (i)
+			putchar('\n');
+		rc = flat_report(dir, &results, weight, &reports[i], err);
 	}
 	af_results_close(&results);
 	return rc;

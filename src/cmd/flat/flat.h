@@ -35,10 +35,11 @@ void af_flat_print(const struct af_results *results, const struct af_tree *tree,
                    const struct af_flat_options *options);
 
 /*
- * Load the trace in @dir and print its CPU samples. -ENODATA where it has none, but not with
- * options->head; @who is the command, for messages on standard error.
+ * Load the trace in @dir once, for the weight of the first of the @nr @reports, which has the
+ * stacks of all, and print these with an empty line between them. -ENODATA where it has no CPU
+ * samples, but not for reports with a head; @who is the command, for messages on standard error.
  */
-int af_flat_report(const char *who, const char *dir, const struct af_flat_options *options,
-                   struct af_err *err);
+int af_flat_report(const char *who, const char *dir, const struct af_flat_options *reports,
+                   unsigned nr, struct af_err *err);
 
 #endif

@@ -41,17 +41,12 @@ static int show_flat(const struct af_prof_show *show, const char *dir, struct af
 	    {.limit = AF_FLAT_ROWS, .weight = "alloc", .head = "allocated"},
 	    {.limit = AF_FLAT_ROWS, .weight = "live", .head = "in use at the end"},
 	};
-	const unsigned first = show->alloc ? 2 : 0, last = show->alloc ? 3 : show->lines ? 1 : 0;
-	int rc = 0;
+	const unsigned first = show->alloc ? 2 : 0, nr = show->alloc || show->lines ? 2 : 1;
 
 	fflush(stdout);
 	scope_close int kept = fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 3);
 	dup2(STDERR_FILENO, STDOUT_FILENO);
-	for (unsigned i = first; !rc && i <= last; i++) {
-		if (i > first)
-			putchar('\n');
-		rc = af_flat_report("prof", dir, &reports[i], err);
-	}
+	int rc = af_flat_report("prof", dir, &reports[first], nr, err);
 	fflush(stdout);
 	if (kept >= 0)
 		dup2(kept, STDOUT_FILENO);
