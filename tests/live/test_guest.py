@@ -6,14 +6,13 @@ import glob
 import os
 import re
 import subprocess
-import sys
 
-from machine import any_sampler, need_tool
+from machine import BUILD, any_sampler, need_tool
 from recording import WORKPLACE, must, new_path, record
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, near, note, run_cases
 
-GUEST = os.path.join(sys.argv[1], "src/guest/aflame-guest")
+GUEST = os.path.join(BUILD, "src/guest/aflame-guest")
 UNDEFINED = 127
 
 
