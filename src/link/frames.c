@@ -5,17 +5,14 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/cursor.h"
 #include "link/link_private.h"
+#include "unwind/cfi.h"
 
 enum {
 	FRAMES_HEAD = 8, /* length and the CIE's place */
 	FRAMES_CIE = FRAMES_HEAD + 4,
 	FRAMES_FDE = 24,
 	FRAMES_END = 4,
-	FRAMES_PC_REL_4 = 0x1b, /* DW_EH_PE_pcrel | DW_EH_PE_sdata4 */
-	FRAMES_PC_REL_8 = 0x1c,
-	FRAMES_NO_ENCODING = 0xff,
 };
 
 struct frames_row {
@@ -91,72 +88,6 @@ static void frames_of_stubs(const struct af_link *l, uint8_t *frames)
 	put_u32(fde + 12, stubs->size);
 }
 
-/* The encoding of pointers to code in the CIE at @at; it is at the letter R of its augmentation. */
-static uint8_t frames_encoding(const uint8_t *bytes, uint64_t size, uint64_t at)
-{
-	struct frames_entry e;
-	uint8_t encoding = 0;
-
-	if (!frames_next(bytes, size, &at, &e) || e.id)
-		return FRAMES_NO_ENCODING;
-	struct af_cursor c = {bytes + e.at + 4, bytes + e.at + e.len, false};
-	uint64_t version = af_cursor_uint(&c, 1);
-	const char *letters = af_cursor_string(&c);
-	af_cursor_uleb(&c);
-	af_cursor_sleb(&c);
-	if (version == 1)
-		af_cursor_uint(&c, 1);
-	else
-		af_cursor_uleb(&c);
-	if (!letters || (*letters && *letters != 'z'))
-		return FRAMES_NO_ENCODING;
-	for (; *letters && !c.bad; letters++) {
-		uint8_t form;
-
-		if (*letters == 'z')
-			af_cursor_uleb(&c);
-		else if (*letters == 'L')
-			af_cursor_uint(&c, 1);
-		else if (*letters == 'R')
-			encoding = (uint8_t)af_cursor_uint(&c, 1);
-		else if (*letters == 'P') {
-			form = af_cursor_uint(&c, 1) & 15;
-			af_cursor_bytes(&c, form == 2 || form == 10   ? 2
-			                    : form == 3 || form == 11 ? 4
-			                                              : 8);
-		}
-	}
-	return c.bad ? FRAMES_NO_ENCODING : encoding;
-}
-
-/* Where the code of FDE @e begins, from the image's base; false when its form is not read. */
-static bool frames_start(const struct af_link *l, const uint8_t *bytes, uint64_t size,
-                         const struct frames_entry *e, uint64_t *start)
-{
-	uint64_t place = l->base + l->outs[l->out_frames].address + e->at + 4;
-	struct af_cursor c = {bytes + e->at + 4, bytes + e->at + e->len, false};
-
-	if (e->id > e->at)
-		return false;
-	switch (frames_encoding(bytes, size, e->at - e->id)) {
-	case FRAMES_PC_REL_4:
-		*start = place + (uint64_t)(int64_t)(int32_t)af_cursor_uint(&c, 4);
-		break;
-	case FRAMES_PC_REL_8:
-		*start = place + af_cursor_uint(&c, 8);
-		break;
-	case 0:
-	case 4:
-	case 12:
-		*start = af_cursor_uint(&c, 8);
-		break;
-	default:
-		return false;
-	}
-	*start -= l->base;
-	return !c.bad;
-}
-
 static int frames_order(const void *a, const void *b)
 {
 	const struct frames_row *x = a, *y = b;
@@ -168,6 +99,7 @@ void link_frames_write(struct af_link *l, uint8_t *out)
 {
 	const struct link_out *o = &l->outs[l->out_frames], *header = &l->outs[l->out_header];
 	uint8_t *frames = out + o->offset, *to = out + header->offset;
+	const struct af_cfi c = {.image = {frames, o->size, l->base + o->address}};
 	struct frames_row *rows = af_xcalloc(l->nr_fdes + 1, sizeof *rows);
 	struct frames_entry e;
 	uint64_t at = 0, start;
@@ -175,10 +107,11 @@ void link_frames_write(struct af_link *l, uint8_t *out)
 
 	frames_of_stubs(l, frames);
 	while (nr < l->nr_fdes && frames_next(frames, o->size, &at, &e)) {
-		if (!e.id || !frames_start(l, frames, o->size, &e, &start) ||
-		    start < l->place_start[LINK_TEXT] || start >= l->place_end[LINK_TEXT])
+		if (!e.id || !af_cfi_start(&c, e.at - 4, &start) ||
+		    start - l->base < l->place_start[LINK_TEXT] ||
+		    start - l->base >= l->place_end[LINK_TEXT])
 			continue;
-		rows[nr].start = (int32_t)(start - header->address);
+		rows[nr].start = (int32_t)(start - l->base - header->address);
 		rows[nr++].fde = (int32_t)(o->address + e.at - 4 - header->address);
 	}
 	AF_SORT(rows, nr, frames_order);

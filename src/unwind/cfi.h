@@ -151,4 +151,7 @@ struct af_cfi_function {
 /* Describes the last FDE that starts at or before @pc. False: there is none. */
 bool af_cfi_function(const struct af_cfi *c, uint64_t pc, struct af_cfi_function *f);
 
+/* Where the code of the FDE at offset @at of the image begins. False: none can be read there. */
+bool af_cfi_start(const struct af_cfi *c, uint64_t at, uint64_t *start);
+
 #endif

@@ -13,7 +13,7 @@ static struct cfi_columns row_columns(const struct af_machine *m)
 {
 	struct cfi_columns all = {.nr = (uint8_t)(ROW_FIRST + m->nr)};
 
-	for (uint8_t reg = 0; reg < AF_DWARF_REGISTERS; reg++)
+	for (unsigned reg = 0; reg < AF_DWARF_REGISTERS; reg++)
 		all.of[reg] = reg < m->nr ? (uint8_t)(ROW_FIRST + reg) : CFI_IGNORED;
 	return all;
 }
@@ -67,5 +67,15 @@ bool af_cfi_function(const struct af_cfi *c, uint64_t pc, struct af_cfi_function
 		return true;
 	f->size = fde.size;
 	f->defines = cfi_defines(fde.insns);
+	return true;
+}
+
+bool af_cfi_start(const struct af_cfi *c, uint64_t at, uint64_t *start)
+{
+	struct cfi_fde fde;
+
+	if (cfi_fde(c, at, &fde))
+		return false;
+	*start = fde.start;
 	return true;
 }
