@@ -362,13 +362,6 @@ static struct af_session *session_map(const char *named)
 
 atomic_bool af_inject_begun;
 
-/* Called by the program of `aflame prof` when all is ready for what is to be recorded. */
-__attribute__((visibility("default"))) void aflame_begin(void);
-void aflame_begin(void)
-{
-	atomic_store(&af_inject_begun, true);
-}
-
 bool af_inject_is_over(void)
 {
 	return inject.gone || (af_inject_now.session && !af_inject_session());

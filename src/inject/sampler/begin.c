@@ -49,6 +49,14 @@ static const struct af_moments moments = {
     .thread_over = af_stack_thread_ends,
 };
 
+/* Called by the program of `aflame prof` when all is ready for what is to be recorded. */
+__attribute__((visibility("default"))) void aflame_begin(void);
+void aflame_begin(void)
+{
+	af_rest_begins();
+	atomic_store(&af_inject_begun, true);
+}
+
 __attribute__((constructor)) static void begin(void)
 {
 	int saved = errno;

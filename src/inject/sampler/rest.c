@@ -67,6 +67,12 @@ void af_rest_process_begins(bool exec)
 		self.before_ns = (reported & UINT32_MAX) * 1000;
 }
 
+void af_rest_begins(void)
+{
+	self.before_ns = af_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+	self.sampled_ns = 0;
+}
+
 void af_rest_sampled(uint64_t weight_ns)
 {
 	self.sampled_ns += weight_ns;
@@ -135,7 +141,7 @@ void af_rest_write(struct af_thread_context *t, const struct af_regs *regs)
 {
 	const struct af_session *session = af_inject_recording();
 
-	if (!session || !af_rest_is_wanted())
+	if (!session || !af_rest_is_wanted() || af_inject_is_held(session))
 		return;
 	bool user_only = session->cpu_mode == AF_CPU_PERF;
 	uint64_t used = af_clock_ns(CLOCK_THREAD_CPUTIME_ID), period = session->sample_period_ns,

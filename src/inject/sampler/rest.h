@@ -26,6 +26,9 @@ void af_rest_thread_begins(void (*run)(void));
 /* A forked child begins, or a program: @exec when the process may have run another before. */
 void af_rest_process_begins(bool exec);
 
+/* Samples of the calling thread count from now on: what it used before is no rest. */
+void af_rest_begins(void);
+
 /* In the sampling handler: @weight_ns of the thread's time have a sample now. */
 void af_rest_sampled(uint64_t weight_ns);
 
