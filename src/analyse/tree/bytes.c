@@ -116,7 +116,7 @@ static uint32_t read_name(struct af_tree *t, struct af_cursor *from)
 	              : module           ? af_strtab_id_z(&t->private_->modules, module)
 	                                 : 0;
 	n->module = !in || n->module == in ? n->module : n->module ? MODULES : in;
-	if (source)
+	if (source && *source)
 		tree_source_add(t, id, source, line, has & NAME_SOURCES);
 	return id;
 }
