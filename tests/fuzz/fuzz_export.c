@@ -20,11 +20,12 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-static const struct af_tree_weight columns[] = {{"time", "ns"},
-                                                {"samples", "samples", 1000000},
-                                                {"count", "launches"},
-                                                {"bytes", "bytes"},
-                                                {"off-cpu", "ns"}};
+static const struct af_tree_weight columns[] = {
+    {"time", "ns"},        {"samples", "samples", 1000000},
+    {"count", "launches"}, {"bytes", "bytes"},
+    {"off-cpu", "ns"},     {"alloc", "bytes"},
+    {"live", "bytes"},     {"allocs", "allocations"}};
+_Static_assert(sizeof columns / sizeof *columns == AF_TREE_WEIGHTS, "a tree may have them all");
 
 /* A short text without NUL, or NULL. */
 static const char *take_text(struct input *in, char text[8])
