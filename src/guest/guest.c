@@ -29,7 +29,9 @@ static struct {
 	char **argv;
 	struct af_link *link;
 	const char *image, *name;
-	char **inputs;
+	struct guest_input {
+		const char *path, *name; /* for messages */
+	} * inputs;
 	int nr_inputs;
 	bool prints_times;
 	uint64_t last_ns;
@@ -90,6 +92,7 @@ static const char *option_value(char **argv, int argc, int *i)
 
 static void guest_options(int argc, char **argv)
 {
+	const char *from = NULL;
 	struct af_err err;
 	int i = 1;
 
@@ -98,20 +101,25 @@ static void guest_options(int argc, char **argv)
 			guest.image = option_value(argv, argc, &i);
 		else if (!strcmp(argv[i], "--name"))
 			guest.name = option_value(argv, argc, &i);
+		else if (!strcmp(argv[i], "--from"))
+			from = option_value(argv, argc, &i);
 		else if (!strcmp(argv[i], "--lib"))
 			guest_check(guest_library(option_value(argv, argc, &i), &err), &err);
 		else if (argv[i][0] == '-')
 			guest_die("aflame-guest: unknown option");
-		else
-			guest.inputs[guest.nr_inputs++] = argv[i];
+		else {
+			guest.inputs[guest.nr_inputs++] =
+			    (struct guest_input){argv[i], from ? from : argv[i]};
+			from = NULL;
+		}
 	}
 	if (!guest.image || !guest.nr_inputs)
-		guest_die("usage: aflame-guest --image FILE [--name NAME] [--lib NAME]… INPUT… "
-		          "[-- ARGUMENT…]");
+		guest_die("usage: aflame-guest --image FILE [--name NAME] [--lib NAME]… "
+		          "[[--from SOURCE] INPUT]… [-- ARGUMENT…]");
 	/* The program's arguments follow its name, in the place of "--". */
 	guest.argc = i < argc ? argc - i : 1;
 	guest.argv = i < argc ? argv + i : af_xcalloc(2, sizeof *guest.argv);
-	guest.argv[0] = (char *)(guest.name ? guest.name : guest.inputs[0]);
+	guest.argv[0] = (char *)(guest.name ? guest.name : guest.inputs[0].path);
 }
 
 static void guest_undefined(const char *lines)
@@ -131,11 +139,12 @@ static void guest_link(int fd)
 	af_link_want(guest.link, "main");
 	for (int i = 0; i < guest.nr_inputs; i++) {
 		size_t size;
-		uint8_t *bytes = guest_read(guest.inputs[i], &size, &err);
+		const struct guest_input *in = &guest.inputs[i];
+		uint8_t *bytes = guest_read(in->path, &size, &err);
 
 		if (!bytes)
 			guest_die(err.msg);
-		guest_check(af_link_add(guest.link, guest.inputs[i], bytes, size, &err), &err);
+		guest_check(af_link_add(guest.link, in->name, bytes, size, &err), &err);
 	}
 	guest_time("inputs");
 	int rc = af_link_layout(guest.link, &err);

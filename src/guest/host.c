@@ -94,16 +94,40 @@ static void *host_static(const char *name)
 	return NULL;
 }
 
+/* The object that @at lies in; NULL: none. */
+static const void *object_of(const void *at)
+{
+	Dl_info info;
+
+	return at && dladdr(at, &info) ? info.dli_fbase : NULL;
+}
+
+/*
+ * The order is that of a program that ld made: libraries that are preloaded come first, then those
+ * of --lib, then libc. A library's handle finds libc's symbols as well, but past the preloaded
+ * ones: those of libaflame.so would not see what the program does.
+ */
+static void *host_symbol(const char *name)
+{
+	void *usual = dlsym(RTLD_DEFAULT, name);
+	const void *libc = object_of(dlsym(RTLD_DEFAULT, "gnu_get_libc_version"));
+
+	if (usual && object_of(usual) != libc)
+		return usual;
+	for (unsigned i = 0; i < host.nr; i++) {
+		void *at = dlsym(host.libraries[i], name);
+		if (at && object_of(at) != libc)
+			return at;
+	}
+	return usual;
+}
+
 static bool host_find(void *arg, const char *name, struct af_link_external *e)
 {
-	void *at = NULL;
+	void *at = host_symbol(name);
 	const ElfW(Sym) *symbol = NULL;
 	Dl_info info;
 
-	for (unsigned i = 0; i < host.nr && !at; i++)
-		at = dlsym(host.libraries[i], name);
-	if (!at)
-		at = dlsym(RTLD_DEFAULT, name);
 	if (!at && (at = host_static(name))) {
 		*e = (struct af_link_external){(uint64_t)at, true};
 		return true;

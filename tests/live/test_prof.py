@@ -72,6 +72,14 @@ def left_behind():
     return set(glob.glob("/dev/shm/aflame-prof*") + glob.glob("/tmp/aflame-prof*") + glob.glob("/tmp/perf-*.map"))
 
 
+def appears(what, seconds=10):
+    """The first value of what() that is true, or the last one."""
+    end = time.monotonic() + seconds
+    while not what() and time.monotonic() < end:
+        time.sleep(0.02)
+    return what()
+
+
 @case("its parts of the time, its output, arguments and status; nothing is left behind", tries=3)
 def _():
     before = left_behind()
@@ -149,9 +157,45 @@ def _():
 
 @case("undefined symbols are all listed")
 def _():
-    done = prof(source("int one(void), two(void); int main(void) { return one() + two(); }"))
+    path = source("int one(void), two(void); int main(void) { return one() + two(); }")
+    done = prof(path)
     equal((done.returncode, done.stacks), (127, []), "status and stacks")
-    expect(all("undefined symbol: %s (" % name in done.stderr for name in ("one", "two")), done.stderr)
+    equal(done.stderr, "".join("aflame prof: undefined symbol: %s (%s)\n" % (name, path) for name in ("one", "two")), "messages")
+
+
+@case("of two definitions the message names the sources, and of no main() that there is none")
+def _():
+    two = [source("int main(void) { return 0; }\n", "%s.c" % name) for name in ("first", "second")]
+    done = prof(*two)
+    equal((done.returncode, done.stderr), (127, "aflame prof: main is defined twice: in %s and in %s\n" % tuple(two)), "two")
+    done = prof(source("int other(void) { return 0; }\n"))
+    equal((done.returncode, done.stderr), (127, "aflame prof: undefined symbol: main\n"), "none")
+
+
+@case("objects of C++ run with its library, and the message for a source of C++ says so")
+def _():
+    cxx = need_tool("g++")
+    text = """
+#include <map>
+#include <stdexcept>
+#include <string>
+thread_local std::string greeting = "hello";
+static std::map<int, std::string> made = {{1, "static"}};
+__attribute__((noinline)) static void throws(void)
+{
+	std::map<std::string, int> m;
+	for (int i = 0; i < 1000000; i++) m[std::to_string(i % 100)] += i;
+	throw std::runtime_error(greeting + made[1]);
+}
+int main() { try { throws(); } catch (std::exception &e) { return std::string(e.what()) == "hellostatic" ? 21 : 1; } }
+"""
+    path = source(text, "program.cc")
+    done = prof(path)
+    expect(done.returncode == USAGE and "is not C: compile it to an object" in done.stderr, done.stderr)
+    subprocess.run([cxx, "-g", "-O1", "-fno-omit-frame-pointer", "-c", "-o", path + ".o", path], check=True)
+    done = prof("-l", "stdc++", path + ".o")
+    equal(done.returncode, 21, "status")
+    expect(part_of(done.stacks, "throws") > 20, "%s" % done.stacks)
 
 
 @case("a program that crashes is reported, and ends aflame as it ended")
@@ -268,6 +312,62 @@ int main(void) { for (int i = 0; i < 100; i++) { keeps(i); frees(); } return 0; 
     equal(total(done.stacks), 154950, "all bytes: nothing of aflame's own")
     equal(total(Trace(trace).stacks(weight="live")), 104950, "bytes in use")
     expect("allocated  154.95 kB" in done.stderr and "in use at the end  104.95 kB" in done.stderr, done.stderr)
+
+
+@case("with libraries of --lib, too, all that the program does is seen: allocations, signals, threads")
+def _():
+    text = """
+#include <math.h>
+#include <stdlib.h>
+__attribute__((noinline)) void keeps(double x) { void *volatile p = malloc(1000 + (int)sqrt(x)); (void)p; }
+int main(void) { for (int i = 0; i < 100; i++) keeps(i * i); return 0; }
+"""
+    done = prof("-l", "m", "--alloc", "-O", "0", source(text))
+    equal((done.returncode, part_of(done.stacks, "keeps")), (0, 104950), "bytes")
+    text = """
+#include <math.h>
+#include <signal.h>
+volatile double sink;
+__attribute__((noinline)) void under_mask(void) { for (long i = 0; i < 20000000; i++) sink += sqrt(i); }
+int main(void) { sigset_t all; sigfillset(&all); sigprocmask(SIG_SETMASK, &all, 0); under_mask(); return 0; }
+"""
+    done = prof("-l", "m", "-O", "0", source(text))
+    equal(done.returncode, 0, "status")
+    expect(part_of(done.stacks, "under_mask") > 20, "%s" % done.stacks)
+
+
+@case("a program that the program becomes by exec is sampled, too")
+def _():
+    perl = need_tool("perl")
+    text = """
+#include <unistd.h>
+volatile long sink;
+__attribute__((noinline)) void before(void) { for (long i = 0; i < 100000000; i++) sink += i; }
+int main(void) { before(); execl("%s", "perl", "-e", "for (1..4e6) { $x += $_ } exit 7", (char *)0); return 1; }
+"""
+    done = prof(source(text % perl))
+    equal(done.returncode, 7, "status")
+    expect(part_of(done.stacks, "before") > 20, "%s" % done.stacks)
+    later = sum(w for frames, w in done.stacks if bare(frames[0]) == "perl")
+    expect(later > 20, "%d samples of perl" % later)
+
+
+@case("what ends aflame before the program does leaves no file behind")
+def _():
+    folder = new_path("in")
+    os.mkdir(folder)
+    slow = os.path.join(folder, "slowly")
+    with open(slow, "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\nsleep 2\n")
+    os.chmod(slow, 0o700)
+    for signo in (signal.SIGTERM, signal.SIGHUP, signal.SIGKILL):
+        before = left_behind()
+        p = subprocess.Popen([AFLAME, "prof", source("int main(void) { return 0; }")], cwd=folder,
+                             env={**os.environ, "CC": slow}, stderr=subprocess.DEVNULL)
+        made = appears(lambda: left_behind() - before)
+        p.send_signal(signo)
+        equal(p.wait(timeout=60), -signo, "status")
+        expect(made and appears(lambda: not left_behind() & made), "%s: %s" % (signo, left_behind() - before))
 
 
 @case("the flat report: samples, rate, functions with their lines", tries=3)

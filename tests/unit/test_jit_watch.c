@@ -202,6 +202,27 @@ static void a_hostile_list_ends(void **state)
 	assert_string_equal(t.objects.data, "there\ngone\n");
 }
 
+static void a_line_that_is_too_long_keeps_no_others_back(void **state)
+{
+	struct af_buf line = {0};
+
+	say("1000 10 first\n", 0);
+	poll_once();
+	af_buf_str(&line, "2000 10 ");
+	for (int i = 0; i < 40000; i++)
+		af_buf_char(&line, 'x');
+	af_buf_char(&line, 0);
+	say(line.data, O_APPEND);
+	poll_once();
+	say("yyy\n3000 10 last\n", O_APPEND);
+	poll_once();
+	say("4000 10 later\n", O_APPEND);
+	poll_once();
+	af_buf_free(&line);
+	see();
+	assert_string_equal(t.text.data, "1000 10 first\n3000 10 last\n4000 10 later\n");
+}
+
 int main(void)
 {
 #define watch_test(f) cmocka_unit_test_setup_teardown(f, begin, end)
@@ -209,6 +230,7 @@ int main(void)
 	    watch_test(whole_lines_are_copied_once),
 	    watch_test(a_map_written_anew_is_copied_again),
 	    watch_test(the_last_lines_are_copied_at_the_end),
+	    watch_test(a_line_that_is_too_long_keeps_no_others_back),
 	    watch_test(maps_of_others_and_what_is_no_file_are_left_alone),
 	    watch_test(files_in_gdbs_list_are_kept_while_they_are_there),
 	    watch_test(a_hostile_list_ends),

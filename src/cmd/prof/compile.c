@@ -113,15 +113,21 @@ struct compiling {
 	} * done;
 };
 
+bool af_compiles(const char *file)
+{
+	const char *dot = strrchr(file, '.');
+
+	return !strcmp(file, "-") || (dot && !strcmp(dot, ".c"));
+}
+
 static void compile_one(void *arg, uint32_t i)
 {
 	const struct compiling *all = arg;
 	struct compiled *done = &all->done[i];
-	const char *dot = strrchr(all->files[i], '.');
 	struct words w = {0};
 	pid_t pid;
 
-	if (strcmp(all->files[i], "-") && (!dot || strcmp(dot, ".c"))) {
+	if (!af_compiles(all->files[i])) {
 		all->objects[i] = af_xstrdup(all->files[i]);
 		return;
 	}

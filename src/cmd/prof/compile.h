@@ -4,6 +4,7 @@
 #ifndef AF_CMD_PROF_COMPILE_H
 #define AF_CMD_PROF_COMPILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "cmd/options/command.h"
@@ -16,6 +17,9 @@ struct af_compile {
 	const char *folder; /* where objects go */
 	struct af_strings includes, macros;
 };
+
+/* Is @file C, which the compiler makes an object of? */
+bool af_compiles(const char *file);
 
 /*
  * Puts the name of an object or archive for each of @files into @objects (the caller frees them):

@@ -6,7 +6,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/arena.h"
@@ -15,13 +14,20 @@
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "cmd/prof/compile.h"
+#include "cmd/prof/folder.h"
 #include "cmd/prof/show.h"
 #include "cmd/record/library.h"
 #include "cmd/record/record.h"
 #include "cmd/shared/commands.h"
 #include "collect/probe/cpu.h"
 
-enum { RATE_LEAST_US = 50, RATE_MOST_US = 10000000, DEPTH_LEAST = 8, DEPTH_MOST = 512 };
+enum {
+	RATE_LEAST_US = 50,
+	RATE_MOST_US = 10000000,
+	DEPTH_LEAST = 8,
+	DEPTH_MOST = 512,
+	PROF_NOT_LINKED = 127, /* the status of aflame-guest that cannot link its inputs */
+};
 
 struct prof_options {
 	uint64_t period_us, depth, cap;
@@ -36,11 +42,36 @@ static const struct prof_options prof_defaults = {
     .jit = "cc",
 };
 
-static int prof_check(const struct prof_options *o, int nr_files, struct af_err *err)
+/* A source that is not C, by its name. */
+static bool is_other_language(const char *file)
+{
+	static const char *const ends[] = {".cc", ".cpp", ".cxx", ".C",  ".c++", ".m",
+	                                   ".f",  ".f90", ".rs",  ".go", ".s",   ".S"};
+	const char *dot = strrchr(file, '.');
+
+	for (unsigned i = 0; dot && i < sizeof ends / sizeof *ends; i++)
+		if (!strcmp(dot, ends[i]))
+			return true;
+	return false;
+}
+
+static int prof_check_files(int nr_files, char **files, struct af_err *err)
 {
 	if (!nr_files)
 		return af_fail_plain(err, -EINVAL,
 		                     "no file to run: aflame prof FILE.c [-- ARGUMENTS]");
+	for (int i = 0; i < nr_files; i++)
+		if (is_other_language(files[i]))
+			return af_fail_plain(
+			    err, -EINVAL,
+			    "%s is not C: compile it to an object, and name that and its libraries "
+			    "(g++ -g -fno-omit-frame-pointer -c x.cc; aflame prof -l stdc++ x.o)",
+			    files[i]);
+	return 0;
+}
+
+static int prof_check(const struct prof_options *o, struct af_err *err)
+{
 	if (o->period_us < RATE_LEAST_US || o->period_us > RATE_MOST_US)
 		return af_fail_plain(err, -EINVAL,
 		                     "--rate takes %d to %d microseconds between samples",
@@ -54,41 +85,13 @@ static int prof_check(const struct prof_options *o, int nr_files, struct af_err 
 	return 0;
 }
 
-/* A program's image is mapped from there, which not every file system allows. */
-static bool folder_runs_code(const char *folder)
-{
-	struct statvfs st;
-
-	return folder && *folder == '/' && !statvfs(folder, &st) && !(st.f_flag & ST_NOEXEC);
-}
-
-/* A directory that only we can use, in memory where that is possible; it is removed at the end. */
-static int folder_make(char folder[PATH_MAX], struct af_err *err)
-{
-	const char *const places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"};
-	int rc = -EACCES;
-
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		if (!folder_runs_code(places[i]))
-			continue;
-		if (snprintf(folder, PATH_MAX, "%s/aflame-prof.XXXXXX", places[i]) >= PATH_MAX)
-			continue;
-		if (mkdtemp(folder))
-			return 0;
-		rc = -errno;
-	}
-	return af_fail(err, rc,
-	               "no place for the objects: name a directory in $TMPDIR that is not mounted "
-	               "noexec");
-}
-
 /* One call of the command. */
 struct prof {
 	const struct prof_options *o;
 	int nr_files, nr_args;
 	char **files, **args;
-	char folder[PATH_MAX]; /* private, and removed at the end */
-	char **objects;        /* by file */
+	struct af_prof_folder folder;
+	char **objects; /* by file */
 	/* The program that links and runs them, its words, and the file of the linked image. */
 	char program[PATH_MAX], image[PATH_MAX + NAME_MAX];
 	char **words;
@@ -109,11 +112,12 @@ static int prof_words(struct prof *p, struct af_err *err)
 		return rc;
 	/* A module of that name is in reports. */
 	const char *slash = strrchr(p->files[0], '/'), *name = slash ? slash + 1 : p->files[0];
-	snprintf(p->image, sizeof p->image, "%s/%s", p->folder, strcmp(name, "-") ? name : "stdin");
+	snprintf(p->image, sizeof p->image, "%s/%s", p->folder.path,
+	         strcmp(name, "-") ? name : "stdin");
 	scope_close int image = open(p->image, O_CREAT | O_EXCL | O_WRONLY | O_CLOEXEC, 0600);
 	if (image < 0)
 		return af_fail(err, -errno, "cannot make %s", p->image);
-	p->words = af_xcalloc((size_t)(p->nr_files + p->nr_args) + 2 * libraries->nr + 8,
+	p->words = af_xcalloc(3 * (size_t)p->nr_files + (size_t)p->nr_args + 2 * libraries->nr + 8,
 	                      sizeof *p->words);
 	prof_word(p, p->program);
 	prof_word(p, "--image");
@@ -124,8 +128,13 @@ static int prof_words(struct prof *p, struct af_err *err)
 		prof_word(p, "--lib");
 		prof_word(p, libraries->items[i]);
 	}
-	for (int i = 0; i < p->nr_files; i++)
+	for (int i = 0; i < p->nr_files; i++) {
+		if (af_compiles(p->files[i])) {
+			prof_word(p, "--from");
+			prof_word(p, strcmp(p->files[i], "-") ? p->files[i] : "standard input");
+		}
 		prof_word(p, p->objects[i]);
+	}
 	prof_word(p, "--");
 	for (int i = 0; i < p->nr_args; i++)
 		prof_word(p, p->args[i]);
@@ -178,6 +187,14 @@ static void perf_map_remove(int pid)
 		unlink(map);
 }
 
+/* Has the program been linked? It is mapped from the file of the image, which is empty before. */
+static bool prof_is_linked(const struct prof *p)
+{
+	struct stat st;
+
+	return !stat(p->image, &st) && st.st_size;
+}
+
 /* Record the program, and show what the trace says of it. Its status, or -errno with a message. */
 static int prof_record(struct prof *p, struct af_err *err)
 {
@@ -187,14 +204,15 @@ static int prof_record(struct prof *p, struct af_err *err)
 	char trace[PATH_MAX + 16];
 	struct af_buf command = {0};
 
-	snprintf(trace, sizeof trace, "%s/.trace", p->folder);
+	snprintf(trace, sizeof trace, "%s/.trace", p->folder.path);
 	record.output = o->trace ? o->trace : trace;
 	prof_command(p, &command);
 	record.command = command.data;
 	int status = af_record(&record, p->nr_words, p->words, &done, err);
 	af_buf_free(&command);
 	perf_map_remove(done.pid);
-	if (status < 0 || !done.dir[0])
+	/* The reason why there is nothing to show has been printed. */
+	if (status < 0 || !done.dir[0] || (status == PROF_NOT_LINKED && !prof_is_linked(p)))
 		return status;
 	const struct af_prof_show show = {
 	    .folded = o->no_folded ? NULL : o->output,
@@ -204,13 +222,17 @@ static int prof_record(struct prof *p, struct af_err *err)
 	    .lines = o->lines,
 	};
 	int rc = af_prof_show(&show, done.dir, err);
+	if (rc == -ENODATA)
+		af_fail_plain(err, rc,
+		              "no samples: the program took hardly any CPU time; --rate 100 takes "
+		              "more of them, --wall also those of waits");
 	return rc ? af_record_failed(&record, done.who, status, rc, err) : status;
 }
 
-/* The same, in p->folder. */
+/* The same, of sources that are compiled first. */
 static int prof_in_folder(struct prof *p, struct af_err *err)
 {
-	const struct af_compile how = {p->o->jit, p->o->level, p->folder, p->o->includes,
+	const struct af_compile how = {p->o->jit, p->o->level, p->folder.path, p->o->includes,
 	                               p->o->macros};
 
 	p->objects = af_xcalloc((size_t)p->nr_files + 1, sizeof *p->objects);
@@ -234,13 +256,15 @@ static int prof_run(void *state, int nr_words, char **words, struct af_err *err)
 		p.nr_files++;
 	p.nr_args = p.nr_files < nr_words ? nr_words - p.nr_files - 1 : 0;
 	p.args = words + p.nr_files + 1;
-	int rc = prof_check(p.o, p.nr_files, err);
+	int rc = prof_check_files(p.nr_files, p.files, err);
 	if (!rc)
-		rc = folder_make(p.folder, err);
+		rc = prof_check(p.o, err);
+	if (!rc)
+		rc = af_prof_folder_make(&p.folder, err);
 	if (rc)
 		return rc;
 	rc = prof_in_folder(&p, err);
-	af_remove_tree(p.folder);
+	af_prof_folder_remove(&p.folder);
 	return rc;
 }
 

@@ -96,18 +96,37 @@ static uint64_t map_written_ns(const struct jit_watched *p, const struct stat *s
 	return p->polled_ns + (now_ns - p->polled_ns) / 2;
 }
 
+/* @len bytes at the end of those that were copied are done with. */
+static void map_pass(struct jit_map *map, const char *text, size_t len)
+{
+	map->copied += len;
+	map->tail_size = (uint32_t)(len < JIT_TAIL ? len : JIT_TAIL);
+	memcpy(map->tail, text + len - map->tail_size, map->tail_size);
+}
+
+/*
+ * Pass by a line that no event has room for: all of @text, or its rest in it. False: there is none.
+ */
+static bool map_skip(struct jit_map *map, const char *text, size_t len)
+{
+	const char *end = memchr(text, '\n', len);
+
+	if (!map->skips && (end || len < MAP_CHUNK))
+		return false;
+	map->skips = !end;
+	map_pass(map, text, end ? (size_t)(end + 1 - text) : len);
+	return true;
+}
+
 /* Write @len bytes, whole lines, at the end of those that were copied. */
 static void map_put(struct af_jit_watch *w, const struct af_jit_trace *trace, struct jit_watched *p,
                     uint64_t written_ns, uint64_t now_ns, const char *text, size_t len)
 {
-	struct jit_map *map = &p->map;
 	struct af_ev_perf_map ev = {.process = p->of.process, .written_ns = written_ns};
 	struct af_tail tail = {text, (uint32_t)len, 0};
 
 	af_stream_put_tail(trace->stream, AF_KIND_PERF_MAP, now_ns, &ev, sizeof ev, &tail, 1);
-	map->copied += len;
-	map->tail_size = (uint32_t)(len < JIT_TAIL ? len : JIT_TAIL);
-	memcpy(map->tail, text + len - map->tail_size, map->tail_size);
+	map_pass(&p->map, text, len);
 	w->map_bytes += len;
 }
 
@@ -122,13 +141,17 @@ void jit_map_copy(struct af_jit_watch *w, const struct af_jit_trace *trace, stru
 	    (st.st_mtim.tv_sec == map->changed_s && st.st_mtim.tv_nsec == map->changed_ns &&
 	     (uint64_t)st.st_size == map->copied))
 		return;
-	if (!map_goes_on(map, (uint64_t)st.st_size))
+	if (!map_goes_on(map, (uint64_t)st.st_size)) {
 		map->copied = map->tail_size = 0;
+		map->skips = false;
+	}
 	map->changed_s = st.st_mtim.tv_sec;
 	map->changed_ns = st.st_mtim.tv_nsec;
 	uint64_t written_ns = map_written_ns(p, &st, now_ns);
 	for (int i = 0; i < MAP_POLL_CHUNKS; i++) {
 		ssize_t n = pread(map->fd, text, sizeof text, (off_t)map->copied);
+		if (n > 0 && map_skip(map, text, (size_t)n))
+			continue;
 		const char *last = n > 0 ? memrchr(text, '\n', (size_t)n) : NULL;
 
 		w->is_full |= w->map_bytes + sizeof text > MAP_MOST_BYTES;

@@ -18,6 +18,7 @@ struct jit_map {
 	int fd; /* -1: none */
 	uint64_t device, inode;
 	uint64_t copied; /* so many bytes of it: whole lines */
+	bool skips;      /* the rest of a line that is longer than an event */
 	int64_t changed_s, changed_ns;
 	char tail[JIT_TAIL]; /* the last of the bytes that were copied: is it still that file? */
 	uint32_t tail_size;

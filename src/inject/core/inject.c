@@ -360,8 +360,6 @@ static struct af_session *session_map(const char *named)
 	return s;
 }
 
-atomic_bool af_inject_begun;
-
 bool af_inject_is_over(void)
 {
 	return inject.gone || (af_inject_now.session && !af_inject_session());

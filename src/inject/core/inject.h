@@ -54,13 +54,14 @@ static inline struct af_session *af_inject_recording(void)
 	return s;
 }
 
-extern atomic_bool af_inject_begun;
-
-/* Do samples and allocations not count yet? With AF_SESSION_HELD, until aflame_begin(). */
+/*
+ * Do samples and allocations not count yet? With AF_SESSION_HELD, until aflame_begin(): programs
+ * that the caller's process runs later by exec count from their start.
+ */
 static inline bool af_inject_is_held(const struct af_session *s)
 {
 	return s->flags & AF_SESSION_HELD &&
-	       !atomic_load_explicit(&af_inject_begun, memory_order_relaxed);
+	       !atomic_load_explicit(&s->has_begun, memory_order_relaxed);
 }
 
 /* Is the recording over? Then programs that this process starts must not see its environment. */

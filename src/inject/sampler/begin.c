@@ -53,8 +53,11 @@ static const struct af_moments moments = {
 __attribute__((visibility("default"))) void aflame_begin(void);
 void aflame_begin(void)
 {
+	struct af_session *s = af_inject_session();
+
 	af_rest_begins();
-	atomic_store(&af_inject_begun, true);
+	if (s)
+		atomic_store(&s->has_begun, 1);
 }
 
 __attribute__((constructor)) static void begin(void)

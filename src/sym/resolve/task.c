@@ -40,6 +40,7 @@ void af_sym_task_close(struct af_sym_task *task)
 	free(task->objects);
 	free(task->jit);
 	af_arena_free(&task->jit_texts);
+	af_keys_free(&task->in_list);
 	free(task->addresses);
 	free(task->order);
 	af_map_free(&task->by_key);

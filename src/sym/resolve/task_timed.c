@@ -8,17 +8,20 @@
 
 enum { TASK_JIT_BYTES = 256 << 20 }; /* of all maps together */
 
-static void task_seen(struct af_sym_task *task, const struct task_seen *seen)
+static bool task_seen(struct af_sym_task *task, const struct task_seen *seen)
 {
-	if (seen->len > TASK_JIT_BYTES - task->jit_bytes) {
+	size_t size = seen->len + sizeof *seen;
+
+	if (size > TASK_JIT_BYTES - task->jit_bytes) {
 		af_sym_task_note(task, "symbols.jit",
 		                 "perf maps are too large: names that came late are left out");
-		return;
+		return false;
 	}
-	task->jit_bytes += seen->len;
+	task->jit_bytes += size;
 	AF_GROW(task->jit, task->nr_jit, task->cap_jit);
 	task->jit[task->nr_jit] = *seen;
 	task->jit[task->nr_jit++].text = af_arena_strdup(&task->jit_texts, seen->text, seen->len);
+	return true;
 }
 
 void af_sym_task_perf_map(struct af_sym_task *task, const struct af_ev_perf_map *ev,
@@ -32,41 +35,38 @@ void af_sym_task_perf_map(struct af_sym_task *task, const struct af_ev_perf_map 
 			});
 }
 
+/* An event ends the file that its entry had before. */
 void af_sym_task_jit_image(struct af_sym_task *task, const struct af_ev_jit_image *ev,
                            const char *object)
 {
-	if (ev->entry)
-		task_seen(task, &(struct task_seen){
-				    .process = ev->process,
-				    .from_ns = ev->from_ns,
-				    .entry = ev->entry,
-				    .text = object,
-				    .len = strlen(object),
-				});
-}
-
-/* When the image of @seen left the list: at the next event of its entry. */
-static uint64_t task_image_till(const struct af_sym_task *task, const struct task_seen *seen)
-{
-	for (const struct task_seen *s = seen + 1; s < task->jit + task->nr_jit; s++)
-		if (s->process == seen->process && s->entry == seen->entry)
-			return s->from_ns;
-	return UINT64_MAX;
+	if (!ev->entry)
+		return;
+	uint64_t *there = af_keys_at(&task->in_list, AF_KEY(ev->process, ev->entry), NULL);
+	if (*there)
+		task->jit[*there - 1].till_ns = ev->from_ns;
+	*there = 0;
+	const struct task_seen seen = {
+	    .process = ev->process,
+	    .from_ns = ev->from_ns,
+	    .till_ns = UINT64_MAX,
+	    .entry = ev->entry,
+	    .text = object,
+	    .len = strlen(object),
+	};
+	if (*object && task_seen(task, &seen))
+		*there = task->nr_jit;
 }
 
 static void task_timed_image(const struct af_sym_task *task, const struct task_seen *seen,
                              struct af_jit_timed *t)
 {
 	struct af_file file;
-	int fd = *seen->text && task->where->open
-	             ? task->where->open(task->where->objects, seen->text)
-	             : -1;
+	int fd = task->where->open ? task->where->open(task->where->objects, seen->text) : -1;
 
 	if (fd < 0)
 		return;
 	if (!af_file_map_fd(&file, fd)) {
-		af_jit_timed_image(t, file.data, file.size, seen->from_ns,
-		                   task_image_till(task, seen));
+		af_jit_timed_image(t, file.data, file.size, seen->from_ns, seen->till_ns);
 		af_file_unmap(&file);
 	}
 	close(fd);
@@ -75,7 +75,7 @@ static void task_timed_image(const struct af_sym_task *task, const struct task_s
 void af_sym_task_timed(const struct af_sym_task *task, uint32_t process, struct af_jit_timed *t)
 {
 	*t = (struct af_jit_timed){0};
-	for (uint32_t i = 0; i < task->nr_jit; i++) {
+	for (uint32_t i = 0; i < task->nr_jit && !t->table.nr_beyond; i++) {
 		const struct task_seen *s = &task->jit[i];
 
 		if (s->process != process)

@@ -106,8 +106,9 @@ struct task_dump {
 /* Lines of a perf map (text), or an ELF file of GDB's JIT interface, as the recorder saw them. */
 struct task_seen {
 	uint32_t process;
-	uint64_t from_ns, entry; /* entry: of the file, 0 for lines */
-	const char *text;        /* of a file its name in objects/, "" when it went */
+	uint64_t from_ns, till_ns; /* till: when the file left the list */
+	uint64_t entry;            /* of the file, 0 for lines */
+	const char *text;          /* of a file its name in objects/ */
 	size_t len;
 };
 
@@ -126,7 +127,8 @@ struct af_sym_task {
 	uint32_t nr_objects, cap_objects;
 	struct task_seen *jit; /* in order of time */
 	uint32_t nr_jit, cap_jit;
-	size_t jit_bytes; /* of their texts */
+	size_t jit_bytes;       /* of them and their texts */
+	struct af_keys in_list; /* process and entry → the file there + 1 */
 	struct af_arena jit_texts;
 	struct af_keys seen; /* hash of (process, epoch, address) */
 	struct task_address *addresses;

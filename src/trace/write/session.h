@@ -186,6 +186,7 @@ struct af_session {
 	_Atomic uint64_t maps_read, maps_put_off;
 	/* With AF_SESSION_STEPS: the most that a process has counted of one name. */
 	_Atomic uint64_t nr_steps;
+	_Atomic uint32_t has_begun; /* with AF_SESSION_HELD: aflame_begin() was called */
 };
 
 _Static_assert(sizeof(struct af_session) == AF_SESSION_CONTROL + AF_SESSION_PAGE,

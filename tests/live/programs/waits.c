@@ -2,6 +2,7 @@
  * Waits in many functions, each for a known time, beside some work. A signal handler of its own
  * ends one of the waits early, as it must; nothing else may end any. Prints what each took.
  */
+#include <aio.h>
 #include <errno.h>
 #include <poll.h>
 #include <semaphore.h>
@@ -10,7 +11,9 @@
 #include <string.h>
 #include <sys/epoll.h>
 #include <sys/select.h>
+#include <sys/socket.h>
 #include <sys/time.h>
+#include <threads.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -75,6 +78,56 @@ static int epoll_for(int ms)
 	return rc;
 }
 
+/* A socket on which nothing comes, with a time limit for those who read it. */
+static int silent_socket(int ms)
+{
+	const struct timeval limit = {.tv_usec = ms * 1000};
+	static int pair[2];
+
+	if (!pair[0] && socketpair(AF_UNIX, SOCK_STREAM, 0, pair))
+		return -1;
+	setsockopt(pair[0], SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
+	return pair[0];
+}
+
+static int at_limit(ssize_t rc)
+{
+	return rc < 0 && errno == EAGAIN ? 0 : -1;
+}
+
+static int read_for(int ms)
+{
+	char byte;
+
+	return at_limit(read(silent_socket(ms), &byte, 1));
+}
+
+static int recvmmsg_for(int ms)
+{
+	char byte;
+	struct iovec part = {&byte, 1};
+	struct mmsghdr message = {.msg_hdr = {.msg_iov = &part, .msg_iovlen = 1}};
+
+	return at_limit(recvmmsg(silent_socket(ms), &message, 1, 0, NULL));
+}
+
+/* A request that never ends: nothing comes out of the pipe. */
+static int aio_for(int ms)
+{
+	static char byte;
+	static struct aiocb request = {.aio_buf = &byte, .aio_nbytes = 1};
+	const struct aiocb *const list[] = {&request};
+	int ends[2];
+
+	if (!request.aio_fildes) {
+		if (pipe(ends))
+			return -1;
+		request.aio_fildes = ends[0];
+		aio_read(&request);
+	}
+	return at_limit(aio_suspend(list, 1, &(struct timespec){.tv_nsec = ms * 1000000L}));
+}
+
 WAIT_IN(by_nanosleep, 120, nanosleep(TIME(120), NULL))
 WAIT_IN(by_clock_nanosleep, 60, clock_nanosleep(CLOCK_MONOTONIC, 0, TIME(60), NULL))
 WAIT_IN(by_usleep, 90, usleep(90000))
@@ -83,6 +136,10 @@ WAIT_IN(by_select, 50, select(0, NULL, NULL, NULL, &(struct timeval){.tv_usec = 
 WAIT_IN(by_ppoll, 70, ppoll(NULL, 0, TIME(70), &(sigset_t){0}))
 WAIT_IN(by_epoll, 30, epoll_for(30))
 WAIT_IN(by_semaphore, 80, sem_wait_for(80))
+WAIT_IN(by_thrd_sleep, 40, thrd_sleep(TIME(40), NULL))
+WAIT_IN(by_read, 40, read_for(40))
+WAIT_IN(by_recvmmsg, 40, recvmmsg_for(40))
+WAIT_IN(by_aio, 40, aio_for(40))
 
 static void on_alarm(int signo)
 {
@@ -124,6 +181,10 @@ int main(void)
 		by_ppoll();
 		by_epoll();
 		by_semaphore();
+		by_thrd_sleep();
+		by_read();
+		by_recvmmsg();
+		by_aio();
 		by_alarm();
 		by_work();
 	}

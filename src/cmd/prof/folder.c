@@ -1,0 +1,102 @@
+#include "cmd/prof/folder.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/err.h"
+#include "base/system/fs.h"
+
+enum { GUARD_FDS = 1024 }; /* descriptors that a kernel before 5.9 closes one by one */
+
+/* A program's image is mapped from there, which not every file system allows. */
+static bool folder_runs_code(const char *folder)
+{
+	struct statvfs st;
+
+	return folder && *folder == '/' && !statvfs(folder, &st) && !(st.f_flag & ST_NOEXEC);
+}
+
+static int folder_make(char folder[PATH_MAX], struct af_err *err)
+{
+	const char *const places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"};
+	int rc = -EACCES;
+
+	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
+		if (!folder_runs_code(places[i]))
+			continue;
+		if (snprintf(folder, PATH_MAX, "%s/aflame-prof.XXXXXX", places[i]) >= PATH_MAX)
+			continue;
+		if (mkdtemp(folder))
+			return 0;
+		rc = -errno;
+	}
+	return af_fail(err, rc,
+	               "no place for the objects: name a directory in $TMPDIR that is not mounted "
+	               "noexec");
+}
+
+/* Waits for a byte, which means that the folder is gone, or for the end of the command. */
+static _Noreturn void guard_run(const char *folder, int fd)
+{
+	char byte;
+	ssize_t n;
+
+	/* A reader of our output must not wait for this process. */
+	dup2(fd, STDIN_FILENO);
+	if (syscall(SYS_close_range, 1u, ~0u, 0u))
+		for (int i = 1; i < GUARD_FDS; i++)
+			close(i);
+	prctl(PR_SET_NAME, "aflame-guard");
+	do
+		n = read(STDIN_FILENO, &byte, 1);
+	while (n < 0 && errno == EINTR);
+	if (!n)
+		af_remove_tree(folder);
+	_exit(0);
+}
+
+/* A session of its own gets no signal from the terminal. */
+static void guard_start(struct af_prof_folder *f)
+{
+	int fds[2];
+
+	f->guard_pid = f->guard = -1;
+	if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, fds))
+		return;
+	f->guard_pid = fork();
+	if (!f->guard_pid) {
+		close(fds[1]);
+		setsid();
+		guard_run(f->path, fds[0]);
+	}
+	close(fds[0]);
+	f->guard = fds[1];
+}
+
+int af_prof_folder_make(struct af_prof_folder *f, struct af_err *err)
+{
+	int rc = folder_make(f->path, err);
+
+	if (!rc)
+		guard_start(f);
+	return rc;
+}
+
+void af_prof_folder_remove(struct af_prof_folder *f)
+{
+	af_remove_tree(f->path);
+	if (f->guard < 0)
+		return;
+	send(f->guard, "", 1, MSG_NOSIGNAL);
+	close(f->guard);
+	while (f->guard_pid > 0 && waitpid(f->guard_pid, NULL, 0) < 0 && errno == EINTR)
+		;
+}
