@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Names of code that run-time compilers make, and of files that are gone."""
 
+import collections
 import ctypes.util
 import http.server
 import json
@@ -14,7 +15,7 @@ import time
 import urllib.request
 
 from machine import AFLAME, WORKPLACE, any_sampler, need, need_tool, program
-from recording import bare, new_path, record
+from recording import bare, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
 
@@ -163,6 +164,50 @@ def _():
         part = share(recording, "^hot_inner")
         note("%s: hot_inner has %.2f of the samples" % (kind, part))
         expect(part > 0.3, "%s: hot_inner has only %.2f of the samples" % (kind, part))
+
+
+LLVM_LINES = """static volatile unsigned sink;
+static inline __attribute__((always_inline)) unsigned step(unsigned s, unsigned i)
+{
+	return s * 31 + i / (s | 1);
+}
+__attribute__((noinline)) unsigned hot(unsigned n)
+{
+	unsigned s = 0;
+	for (unsigned i = 0; i < n; i++)
+		s = step(s, i);
+	return s;
+}
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		sink ^= hot(200000 + sink % 2);
+	return 0;
+}
+"""
+
+
+@case("functions that LLVM compiles in memory have lines and inlined calls of their debug information")
+def _():
+    lli, clang = need_tool("lli"), need_tool("clang")
+    source = new_path("lines") + ".c"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(LLVM_LINES)
+    subprocess.run([clang, "-O1", "-g", "-S", "-emit-llvm", "-o", source + ".ll", source], check=True)
+    name = os.path.basename(source)
+    for kind in ("mcjit", "orc"):
+        recording = record(lli, "-jit-kind=" + kind, source + ".ll", sampler=any_sampler(), rate=997, quiet=False)
+        rows = json.loads(must("report", "flat", "--lines", "--json", "--limit", "0", recording.path))["tables"][-1]["rows"]
+        lines = collections.Counter()
+        for row in rows:
+            if name in row["location"]:
+                lines[row["location"]] += row["self"]
+        note("%s: %s" % (kind, dict(lines)))
+        best = max(lines, key=lines.get)
+        expect(best.endswith("%s:4" % name), "%s: the hottest line is %s" % (kind, best))
+        stacks = [(f, w) for f, w in recording.stacks() if any(bare(x) == "hot" for x in f)]
+        inlined = sum(w for f, w in stacks if bare(f[-1]) == "step" and bare(f[-2]) == "hot")
+        expect(inlined > 0.8 * sum(w for _, w in stacks), "%s: step is not inlined in hot: %s" % (kind, stacks[:3]))
 
 
 @case("a jitdump is found where its marker says, when the process is over")
