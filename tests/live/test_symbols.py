@@ -15,7 +15,7 @@ import time
 import urllib.request
 
 from machine import AFLAME, WORKPLACE, any_sampler, need, need_tool, program
-from recording import bare, must, new_path, record
+from recording import aflame, bare, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
 
@@ -208,6 +208,58 @@ def _():
         stacks = [(f, w) for f, w in recording.stacks() if any(bare(x) == "hot" for x in f)]
         inlined = sum(w for f, w in stacks if bare(f[-1]) == "step" and bare(f[-2]) == "hot")
         expect(inlined > 0.8 * sum(w for _, w in stacks), "%s: step is not inlined in hot: %s" % (kind, stacks[:3]))
+        # Its unwind tables are those that LLVM registers: stacks go on through LLVM to the program's start.
+        whole = sum(w for f, w in stacks if [bare(x) for x in f].count("main") == 2 and "_start" in f)
+        expect(whole > 0.9 * sum(w for _, w in stacks), "%s: stacks are cut: %s" % (kind, stacks[:3]))
+
+
+REGISTERS = """
+#include <stdint.h>
+#include <string.h>
+struct bases { void *text, *data, *function; };
+const void *_Unwind_Find_FDE(void *, struct bases *);
+void __register_frame(void *), __deregister_frame(void *);
+static uint8_t table[4096];
+int check(void)
+{
+	static const uint8_t cie[24] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+	uint32_t *fde = (void *)(table + 24);
+	struct bases bases;
+
+	memcpy(table, cie, sizeof cie);
+	fde[0] = 20, fde[1] = 28, fde[2] = (uint32_t)(table + 0x800 - (uint8_t *)&fde[2]), fde[3] = 0x40;
+	if (_Unwind_Find_FDE(table + 0x810, &bases))
+		return 1;
+	__register_frame(table);
+	if (!_Unwind_Find_FDE(table + 0x810, &bases))
+		return 2;
+	__deregister_frame(table);
+	return _Unwind_Find_FDE(table + 0x810, &bases) ? 3 : 0;
+}
+"""
+LOADS = """
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	int (*check)(void) = (int (*)(void))(library ? dlsym(library, "check") : 0);
+	return check ? check() : 9;
+}
+"""
+
+
+@case("unwind tables that a library registers reach its own unwinder, which nothing else has loaded")
+def _():
+    cc, folder = need_tool("gcc"), new_path("registers")
+    os.mkdir(folder)
+    for name, text in (("library.c", REGISTERS), ("loads.c", LOADS)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    library, loads = os.path.join(folder, "library.so"), os.path.join(folder, "loads")
+    subprocess.run([cc, "-shared", "-fPIC", "-o", library, os.path.join(folder, "library.c"), "-Wl,--no-as-needed", "-lgcc_s"], check=True)
+    subprocess.run([cc, "-o", loads, os.path.join(folder, "loads.c"), "-ldl"], check=True)
+    equal(subprocess.run([loads, library], check=False).returncode, 0, "status alone")
+    equal(aflame("record", "-o", new_path(), "--", loads, library).returncode, 0, "status when recorded")
 
 
 @case("a jitdump is found where its marker says, when the process is over")
