@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "sym/elf/place.h"
 #include "sym/jit/timed.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
@@ -81,7 +82,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (*data & 1)
 		mend(copy + 1, size - 1);
 	if (*data & 3)
-		af_jit_timed_image(&t, copy + 1, size - 1, *data, *data + 100);
+		af_jit_timed_image(
+		    &t, &(struct af_jit_image){copy + 1, size - 1, 1, *data, *data + 100});
+	if (*data & 2)
+		af_elf_place(copy + 1, size - 1);
 	if (!(*data & 1))
 		add_lines(&t, (const char *)copy + 1, size - 1);
 	free(copy);

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Names of code that run-time compilers make, and of files that are gone."""
 
+import collections
 import ctypes.util
 import http.server
 import json
@@ -14,7 +15,7 @@ import time
 import urllib.request
 
 from machine import AFLAME, WORKPLACE, any_sampler, need, need_tool, program
-from recording import bare, new_path, record
+from recording import aflame, bare, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
 
@@ -163,6 +164,102 @@ def _():
         part = share(recording, "^hot_inner")
         note("%s: hot_inner has %.2f of the samples" % (kind, part))
         expect(part > 0.3, "%s: hot_inner has only %.2f of the samples" % (kind, part))
+
+
+LLVM_LINES = """static volatile unsigned sink;
+static inline __attribute__((always_inline)) unsigned step(unsigned s, unsigned i)
+{
+	return s * 31 + i / (s | 1);
+}
+__attribute__((noinline)) unsigned hot(unsigned n)
+{
+	unsigned s = 0;
+	for (unsigned i = 0; i < n; i++)
+		s = step(s, i);
+	return s;
+}
+int main(void)
+{
+	for (int i = 0; i < 1000; i++)
+		sink ^= hot(200000 + sink % 2);
+	return 0;
+}
+"""
+
+
+@case("functions that LLVM compiles in memory have lines and inlined calls of their debug information")
+def _():
+    lli, clang = need_tool("lli"), need_tool("clang")
+    source = new_path("lines") + ".c"
+    with open(source, "w", encoding="utf-8") as file:
+        file.write(LLVM_LINES)
+    subprocess.run([clang, "-O1", "-g", "-S", "-emit-llvm", "-o", source + ".ll", source], check=True)
+    name = os.path.basename(source)
+    for kind in ("mcjit", "orc"):
+        recording = record(lli, "-jit-kind=" + kind, source + ".ll", sampler=any_sampler(), rate=997, quiet=False)
+        rows = json.loads(must("report", "flat", "--lines", "--json", "--limit", "0", recording.path))["tables"][-1]["rows"]
+        lines = collections.Counter()
+        for row in rows:
+            if name in row["location"]:
+                lines[row["location"]] += row["self"]
+        note("%s: %s" % (kind, dict(lines)))
+        best = max(lines, key=lines.get)
+        expect(best.endswith("%s:4" % name), "%s: the hottest line is %s" % (kind, best))
+        stacks = [(f, w) for f, w in recording.stacks() if any(bare(x) == "hot" for x in f)]
+        inlined = sum(w for f, w in stacks if bare(f[-1]) == "step" and bare(f[-2]) == "hot")
+        expect(inlined > 0.8 * sum(w for _, w in stacks), "%s: step is not inlined in hot: %s" % (kind, stacks[:3]))
+        # Its unwind tables are those that LLVM registers: stacks go on through LLVM to the program's start.
+        whole = sum(w for f, w in stacks if [bare(x) for x in f].count("main") == 2 and "_start" in f)
+        expect(whole > 0.9 * sum(w for _, w in stacks), "%s: stacks are cut: %s" % (kind, stacks[:3]))
+
+
+REGISTERS = """
+#include <stdint.h>
+#include <string.h>
+struct bases { void *text, *data, *function; };
+const void *_Unwind_Find_FDE(void *, struct bases *);
+void __register_frame(void *), __deregister_frame(void *);
+static uint8_t table[4096];
+int check(void)
+{
+	static const uint8_t cie[24] = {20, 0, 0, 0, 0, 0, 0, 0, 1, 'z', 'R', 0, 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1};
+	uint32_t *fde = (void *)(table + 24);
+	struct bases bases;
+
+	memcpy(table, cie, sizeof cie);
+	fde[0] = 20, fde[1] = 28, fde[2] = (uint32_t)(table + 0x800 - (uint8_t *)&fde[2]), fde[3] = 0x40;
+	if (_Unwind_Find_FDE(table + 0x810, &bases))
+		return 1;
+	__register_frame(table);
+	if (!_Unwind_Find_FDE(table + 0x810, &bases))
+		return 2;
+	__deregister_frame(table);
+	return _Unwind_Find_FDE(table + 0x810, &bases) ? 3 : 0;
+}
+"""
+LOADS = """
+#include <dlfcn.h>
+int main(int argc, char **argv)
+{
+	void *library = dlopen(argv[1], RTLD_NOW | RTLD_LOCAL);
+	int (*check)(void) = (int (*)(void))(library ? dlsym(library, "check") : 0);
+	return check ? check() : 9;
+}
+"""
+
+
+@case("unwind tables that a library registers reach its own unwinder, which nothing else has loaded")
+def _():
+    cc, folder = need_tool("gcc"), new_path("registers")
+    os.mkdir(folder)
+    for name, text in (("library.c", REGISTERS), ("loads.c", LOADS)):
+        with open(os.path.join(folder, name), "w", encoding="utf-8") as file:
+            file.write(text)
+    library, loads = os.path.join(folder, "library.so"), os.path.join(folder, "loads")
+    subprocess.run([cc, "-shared", "-fPIC", "-o", library, os.path.join(folder, "library.c"), "-Wl,--no-as-needed", "-lgcc_s"], check=True)
+    subprocess.run([cc, "-o", loads, os.path.join(folder, "loads.c"), "-ldl"], check=True)
+    equal(subprocess.run([loads, library], check=False).returncode, 0, "status alone")
+    equal(aflame("record", "-o", new_path(), "--", loads, library).returncode, 0, "status when recorded")
 
 
 @case("a jitdump is found where its marker says, when the process is over")

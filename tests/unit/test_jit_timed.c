@@ -6,8 +6,10 @@
 
 #include <cmocka.h>
 #include <elf.h>
+#include <errno.h>
 #include <string.h>
 
+#include "sym/elf/place.h"
 #include "sym/jit/timed.h"
 
 /* The name of the code at @address at @time_ns, "" when there is none. */
@@ -102,12 +104,17 @@ static void the_times_of_an_address_are_those_of_its_code(void **state)
 	af_jit_timed_close(&t);
 }
 
-/* A file with one section of code and two functions, the second of which has no size. */
+/*
+ * A file with one section of code and two functions, the second of which has no size; its DWARF is
+ * an address in the code, and a place in itself.
+ */
 struct image {
 	Elf64_Ehdr header;
-	Elf64_Shdr sections[4];
-	Elf64_Sym symbols[4];
+	Elf64_Shdr sections[6];
+	Elf64_Sym symbols[5];
 	char names[32];
+	uint8_t dwarf[12];
+	Elf64_Rela places[2];
 };
 
 static void image_make(struct image *f, uint16_t type)
@@ -121,7 +128,7 @@ static void image_make(struct image *f, uint16_t type)
 	               .e_ehsize = sizeof f->header,
 	               .e_shoff = offsetof(struct image, sections),
 	               .e_shentsize = sizeof *f->sections,
-	               .e_shnum = 4,
+	               .e_shnum = 6,
 	               .e_shstrndx = 3},
 	    .sections = {{0},
 	                 {.sh_type = SHT_PROGBITS,
@@ -135,7 +142,17 @@ static void image_make(struct image *f, uint16_t type)
 	                  .sh_entsize = sizeof *f->symbols},
 	                 {.sh_type = SHT_STRTAB,
 	                  .sh_offset = offsetof(struct image, names),
-	                  .sh_size = sizeof f->names}},
+	                  .sh_size = sizeof f->names},
+	                 {.sh_name = 14,
+	                  .sh_type = SHT_PROGBITS,
+	                  .sh_offset = offsetof(struct image, dwarf),
+	                  .sh_size = sizeof f->dwarf},
+	                 {.sh_type = SHT_RELA,
+	                  .sh_offset = offsetof(struct image, places),
+	                  .sh_size = sizeof f->places,
+	                  .sh_link = 2,
+	                  .sh_info = 4,
+	                  .sh_entsize = sizeof *f->places}},
 	    .symbols = {{0},
 	                {.st_name = 1,
 	                 .st_info = ELF64_ST_INFO(STB_LOCAL, STT_FUNC),
@@ -150,8 +167,10 @@ static void image_make(struct image *f, uint16_t type)
 	                 .st_info = ELF64_ST_INFO(STB_GLOBAL, STT_FUNC),
 	                 .st_shndx = 1,
 	                 .st_value = base + 0x40,
-	                 .st_size = 0x10}},
-	    .names = "\0first\0second",
+	                 .st_size = 0x10},
+	                {.st_info = ELF64_ST_INFO(STB_LOCAL, STT_SECTION), .st_shndx = 4}},
+	    .names = "\0first\0second\0.debug_x",
+	    .places = {{0, ELF64_R_INFO(2, R_X86_64_64), 4}, {8, ELF64_R_INFO(4, R_X86_64_32), 3}},
 	};
 	memcpy(f->header.e_ident, ELFMAG, SELFMAG);
 	f->header.e_ident[EI_CLASS] = ELFCLASS64;
@@ -168,7 +187,9 @@ static void functions_of_an_image_are_there_as_long_as_it_is(void **state)
 		struct af_jit_timed t = {0};
 
 		image_make(&f, types[i]);
-		assert_int_equal(af_jit_timed_image(&t, (void *)&f, sizeof f, 100, 200), 0);
+		assert_int_equal(af_jit_timed_image(
+				     &t, &(struct af_jit_image){(void *)&f, sizeof f, 1, 100, 200}),
+		                 0);
 		assert_int_equal(t.table.nr, 2);
 		af_jit_timed_end(&t);
 		assert_string_equal(name_at(&t, 0x5000, 100), "first");
@@ -191,10 +212,70 @@ static void a_damaged_image_gives_no_names_and_does_no_harm(void **state)
 
 		image_make(&f, ET_REL);
 		memcpy(bytes, &f, size);
-		af_jit_timed_image(&t, bytes, size, 100, 200);
+		af_jit_timed_image(&t, &(struct af_jit_image){bytes, size, 1, 100, 200});
 		af_jit_timed_end(&t);
 		assert_true(t.table.nr <= 2);
 		af_jit_timed_close(&t);
+	}
+}
+
+/* Where the code of @f lies, by its DWARF; and the place in itself. */
+static uint64_t dwarf_address(const struct image *f, uint32_t *place)
+{
+	uint64_t address;
+
+	memcpy(&address, f->dwarf, sizeof address);
+	memcpy(place, f->dwarf + sizeof address, sizeof *place);
+	return address;
+}
+
+static void a_relocatable_image_is_laid_out_where_it_was_loaded(void **state)
+{
+	struct image f;
+	uint32_t place;
+
+	image_make(&f, ET_REL);
+	assert_int_equal(af_elf_place((uint8_t *)&f, sizeof f), 0);
+	assert_int_equal(f.header.e_type, ET_EXEC);
+	assert_int_equal(f.symbols[1].st_value, 0x5000);
+	assert_int_equal(f.symbols[2].st_value, 0x5020);
+	assert_int_equal(dwarf_address(&f, &place), 0x5024);
+	assert_int_equal(place, 3);
+	/* Once more changes nothing, and neither does a file that is laid out. */
+	assert_int_equal(af_elf_place((uint8_t *)&f, sizeof f), 0);
+	assert_int_equal(f.symbols[2].st_value, 0x5020);
+	image_make(&f, ET_DYN);
+	assert_int_equal(af_elf_place((uint8_t *)&f, sizeof f), 0);
+	assert_int_equal(dwarf_address(&f, &place), 0);
+}
+
+static void dwarf_with_unknown_relocations_is_not_there(void **state)
+{
+	struct image f;
+
+	image_make(&f, ET_REL);
+	f.places[1].r_info = ELF64_R_INFO(4, R_X86_64_PLT32);
+	assert_int_equal(af_elf_place((uint8_t *)&f, sizeof f), -ENOTSUP);
+	assert_int_equal(f.sections[4].sh_type, SHT_NULL);
+	assert_int_equal(f.symbols[2].st_value, 0x5020);
+}
+
+static void relocations_outside_of_their_section_write_nothing(void **state)
+{
+	struct image f;
+
+	for (uint64_t offset = 5; offset < 16; offset++) {
+		image_make(&f, ET_REL);
+		f.places[0].r_offset = offset;
+		f.places[1].r_offset = UINT64_MAX - offset;
+		struct image before = f;
+		af_elf_place((uint8_t *)&f, sizeof f);
+		assert_memory_equal(f.dwarf, before.dwarf, sizeof f.dwarf);
+		assert_memory_equal(f.places, before.places, sizeof f.places);
+	}
+	for (size_t size = 0; size < sizeof f; size++) {
+		image_make(&f, ET_REL);
+		af_elf_place((uint8_t *)&f, size);
 	}
 }
 
@@ -208,6 +289,9 @@ int main(void)
 	    cmocka_unit_test(the_times_of_an_address_are_those_of_its_code),
 	    cmocka_unit_test(functions_of_an_image_are_there_as_long_as_it_is),
 	    cmocka_unit_test(a_damaged_image_gives_no_names_and_does_no_harm),
+	    cmocka_unit_test(a_relocatable_image_is_laid_out_where_it_was_loaded),
+	    cmocka_unit_test(dwarf_with_unknown_relocations_is_not_there),
+	    cmocka_unit_test(relocations_outside_of_their_section_write_nothing),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -6,6 +6,7 @@
 
 #include "inject/walk/guard.h"
 #include "inject/walk/modules.h"
+#include "inject/walk/registered.h"
 
 enum {
 	CFA_MAX = (1 << (UNWIND_CFA_BITS - 1)) - 1,
@@ -133,13 +134,19 @@ static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule 
 	uint32_t insns = AF_CFI_INSNS_MAX;
 	struct af_cfi cfi = {.machine = af_machine(AF_ARCH_MACHINE)};
 
-	if (!m || !m->eh_frame_hdr)
+	int rc;
+
+	if (!m) {
+		rc = af_registered_rule(pc, rule);
+	} else if (m->eh_frame_hdr) {
+		cfi.image.bytes = (const uint8_t *)m->eh_start;
+		cfi.image.address = m->eh_start;
+		cfi.image.len = m->eh_end - m->eh_start;
+		cfi.hdr = (uint64_t)m->eh_frame_hdr - m->eh_start;
+		rc = af_cfi_rule(&cfi, pc - m->moved, &insns, rule);
+	} else {
 		return -ENOENT;
-	cfi.image.bytes = (const uint8_t *)m->eh_start;
-	cfi.image.address = m->eh_start;
-	cfi.image.len = m->eh_end - m->eh_start;
-	cfi.hdr = (uint64_t)m->eh_frame_hdr - m->eh_start;
-	int rc = af_cfi_rule(&cfi, pc - m->moved, &insns, rule);
+	}
 	if (rc == -ENOTSUP) {
 		*rule = (struct af_rule){.cfa = AF_CFA_UNSUPPORTED};
 		rc = 0;

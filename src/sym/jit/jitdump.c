@@ -474,7 +474,7 @@ bool af_jitdump_find(struct af_jitdump *d, uint64_t address, uint64_t time_ns,
 	const struct af_jitdump_code *c = s.best;
 	if (!c)
 		return false;
-	*answer = (struct af_jitdump_answer){.name = c->name, .start = c->start};
+	*answer = (struct af_jitdump_answer){.name = c->name, .start = c->start, .image = c->image};
 	if (c->lines)
 		jitdump_line(d, &d->tables[c->lines - 1], address - c->start + c->loaded, answer);
 	const char *own = answer->file ? jitdump_file_in(d, c->name) : NULL;

@@ -32,6 +32,7 @@ struct af_jitdump {
 		uint64_t loaded; /* its address when its lines were written */
 		uint32_t order;  /* in the file */
 		uint32_t lines;  /* line table + 1, 0 for none */
+		uint32_t image;  /* the caller's number of the ELF file it is of, 0 for none */
 		const char *name;
 	} * codes;
 	uint32_t nr, cap;
@@ -62,6 +63,7 @@ struct af_jitdump_answer {
 	const char *file; /* NULL when not known */
 	uint32_t line;    /* 0 when not known */
 	uint64_t start;   /* of the code, at the time asked for */
+	uint32_t image;   /* number of the ELF file that the code is of, 0: of none */
 };
 
 /*

@@ -13,18 +13,15 @@ enum {
 	TIMED_UNSIZED = 64 << 10,    /* a symbol without a size ends at the next, or here */
 };
 
-static void timed_add(struct af_jit_timed *t, uint64_t start, uint64_t end, uint64_t from_ns,
-                      uint64_t till_ns, const char *name)
+static void timed_add(struct af_jit_timed *t, const struct af_jitdump_code *code)
 {
-	uint64_t *last = af_map_at(&t->latest, start, NULL);
+	uint64_t *last = af_map_at(&t->latest, code->start, NULL);
 	const struct af_jitdump_code *before = *last ? &t->table.codes[*last - 1] : NULL;
 
-	if (before && before->end == end && before->till_ns == UINT64_MAX &&
-	    !strcmp(before->name, name))
+	if (before && before->end == code->end && before->till_ns == UINT64_MAX &&
+	    before->image == code->image && !strcmp(before->name, code->name))
 		return;
-	const struct af_jitdump_code code = {
-	    .start = start, .end = end, .from_ns = from_ns, .till_ns = till_ns, .name = name};
-	if (af_jitdump_add(&t->table, &code))
+	if (af_jitdump_add(&t->table, code))
 		*last = t->table.nr;
 }
 
@@ -43,7 +40,11 @@ void af_jit_timed_text(struct af_jit_timed *t, const char *text, size_t len, uin
 		memcpy(line, text, length);
 		line[length] = 0;
 		if (af_jit_line(line, &start, &size, &name) && start + size > start)
-			timed_add(t, start, start + size, from_ns, UINT64_MAX, name);
+			timed_add(t, &(struct af_jitdump_code){.start = start,
+			                                       .end = start + size,
+			                                       .from_ns = from_ns,
+			                                       .till_ns = UINT64_MAX,
+			                                       .name = name});
 	}
 }
 
@@ -62,7 +63,7 @@ static bool timed_address(const struct af_elf *e, const Elf64_Sym *s, uint64_t *
 }
 
 static void timed_symbols(struct af_jit_timed *t, const struct af_elf *e, const Elf64_Shdr *table,
-                          uint64_t from_ns, uint64_t till_ns)
+                          const struct af_jit_image *image)
 {
 	uint64_t nr = table->sh_size / af_elf_symbol_size(e), start, limit;
 	Elf64_Shdr strings;
@@ -78,22 +79,26 @@ static void timed_symbols(struct af_jit_timed *t, const struct af_elf *e, const 
 			continue;
 		uint64_t size = s.st_size ? s.st_size : TIMED_UNSIZED;
 		uint64_t end = size < limit - start ? start + size : limit;
-		timed_add(t, start, end, from_ns, till_ns, name);
+		timed_add(t, &(struct af_jitdump_code){.start = start,
+		                                       .end = end,
+		                                       .from_ns = image->from_ns,
+		                                       .till_ns = image->till_ns,
+		                                       .image = image->number,
+		                                       .name = name});
 	}
 }
 
-int af_jit_timed_image(struct af_jit_timed *t, const uint8_t *data, size_t size, uint64_t from_ns,
-                       uint64_t till_ns)
+int af_jit_timed_image(struct af_jit_timed *t, const struct af_jit_image *image)
 {
 	Elf64_Shdr table;
 	struct af_elf e;
-	int rc = af_elf_parse(&e, data, size);
+	int rc = af_elf_parse(&e, image->data, image->size);
 
 	if (rc)
 		return rc;
 	for (uint32_t i = 1; i < e.nr_sections; i++)
 		if (af_elf_section(&e, i, &table) && table.sh_type == SHT_SYMTAB)
-			timed_symbols(t, &e, &table, from_ns, till_ns);
+			timed_symbols(t, &e, &table, image);
 	return 0;
 }
 

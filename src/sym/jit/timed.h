@@ -27,12 +27,19 @@ struct af_jit_timed {
  */
 void af_jit_timed_text(struct af_jit_timed *t, const char *text, size_t len, uint64_t from_ns);
 
+/* An ELF file: @number is the caller's, not 0. It is there from @from_ns until @till_ns. */
+struct af_jit_image {
+	const uint8_t *data;
+	size_t size;
+	uint32_t number;
+	uint64_t from_ns, till_ns;
+};
+
 /*
- * Add the functions of an ELF file of hostile bytes, whose sections have the addresses at which
- * they run; they lie there from @from_ns until @till_ns. 0, or -ENOEXEC: it is no such file.
+ * Add the functions of a file of hostile bytes, whose sections have the addresses at which they
+ * run. 0, or -ENOEXEC: it is no such file.
  */
-int af_jit_timed_image(struct af_jit_timed *t, const uint8_t *data, size_t size, uint64_t from_ns,
-                       uint64_t till_ns);
+int af_jit_timed_image(struct af_jit_timed *t, const struct af_jit_image *image);
 
 /* All is added: now it can be searched. */
 void af_jit_timed_end(struct af_jit_timed *t);

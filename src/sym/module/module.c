@@ -8,10 +8,12 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "base/map.h"
+#include "base/pages.h"
 #include "base/sha256.h"
 #include "sym/elf/bounds_name.h"
 #include "sym/elf/fde.h"
 #include "sym/elf/part.h"
+#include "sym/elf/place.h"
 #include "sym/elf/symtab.h"
 #include "sym/elf/unpack.h"
 #include "sym/lines/lines.h"
@@ -26,6 +28,7 @@ struct af_sym_module {
 	struct af_elf mini;               /* MiniDebugInfo */
 	uint8_t *mini_data, *unpacked[4]; /* malloc'd: file, debug, and their alternates */
 	const char *name;                 /* last part of the path */
+	bool is_image;                    /* @file is a copy in pages of its own */
 	bool ready;                       /* the tables below are built */
 	struct af_symtab symbols;
 	struct af_cfi fdes;
@@ -94,6 +97,24 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
 	if (m->debug.elf.data)
 		af_finder_alternate(finder, &m->alternate[1], &m->debug.elf, m->debug.path);
 	return m;
+}
+
+struct af_sym_module *af_sym_module_image(const uint8_t *bytes, size_t size)
+{
+	uint8_t *copy = size ? af_pages(size, 0) : NULL;
+
+	if (!copy)
+		return NULL;
+	memcpy(copy, bytes, size);
+	int rc = af_elf_place(copy, size);
+	struct af_sym_module *m = af_xcalloc(1, sizeof *m);
+	m->name = "jit";
+	m->is_image = true;
+	m->file.file = (struct af_file){.data = copy, .size = size};
+	if (rc != -ENOEXEC && !af_elf_parse(&m->file.elf, copy, size))
+		return m;
+	af_sym_module_close(m);
+	return NULL;
 }
 
 static void module_key_add(struct af_sha256 *s, const struct af_found *f)
@@ -196,6 +217,10 @@ void af_sym_module_close(struct af_sym_module *m)
 	af_found_close(&m->alternate[0]);
 	af_found_close(&m->alternate[1]);
 	af_found_close(&m->debug);
+	if (m->is_image) {
+		munmap((void *)m->file.file.data, m->file.file.size);
+		m->file.file = (struct af_file){0};
+	}
 	af_found_close(&m->file);
 	for (size_t i = 0; i < sizeof m->unpacked / sizeof *m->unpacked; i++)
 		free(m->unpacked[i]);

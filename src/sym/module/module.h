@@ -15,6 +15,13 @@ struct af_sym_module *af_sym_module_find(const char *path, bool trust_path, cons
                                          uint32_t build_id_len, const struct af_finder *finder);
 
 /*
+ * The module in the @size hostile bytes at @bytes, which are copied: a file that a run-time
+ * compiler registered with GDB, whose sections have the addresses that it runs at. NULL: it is no
+ * ELF file, or there is no memory for it.
+ */
+struct af_sym_module *af_sym_module_image(const uint8_t *bytes, size_t size);
+
+/*
  * A number that stands for all files that the answers of @m are made from: a cache of answers is
  * valid while it is the same. 0: nothing to be kept. @build_id gets that of the file, *@len bytes.
  */

@@ -11,6 +11,7 @@
 #include "base/scope.h"
 #include "sym/jit/jitdump.h"
 #include "sym/resolve/task_work.h"
+#include "sym/sym.h"
 
 enum {
 	JIT_DUMPS = 8,             /* of one process */
@@ -18,6 +19,16 @@ enum {
 	JIT_SLACK_NS = 1000000000, /* files' times are coarser than the trace's */
 	JIT_TIMES = 128,           /* of one address, in all tables */
 	JIT_LATER = 1 << 20,       /* names from a time on, of one module */
+	JIT_IMAGES = 16,           /* ELF files that are open from one address to the next */
+};
+
+/* ELF files of a process that are open, by their numbers. */
+struct jit_images {
+	struct jit_opened {
+		uint32_t number;
+		struct af_sym_module *module; /* NULL: it cannot be read */
+	} * list;
+	uint32_t nr, cap;
 };
 
 /* The known code of one process. */
@@ -28,6 +39,7 @@ struct jit_process {
 	struct af_jit_trust trust;
 	struct af_jit map;
 	struct af_jit_timed timed; /* as the recorder saw it */
+	struct jit_images images;  /* of that */
 	struct af_jitdump dumps[JIT_DUMPS];
 	uint32_t nr_dumps;
 };
@@ -151,8 +163,16 @@ static void jit_open(struct jit_process *p, struct af_sym_task *task, uint32_t o
 	jit_open_dumps(p);
 }
 
+static void jit_images_close(struct jit_images *images)
+{
+	while (images->nr)
+		af_sym_module_close(images->list[--images->nr].module);
+}
+
 static void jit_close(struct jit_process *p)
 {
+	jit_images_close(&p->images);
+	free(p->images.list);
 	while (p->nr_dumps) {
 		struct af_jitdump *d = &p->dumps[--p->nr_dumps];
 		if (d->nr_given_up)
@@ -166,19 +186,81 @@ static void jit_close(struct jit_process *p)
 	af_jit_close(&p->map);
 }
 
-/* The code at a time. A dump has more than the others: source lines. */
+static struct af_sym_module *jit_image(struct jit_process *p, uint32_t number)
+{
+	struct jit_images *images = &p->images;
+
+	for (uint32_t i = 0; i < images->nr; i++)
+		if (images->list[i].number == number)
+			return images->list[i].module;
+	AF_GROW(images->list, images->nr, images->cap);
+	images->list[images->nr++] =
+	    (struct jit_opened){number, af_sym_task_image(p->task, number)};
+	return images->list[images->nr - 1].module;
+}
+
+/* Lines and inlined calls of the code's ELF file; or its name, if no dump has more. */
+static bool jit_find_lines(struct jit_process *p, const struct af_jitdump_answer *a,
+                           uint64_t address, struct af_sym_answer *answer)
+{
+	struct af_sym_module *m = a->image ? jit_image(p, a->image) : NULL;
+
+	if (!m)
+		return false;
+	af_sym_lookup(m, address, answer);
+	return answer->nr && answer->symbol_known && answer->frames[0].function &&
+	       (answer->frames[0].line || !a->file);
+}
+
+/* The recorder may have learned of code a little after it ran: when code came there next. */
+static uint64_t jit_soon(const struct jit_process *p, uint64_t address, uint64_t time_ns)
+{
+	uint64_t times[JIT_TIMES], first = UINT64_MAX;
+	uint32_t nr = af_jitdump_times(&p->timed.table, address, time_ns, times, JIT_TIMES);
+
+	for (uint32_t i = 0; i < nr; i++)
+		first = times[i] < first ? times[i] : first;
+	return first;
+}
+
+/* The code as the recorder saw it, at a time or, with @soon, the next one. */
+static bool jit_find_timed(struct jit_process *p, uint64_t address, uint64_t time_ns, bool soon,
+                           struct af_jitdump_answer *a)
+{
+	uint64_t first;
+
+	if (af_jitdump_find(&p->timed.table, address, time_ns, a))
+		return true;
+	first = soon ? jit_soon(p, address, time_ns) : UINT64_MAX;
+	return first != UINT64_MAX && af_jitdump_find(&p->timed.table, address, first, a);
+}
+
+/*
+ * The code at a time. A dump has exact times, and lines; an ELF file of the same function has more:
+ * inlined calls.
+ */
 static bool jit_find_at(struct jit_process *p, uint64_t address, uint64_t time_ns,
                         struct af_sym_answer *answer)
 {
-	struct af_jitdump_answer a;
+	struct af_jitdump_answer a, timed;
 	bool found = false;
 
 	for (uint32_t i = 0; !found && i < p->nr_dumps; i++)
 		found = af_jitdump_find(&p->dumps[i], address, time_ns, &a);
-	if (!found)
-		found = af_jitdump_find(&p->timed.table, address, time_ns, &a);
+	if (jit_find_timed(p, address, time_ns, found, &timed)) {
+		if (!found)
+			a = timed;
+		else if (a.start == timed.start && !strcmp(a.name, timed.name))
+			a.image = timed.image;
+		found = true;
+	}
 	if (!found)
 		return false;
+	bool has_lines = jit_find_lines(p, &a, address, answer);
+	answer->source = AF_SYMBOL_JIT;
+	if (has_lines)
+		return true;
+	answer->nr = 1;
 	answer->frames[0] =
 	    (struct af_sym_frame){.function = a.name, .file = a.file, .line = a.line};
 	answer->symbol_known = true;
@@ -186,15 +268,12 @@ static bool jit_find_at(struct jit_process *p, uint64_t address, uint64_t time_n
 	return true;
 }
 
-/* The recorder may have learned of the code a little after it ran: the first code there then. */
+/* The first code there after a time. */
 static bool jit_find_soon(struct jit_process *p, uint64_t address, uint64_t time_ns,
                           struct af_sym_answer *answer)
 {
-	uint64_t times[JIT_TIMES], first = UINT64_MAX;
-	uint32_t nr = af_jitdump_times(&p->timed.table, address, time_ns, times, JIT_TIMES);
+	uint64_t first = jit_soon(p, address, time_ns);
 
-	for (uint32_t i = 0; i < nr; i++)
-		first = times[i] < first ? times[i] : first;
 	return first != UINT64_MAX && jit_find_at(p, address, first, answer);
 }
 
@@ -208,6 +287,8 @@ static bool jit_find(struct jit_process *p, const struct task_wanted *w,
 	const struct af_jit_entry *e = af_jit_find(&p->map, w->vaddr);
 	if (!e)
 		return false;
+	answer->source = AF_SYMBOL_JIT;
+	answer->nr = 1;
 	answer->frames[0] = (struct af_sym_frame){.function = e->name};
 	answer->symbol_known = true;
 	answer->symbol_offset = w->vaddr - e->start;
@@ -247,7 +328,7 @@ static void jit_answer_later(struct jit_process *line, uint32_t nr, struct task_
 	}
 	AF_SORT(times, nr_times, jit_time_order);
 	for (uint32_t t = 0; t < nr_times && m->nr_later < JIT_LATER; t++) {
-		struct af_sym_answer a = {.source = AF_SYMBOL_JIT, .nr = 1};
+		struct af_sym_answer a = {0};
 		bool found = false;
 
 		for (uint32_t k = 0; !found && k < nr; k++)
@@ -294,13 +375,17 @@ void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_
 	                                                           : AF_SYMBOL_NO_MAP;
 
 	for (uint32_t i = 0; i < m->nr; i++) {
-		struct af_sym_answer a = {.source = nameless};
+		struct af_sym_answer a = {0};
+		bool found = false;
 
-		for (uint32_t k = 0; k < nr && !a.nr; k++)
-			if (jit_find(&line[k], &m->wanted[i], &a)) {
-				a.source = AF_SYMBOL_JIT;
-				a.nr = 1;
-			}
+		/* Answers of the address before are kept elsewhere. */
+		for (uint32_t k = 0; k < nr; k++)
+			if (line[k].images.nr > JIT_IMAGES)
+				jit_images_close(&line[k].images);
+		for (uint32_t k = 0; k < nr && !found; k++)
+			found = jit_find(&line[k], &m->wanted[i], &a);
+		if (!found)
+			a = (struct af_sym_answer){.source = nameless};
 		af_sym_task_answered(m, i, &a);
 		if (a.nr)
 			jit_answer_later(line, nr, m, i, &a.frames[0]);

@@ -4,6 +4,7 @@
 
 #include "base/arena.h"
 #include "base/system/fs.h"
+#include "sym/module/module.h"
 #include "sym/resolve/task_work.h"
 
 enum { TASK_JIT_BYTES = 256 << 20 }; /* of all maps together */
@@ -57,19 +58,42 @@ void af_sym_task_jit_image(struct af_sym_task *task, const struct af_ev_jit_imag
 		*there = task->nr_jit;
 }
 
-static void task_timed_image(const struct af_sym_task *task, const struct task_seen *seen,
-                             struct af_jit_timed *t)
+/* The bytes of image @number; false: they cannot be read. The caller unmaps them. */
+static bool task_image_map(const struct af_sym_task *task, uint32_t number, struct af_file *file)
 {
-	struct af_file file;
+	const struct task_seen *seen = &task->jit[number - 1];
 	int fd = task->where->open ? task->where->open(task->where->objects, seen->text) : -1;
 
 	if (fd < 0)
-		return;
-	if (!af_file_map_fd(&file, fd)) {
-		af_jit_timed_image(t, file.data, file.size, seen->from_ns, seen->till_ns);
-		af_file_unmap(&file);
-	}
+		return false;
+	int rc = af_file_map_fd(file, fd);
 	close(fd);
+	return !rc;
+}
+
+struct af_sym_module *af_sym_task_image(const struct af_sym_task *task, uint32_t number)
+{
+	struct af_sym_module *m;
+	struct af_file file;
+
+	if (!task_image_map(task, number, &file))
+		return NULL;
+	m = af_sym_module_image(file.data, file.size);
+	af_file_unmap(&file);
+	return m;
+}
+
+static void task_timed_image(const struct af_sym_task *task, uint32_t number,
+                             struct af_jit_timed *t)
+{
+	const struct task_seen *seen = &task->jit[number - 1];
+	struct af_file file;
+
+	if (!task_image_map(task, number, &file))
+		return;
+	af_jit_timed_image(
+	    t, &(struct af_jit_image){file.data, file.size, number, seen->from_ns, seen->till_ns});
+	af_file_unmap(&file);
 }
 
 void af_sym_task_timed(const struct af_sym_task *task, uint32_t process, struct af_jit_timed *t)
@@ -81,7 +105,7 @@ void af_sym_task_timed(const struct af_sym_task *task, uint32_t process, struct 
 		if (s->process != process)
 			continue;
 		if (s->entry)
-			task_timed_image(task, s, t);
+			task_timed_image(task, i + 1, t);
 		else
 			af_jit_timed_text(t, s->text, s->len, s->from_ns);
 	}

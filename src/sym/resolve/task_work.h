@@ -164,6 +164,9 @@ void af_sym_task_later(struct task_module *m, uint32_t i, uint64_t from_ns,
 /* The code that the recorder saw in @process while it ran; the caller closes @t. Any thread. */
 void af_sym_task_timed(const struct af_sym_task *task, uint32_t process, struct af_jit_timed *t);
 
+/* The file that codes of that table have as their image @number, or NULL. The caller closes it. */
+struct af_sym_module *af_sym_task_image(const struct af_sym_task *task, uint32_t number);
+
 /* Look up the addresses of code that run-time compilers made. */
 void af_sym_task_answer_jit(struct af_sym_task *task, struct task_module *m, af_sym_task_tick *tick,
                             void *arg);
