@@ -1,7 +1,7 @@
 /*
  * aflame._regions: regions and marks for Python (docs/regions.md), over aflame/region.h. It has the
- * stable ABI: one file for CPython 3.8 and later. Each function that it calls is in 3.8, although the
- * headers declare METH_FASTCALL and PyUnicode_AsUTF8AndSize() as stable from 3.10 on only.
+ * stable ABI: one file for CPython 3.8 and later. Each function that it calls is in 3.8, although
+ * the headers declare METH_FASTCALL and PyUnicode_AsUTF8AndSize() as stable from 3.10 on only.
  *
  * Without a recorder region() hands out one object that does nothing, so that a region costs no
  * allocation, and a decorated function stays what it was.
