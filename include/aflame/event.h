@@ -507,7 +507,7 @@
 	K(35, GRAPH_NODE, graph_node, "defines a node of a graph of work")                         \
 	K(36, LAUNCH_CONFIG, launch_config, "what else a kernel's descriptor is")                  \
 	K(37, MEMORY, memory, "device memory, or memory that a device sees, came or went")         \
-	K(38, RANGE, range, "the program says what it is doing (NVTX)")                            \
+	K(38, RANGE, range, "the program says what it is doing (NVTX, aflame/region.h)")           \
 	K(39, OVERHEAD, overhead, "what tracing cost, by the driver's own account")                \
 	K(40, CALL_SEEN, call_seen, "a thread called a device API, as the kernel saw it")          \
 	K(41, OPERATION, operation, "autograd does an operation that it may go back to")           \
@@ -846,6 +846,9 @@ enum af_range_edge {
 	AF_RANGE_END = 4,
 	AF_RANGE_MARK = 5
 };
+
+/* The domain of ranges and marks that came by aflame/region.h. */
+#define AF_DOMAIN_REGIONS "aflame"
 
 /* CUPTI's CUpti_ActivityOverheadKind, by name. On disk; names are what tables show. */
 #define AF_OVERHEADS(O)                                                                            \

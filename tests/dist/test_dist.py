@@ -110,6 +110,21 @@ def _():
         note("%s: %s" % (os.path.basename(path), ", ".join(sorted(set(versions)))))
 
 
+@case("the extension for Python asks for Python's stable ABI and for nothing else")
+def _():
+    path = os.path.join(BUILD, "packaging/_regions-portable.so")
+    if not os.path.exists(path):
+        raise Skip("no Python.h (python3-dev), or no portable programs: the extension was not built")
+    reported = run("objdump", "-p", path).stdout
+    equal(sorted(set(re.findall(r"^ *NEEDED +(\S+)", reported, re.M)) - {"libc.so.6"}), [], "libraries")
+    versions = re.findall(r" GLIBC_([\d.]+)$", reported, re.M)
+    expect(all(tuple(map(int, v.split("."))) <= GLIBC for v in versions), "versions of glibc: %s" % versions)
+    package = os.path.join(unpacked(), "lib/aflame/python")
+    words = "import aflame\nwith aflame.region('x'): print(type(aflame.region).__name__)"
+    done = run(sys.executable, "-c", words, env={**os.environ, "PYTHONPATH": package})
+    equal(done.stdout, "builtin_function_or_method\n", "the function of the extension")
+
+
 @case("its libraries give programs what the built ones give them")
 def _():
     need_portable()

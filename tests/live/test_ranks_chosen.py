@@ -235,7 +235,7 @@ def _():
 @case("--steps that never come are named, and senseless ones refused")
 def _():
     folder = new_folder()
-    for steps, reason in (("30:40@step", "had 20 steps step"), ("1:2@nowhere", "no NVTX range or marker named nowhere")):
+    for steps, reason in (("30:40@step", "had 20 steps step"), ("1:2@nowhere", "no region, NVTX range or marker named nowhere")):
         done = aflame("record", "-q", "-o", "t", "--sample", "none", "--steps", steps, "--", program("nvtx_steps"),
                       "push", "20", "0", "0", cwd=folder)
         equal(done.returncode, 7, "status")

@@ -146,6 +146,8 @@ static void row_of_queue(struct af_timeline *t, struct af_track *track, uint32_t
 
 static const char *name_of_ranges(struct af_timeline *t, const char *what, const char *domain)
 {
+	if (domain && !strcmp(domain, AF_DOMAIN_REGIONS))
+		return "regions";
 	return domain && *domain ? text_of(t, "%s: %s", what, domain) : what;
 }
 

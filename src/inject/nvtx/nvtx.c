@@ -15,13 +15,9 @@
 #include "inject/core/inject.h"
 #include "inject/core/lock.h"
 #include "inject/core/thread.h"
-#include "inject/nvtx/steps.h"
+#include "inject/nvtx/ranges.h"
 
-/* As PyTorch's emit_nvtx() has them. */
-#define SEQUENCE ", seq = "
-#define EVALUATES "autograd::engine::evaluate_function: "
-
-enum { MESSAGE_BYTES = 1024, ARENA_BYTES = 64 << 10, DOMAINS = 8 };
+enum { MESSAGE_BYTES = AF_RANGE_NAME, ARENA_BYTES = 64 << 10, DOMAINS = 8 };
 
 /* NvtxExportTableID, NvtxCallbackModule, NvtxCallbackIdCore and NvtxCallbackIdCore2. */
 enum { NVTX_CALLBACKS = 1, MODULE_CORE = 1, MODULE_CORE2 = 5 };
@@ -79,14 +75,10 @@ struct nvtx_name {
 
 static struct af_fork_lock names_lock = AF_FORK_LOCK;
 static char *names, *names_end;
-static _Atomic uint64_t nr_ranges;
 static _Atomic uint32_t nr_domains;
 
 /* How deep the thread is in ranges, by domain: what push and pop return. */
 static __thread int32_t depths[DOMAINS];
-
-/* Autograd's engine evaluates what the thread begins next. */
-static __thread bool evaluates;
 
 /* A message as the program gave it, of one of four kinds, into @text. */
 static uint32_t wide_text(const wchar_t *from, char *text, uint32_t room)
@@ -148,71 +140,15 @@ static struct nvtx_name *name_wide(const wchar_t *wide, uint32_t number)
 	return name_new(text, wide_text(wide, text, sizeof text), number);
 }
 
-/* One thing that the program says. */
+/* A range's edge or a mark, with the name of its domain still in one piece. */
 struct saying {
 	enum af_range_edge edge;
-	const struct af_regs *regs;     /* of who says it, at a PUSH */
+	const struct af_regs *regs;     /* of the caller, at a PUSH */
 	const struct nvtx_name *domain; /* NULL: the default one */
 	const char *text;
 	uint32_t len, color;
 	uint64_t range;
 };
-
-/*
- * PyTorch's emit_nvtx() tells the number of the backward function that an operation makes, if it
- * makes one. In a range of the engine's, on the other hand, it is that of the function that runs.
- */
-static void operation_write(struct af_thread_context *t, const struct saying *s)
-{
-	const char *at = memmem(s->text, s->len, SEQUENCE, strlen(SEQUENCE));
-	const char *over = s->text + s->len;
-	struct af_ev_operation ev = {0};
-
-	if (!at || at + strlen(SEQUENCE) == over)
-		return;
-	for (at += strlen(SEQUENCE); at < over && *at >= '0' && *at <= '9'; at++)
-		ev.sequence = ev.sequence * 10 + (uint64_t)(*at - '0');
-	ev.callpath = af_thread_callpath(t, s->regs);
-	void *to = af_stream_begin(&t->stream, AF_KIND_OPERATION, af_now_ns(), sizeof ev);
-	if (!to)
-		return;
-	memcpy(to, &ev, sizeof ev);
-	af_stream_end(&t->stream);
-}
-
-static bool begins_evaluation(const struct saying *s)
-{
-	return s->edge == AF_RANGE_PUSH && s->text && s->len > strlen(EVALUATES) &&
-	       !memcmp(s->text, EVALUATES, strlen(EVALUATES));
-}
-
-static bool tells_operations(void)
-{
-	const struct af_session *session = af_inject_session();
-
-	return session && session->flags & AF_SESSION_AUTOGRAD;
-}
-
-static void range_write(const struct saying *s)
-{
-	bool evaluated = evaluates;
-
-	if (s->edge == AF_RANGE_PUSH || s->edge == AF_RANGE_POP)
-		evaluates = begins_evaluation(s);
-	struct af_thread_context *t = af_inject_recording() ? af_thread_enter() : NULL;
-	struct af_ev_range ev = {.edge = s->edge, .color = s->color, .range = s->range};
-	struct af_tail tail[] = {
-	    {s->domain ? s->domain->text : "", s->domain ? s->domain->len : 0, 0},
-	    {s->text ? s->text : "", s->text ? s->len : 0, 0},
-	};
-
-	if (!t)
-		return;
-	af_stream_put_tail(&t->stream, AF_KIND_RANGE, af_now_ns(), &ev, sizeof ev, tail, 2);
-	if (s->regs && s->text && !evaluated && !evaluates && tells_operations())
-		operation_write(t, s);
-	af_thread_leave(t);
-}
 
 static int32_t *depth(const struct nvtx_name *domain)
 {
@@ -221,19 +157,19 @@ static int32_t *depth(const struct nvtx_name *domain)
 
 static void say(const struct saying *s)
 {
-	bool pop = s->edge == AF_RANGE_POP, ends = pop || s->edge == AF_RANGE_END;
-	const struct af_step_edge step = {
+	const struct af_annotation a = {
 	    .edge = s->edge,
-	    .name = s->text,
+	    .regs = s->regs,
+	    .domain = s->domain ? s->domain->text : "",
+	    .domain_len = s->domain ? s->domain->len : 0,
+	    .text = s->text,
 	    .len = s->text ? s->len : 0,
+	    .color = s->color,
 	    .range = s->range,
-	    .depth = s->edge == AF_RANGE_START ? 0 : *depth(s->domain) - pop};
+	    .depth = s->edge == AF_RANGE_START ? 0 : *depth(s->domain) - (s->edge == AF_RANGE_POP),
+	};
 
-	if (!ends)
-		af_steps_begin(&step);
-	range_write(s);
-	if (ends)
-		af_steps_end(&step);
+	af_range_put(&a);
 }
 
 static void say_text(enum af_range_edge edge, uint64_t range, const char *text,
@@ -289,11 +225,6 @@ static void say_attributes(enum af_range_edge edge, uint64_t range, const struct
 	say(&s);
 }
 
-static uint64_t range_new(void)
-{
-	return atomic_fetch_add(&nr_ranges, 1) + 1;
-}
-
 static void mark_ex(const struct nvtx_attributes *a)
 {
 	say_attributes(AF_RANGE_MARK, 0, NULL, a, NULL);
@@ -311,7 +242,7 @@ static void mark_wide(const wchar_t *text)
 
 static uint64_t start_ex(const struct nvtx_attributes *a)
 {
-	uint64_t range = range_new();
+	uint64_t range = af_range_new();
 
 	say_attributes(AF_RANGE_START, range, NULL, a, NULL);
 	return range;
@@ -319,7 +250,7 @@ static uint64_t start_ex(const struct nvtx_attributes *a)
 
 static uint64_t start(const char *text)
 {
-	uint64_t range = range_new();
+	uint64_t range = af_range_new();
 
 	say_text(AF_RANGE_START, range, text, NULL);
 	return range;
@@ -327,7 +258,7 @@ static uint64_t start(const char *text)
 
 static uint64_t start_wide(const wchar_t *text)
 {
-	uint64_t range = range_new();
+	uint64_t range = af_range_new();
 
 	say_wide(AF_RANGE_START, range, text, NULL);
 	return range;
@@ -378,7 +309,7 @@ static void domain_mark_ex(const struct nvtx_name *domain, const struct nvtx_att
 
 static uint64_t domain_start_ex(const struct nvtx_name *domain, const struct nvtx_attributes *a)
 {
-	uint64_t range = range_new();
+	uint64_t range = af_range_new();
 
 	say_attributes(AF_RANGE_START, range, domain, a, NULL);
 	return range;

@@ -9,6 +9,7 @@
 #include "inject/core/inject.h"
 #include "inject/core/moments.h"
 #include "inject/core/translator.h"
+#include "inject/nvtx/ranges.h"
 #include "inject/python/python.h"
 #include "inject/sampler/exec.h"
 #include "inject/sampler/rest.h"
@@ -36,6 +37,7 @@ static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
 	af_api_thread_ends(t);
 	af_usage_thread_ends(t);
 	af_rest_write(t, regs);
+	af_regions_thread_ends(t);
 }
 
 static const struct af_moments moments = {
