@@ -278,11 +278,12 @@ bool af_steps_missed(const struct af_recording *r, char *text, size_t size)
 		         "with number %llu",
 		         nr, *w->name ? " " : "", w->name, (unsigned long long)w->first);
 	else
-		snprintf(text, size,
-		         "--steps: the program had no region, NVTX range or marker%s%s that could be a "
-		         "step: mark its steps, as by aflame/region.h or in Python with "
-		         "aflame.region(\"step\"), or "
-		         "give the name of its ranges, --steps FIRST:LAST@NAME",
-		         *w->name ? " named " : "", w->name);
+		snprintf(
+		    text, size,
+		    "--steps: the program had no region, NVTX range or marker%s%s that could be a "
+		    "step: mark its steps, as by aflame/region.h or in Python with "
+		    "aflame.region(\"step\"), or "
+		    "give the name of its ranges, --steps FIRST:LAST@NAME",
+		    *w->name ? " named " : "", w->name);
 	return true;
 }
