@@ -63,22 +63,22 @@ static PyObject *decorate(const char *how, PyObject *name, PyObject *function)
 	return result;
 }
 
-/* --- the region without a recorder, which is an awaitable that is done, too */
+/*
+ * --- the region without a recorder, which is an awaitable that is done, too. There is one, so its
+ * functions need no self: they are no methods in its type, and a `with` does not bind them first.
+ * With self and without (type(r).__enter__(r), as ExitStack calls it) they do the same.
+ */
 
-static PyObject *nothing_enter(PyObject *self, PyObject *Py_UNUSED(none))
+static PyObject *nothing_itself(PyObject *Py_UNUSED(module), PyObject *const *Py_UNUSED(args),
+                                Py_ssize_t Py_UNUSED(nr))
 {
-	return new_reference(self);
+	return new_reference(nothing);
 }
 
 static PyObject *nothing_exit(PyObject *Py_UNUSED(self), PyObject *const *Py_UNUSED(args),
                               Py_ssize_t Py_UNUSED(nr))
 {
 	return none();
-}
-
-static PyObject *nothing_aexit(PyObject *Py_UNUSED(self), PyObject *Py_UNUSED(args))
-{
-	return new_reference(nothing);
 }
 
 static PyObject *nothing_await(PyObject *Py_UNUSED(self))
@@ -101,15 +101,14 @@ static PyObject *nothing_call(PyObject *Py_UNUSED(self), PyObject *args, PyObjec
 
 #define FAST(function) ((PyCFunction)(void (*)(void))(function))
 
-static PyMethodDef nothing_methods[] = {
-    {"__enter__", nothing_enter, METH_NOARGS, NULL},
+static PyMethodDef nothing_functions[] = {
+    {"__enter__", FAST(nothing_itself), METH_FASTCALL, NULL},
     {"__exit__", FAST(nothing_exit), METH_FASTCALL, NULL},
-    {"__aenter__", nothing_enter, METH_NOARGS, NULL},
-    {"__aexit__", nothing_aexit, METH_VARARGS, NULL},
+    {"__aenter__", FAST(nothing_itself), METH_FASTCALL, NULL},
+    {"__aexit__", FAST(nothing_itself), METH_FASTCALL, NULL},
     {0},
 };
 static PyType_Slot nothing_slots[] = {
-    {Py_tp_methods, nothing_methods},
     {Py_tp_call, (void *)nothing_call},
     {Py_am_await, (void *)nothing_await},
     {0},
@@ -120,6 +119,24 @@ static PyType_Spec nothing_spec = {
     .flags = Py_TPFLAGS_DEFAULT,
     .slots = nothing_slots,
 };
+
+static PyObject *nothing_new(void)
+{
+	PyObject *type = PyType_FromSpec(&nothing_spec);
+	PyObject *object = NULL;
+	int rc = type ? 0 : -1;
+
+	for (PyMethodDef *f = nothing_functions; f->ml_name && !rc; f++) {
+		/* In parentheses it is the function, and no macro of one that 3.8 lacks. */
+		PyObject *function = (PyCFunction_NewEx)(f, NULL, NULL);
+		rc = function ? PyObject_SetAttrString(type, f->ml_name, function) : -1;
+		Py_XDECREF(function);
+	}
+	if (!rc)
+		object = PyObject_CallObject(type, NULL);
+	Py_XDECREF(type);
+	return object;
+}
 
 /* --- a region */
 
@@ -292,10 +309,7 @@ PyMODINIT_FUNC PyInit__regions(void)
 {
 	if (!region_type)
 		region_type = PyType_FromSpec(&region_spec);
-	if (!nothing) {
-		PyObject *type = PyType_FromSpec(&nothing_spec);
-		nothing = type ? PyObject_CallObject(type, NULL) : NULL;
-		Py_XDECREF(type);
-	}
+	if (!nothing)
+		nothing = nothing_new();
 	return region_type && nothing ? PyModule_Create(&module) : NULL;
 }

@@ -235,7 +235,7 @@ def check_python(version, interpreter, module):
     equal(tasks, ["coroutine"] * 2 + ["stream"] * 3 + ["waits"] * 2, "of asyncio, " + what)
     equal(sum(e == "END" for e, _ in rest), len(tasks), "their ends, " + what)
     rest = [r for r in rest if r[0] not in ("START", "END")]
-    wanted = [("PUSH", "raises"), ("POP", "")] + [("PUSH", "thread"), ("PUSH", "inside"), ("POP", ""), ("POP", "")] * 3
+    wanted = [("PUSH", "raises"), ("POP", ""), ("PUSH", "on a stack"), ("PUSH", "by hand"), ("POP", ""), ("POP", "")] + [("PUSH", "thread"), ("PUSH", "inside"), ("POP", ""), ("POP", "")] * 3
     wanted += [("PUSH", "a\\udc80b"), ("PUSH", "\u00fc\U0001f525"), ("PUSH", "n" * 1021 + "\u2026")] + [("POP", "")] * 3
     equal(rest, wanted, "the rest, " + what)
 

@@ -5,6 +5,7 @@ which is the same without a recorder, and "done".
 """
 
 import asyncio
+import contextlib
 import importlib
 import sys
 import threading
@@ -107,6 +108,10 @@ def functions():
             raise KeyError("passes through")
     except KeyError as error:
         print(error)
+    with contextlib.ExitStack() as stack:
+        stack.enter_context(aflame.region("on a stack"))
+        aflame.region("by hand").__enter__()
+        aflame.region("by hand").__exit__(None, None, None)
     for _ in range(3):
         thread = threading.Thread(target=in_thread)
         thread.start()
