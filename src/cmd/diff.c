@@ -148,7 +148,7 @@ static int diff_normalize(const struct af_diff *d, struct af_difference *v, stru
 	if (scales[d->normalize] > 0)
 		return 0;
 	if (d->normalize == AF_NORMALIZE_STEP)
-		return af_fail_plain(err, -ENODATA, "no NVTX range or mark called %s in %s",
+		return af_fail_plain(err, -ENODATA, "no region, NVTX range or mark called %s in %s",
 		                     d->o->step, d->names[s[0].steps != 0]);
 	if (d->normalize == AF_NORMALIZE_WALL)
 		return af_fail_plain(err, -ENODATA,

@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from machine import BUILD, SCRIPTS, SOURCE, any_sampler, need_tool, program, pythons
-from recording import bare, must, new_path, parse_folded, record
+from recording import Trace, aflame, bare, must, new_path, parse_folded, record
 from tap import Skip, case, equal, expect, near, note, run_cases
 
 PACKAGE = os.path.join(BUILD, "src/bindings")
@@ -128,6 +128,23 @@ def _():
 def _():
     run = record(program("regions"), "many", "20", options=["--steps", "10:14@step"])
     equal([n for e, n in edges(run) if n.startswith("step")], ["step %d" % n for n in range(9, 14)], "steps")
+
+
+@case("aflame prof records the regions of the sources that it compiles")
+def _():
+    trace = Trace(new_path("prof"))
+    source = os.path.join(SCRIPTS, "regions.c")
+    done = aflame("prof", "-I", os.path.join(SOURCE, "include"), "--no-flat", "--no-folded", "--trace", trace.path,
+                  source, "--", "many", "1000")
+    equal((done.stdout, done.returncode), ("done\n", 0), done.stderr)
+    equal(trace.counts().get("range"), 5000, "ranges and marks")
+
+
+@case("diff --step counts regions")
+def _():
+    runs = [record(program("regions"), "shares", sampler=any_sampler(), rate=99) for _ in range(2)]
+    reported = must("diff", runs[0].path, runs[1].path, "--step", "a")
+    expect('20 and 20 steps "a"' in reported, reported)
 
 
 def slices_of(run):

@@ -18,7 +18,7 @@ static __thread struct {
 	uint32_t depth;      /* may be more than DEEP */
 	uint32_t owed;       /* ends that could not be written when they came */
 	uint64_t written[DEEP / BITS];
-} open;
+} mine;
 
 struct region_name {
 	const char *text;
@@ -47,7 +47,7 @@ static void name_of(const char *text, struct region_name *n)
 /* Is the region at @depth one whose beginning is in the trace? */
 static bool is_written(uint32_t depth)
 {
-	return depth < DEEP && open.written[depth / BITS] >> depth % BITS & 1;
+	return depth < DEEP && mine.written[depth / BITS] >> depth % BITS & 1;
 }
 
 static bool put(enum af_range_edge edge, const struct region_name *name, uint64_t range,
@@ -77,58 +77,58 @@ static void see_fork(void)
 
 	af_inject_check_fork();
 	errno = saved;
-	if (open.fork_epoch != af_inject_fork_epoch()) {
-		memset(&open, 0, sizeof open);
-		open.fork_epoch = af_inject_fork_epoch();
+	if (mine.fork_epoch != af_inject_fork_epoch()) {
+		memset(&mine, 0, sizeof mine);
+		mine.fork_epoch = af_inject_fork_epoch();
 	}
 }
 
 /* Write the ends that are owed, and no step's end. False: more of the thread would lie in them. */
 static bool pay(void)
 {
-	while (open.owed && put(AF_RANGE_POP, NULL, 0, NO_DEPTH))
-		open.owed--;
-	return !open.owed;
+	while (mine.owed && put(AF_RANGE_POP, NULL, 0, NO_DEPTH))
+		mine.owed--;
+	return !mine.owed;
 }
 
-static void begin(const char *text)
+static void region_begin(const char *text)
 {
 	struct region_name name;
 
 	see_fork();
-	uint32_t depth = open.depth++;
+	uint32_t depth = mine.depth++;
 	if (depth >= DEEP) {
 		af_inject_lost(AF_LOST_TABLE_FULL, af_inject_recording() ? 1 : 0);
 		return;
 	}
-	uint64_t *word = &open.written[depth / BITS], bit = 1ull << depth % BITS;
+	uint64_t *word = &mine.written[depth / BITS], bit = 1ull << depth % BITS;
 	*word &= ~bit;
 	name_of(text, &name);
 	if (pay() && put(AF_RANGE_PUSH, &name, 0, depth))
 		*word |= bit;
 }
 
-static void end(void)
+static void region_end(void)
 {
 	see_fork();
-	if (!open.depth)
+	if (!mine.depth)
 		return;
-	uint32_t depth = --open.depth;
+	uint32_t depth = --mine.depth;
 	pay();
 	if (!put(AF_RANGE_POP, NULL, 0, depth) && is_written(depth))
-		open.owed++;
+		mine.owed++;
 }
 
-static void mark(const char *text)
+static void region_mark(const char *text)
 {
 	struct region_name name;
 
 	see_fork();
 	name_of(text, &name);
-	put(AF_RANGE_MARK, &name, 0, open.depth);
+	put(AF_RANGE_MARK, &name, 0, mine.depth);
 }
 
-static uint64_t start(const char *text)
+static uint64_t region_start(const char *text)
 {
 	struct region_name name;
 	uint64_t range = af_range_new();
@@ -137,7 +137,7 @@ static uint64_t start(const char *text)
 	return put(AF_RANGE_START, &name, range, 0) ? range : 0;
 }
 
-static void stop(uint64_t range)
+static void region_stop(uint64_t range)
 {
 	put(AF_RANGE_END, NULL, range, 0);
 }
@@ -148,14 +148,14 @@ void af_regions_thread_ends(struct af_thread_context *t)
 	const struct af_ev_range ev = {.edge = AF_RANGE_POP};
 	const struct af_tail tail[] = {{DOMAIN, (uint32_t)strlen(DOMAIN), 0}, {"", 0, 0}};
 
-	if (open.fork_epoch != af_inject_fork_epoch())
+	if (mine.fork_epoch != af_inject_fork_epoch())
 		return;
-	for (uint32_t depth = open.depth; depth--;)
-		open.owed += is_written(depth);
-	while (open.owed &&
+	for (uint32_t depth = mine.depth; depth--;)
+		mine.owed += is_written(depth);
+	while (mine.owed &&
 	       af_stream_put_tail(&t->stream, AF_KIND_RANGE, af_now_ns(), &ev, sizeof ev, tail, 2))
-		open.owed--;
-	open.depth = 0;
+		mine.owed--;
+	mine.depth = 0;
 }
 
 __attribute__((visibility("default"))) const struct aflame_regions *aflame_recorder_regions(void);
@@ -163,11 +163,11 @@ const struct aflame_regions *aflame_recorder_regions(void)
 {
 	static const struct aflame_regions regions = {
 	    .size = sizeof regions,
-	    .begin = begin,
-	    .end = end,
-	    .mark = mark,
-	    .start = start,
-	    .stop = stop,
+	    .begin = region_begin,
+	    .end = region_end,
+	    .mark = region_mark,
+	    .start = region_start,
+	    .stop = region_stop,
 	};
 
 	return &regions;
