@@ -390,6 +390,16 @@ def _():
     expect(re.search(r"^Lines\n.*\n *[0-9.]+ +%% .* program\.c:%d " % lines["burn"], done.stderr, re.M), done.stderr)
 
 
+@case("--limit is the number of rows, as the report says")
+def _():
+    path = source(PARTS)
+    done = prof("--limit", "1", path)
+    expect(re.search(r"… and [0-9]+ more of [0-9]+, .*; --limit 0 shows all", done.stderr), done.stderr)
+    equal(len(re.findall(r"\(program\.c:[0-9]+\)", done.stderr)), 1, "rows")
+    done = prof("--limit", "0", path)
+    expect("shows all" not in done.stderr and "_start" in done.stderr, done.stderr)
+
+
 @case("--trace keeps a trace for every other command")
 def _():
     trace = new_path()

@@ -223,6 +223,34 @@ static void a_dump_of_others_is_not_believed(void **state)
 }
 
 /* A record written while we read, or damaged, costs itself and all behind it. */
+static void records_that_say_nothing_of_code_are_passed_by(void **state)
+{
+	static const uint8_t frames[32] = {20};
+	struct af_buf b = {0};
+	struct af_jitdump d;
+
+	dump_begin(&b, PID, 0);
+	dump_prefix(&b, 4, 24 + sizeof frames, 100); /* unwinding information of the next code */
+	dump_u64(&b, sizeof frames);
+	dump_u64(&b, 0);
+	dump_u64(&b, 0);
+	af_buf_add(&b, frames, sizeof frames);
+	dump_lines(&b, 0x1000, 0, "hot.js", 10, 4);
+	dump_load(&b, 100, 0x1000, code, 0x40, 1, "first");
+	dump_prefix(&b, 3, 0, 200); /* close */
+	dump_prefix(&b, 77, 8, 200);
+	dump_u64(&b, 0);
+	dump_load(&b, 300, 0x2000, code, 0x40, 2, "second");
+	assert_int_equal(open_dump(&d, &b), 0);
+	assert_int_equal(d.nr_skipped, 0);
+	assert_code(&d, 0x1010, 100, "first");
+	assert_line(&d, 0x1010, "hot.js", 11);
+	assert_code(&d, 0x1010, 400, "first");
+	assert_code(&d, 0x2000, 400, "second");
+	af_jitdump_close(&d);
+	af_buf_free(&b);
+}
+
 static void a_dump_that_is_cut_has_what_was_before(void **state)
 {
 	struct af_buf b = {0};
@@ -312,6 +340,7 @@ int main(void)
 	    cmocka_unit_test(lines_that_count_from_an_elf_header_are_put_right),
 	    cmocka_unit_test(stamps_of_another_clock_are_not_compared),
 	    cmocka_unit_test(a_dump_of_others_is_not_believed),
+	    cmocka_unit_test(records_that_say_nothing_of_code_are_passed_by),
 	    cmocka_unit_test(a_dump_that_is_cut_has_what_was_before),
 	    cmocka_unit_test(code_that_moves_again_and_again_is_found),
 	    cmocka_unit_test(a_dump_of_too_many_records_is_read_as_far_as_there_is_room),

@@ -5,6 +5,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/types.h>
@@ -75,6 +76,44 @@ static void a_wait_for_a_disk_is_a_state(void **state)
 	assert_false(af_status_waits_for_disk(""));
 }
 
+static void lines_of_maps_are_read_whole(void **state)
+{
+	const char text[] = "1000-2000 r-xp 00000400 fd:10 77 /usr/lib/a b.so (deleted)\n"
+			    "no line of maps\n"
+			    "7ffff7fc5000-7ffff7fc7000 r--p 00000000 00:00 0 \n"
+			    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
+			    "2000-3000 rw-p 0 0:1 5 /x";
+	FILE *f = fmemopen((void *)text, sizeof text - 1, "r");
+	struct af_proc_mapping m;
+	char *line = NULL;
+	size_t cap = 0;
+
+	(void)state;
+	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
+	assert_int_equal(m.start, 0x1000);
+	assert_int_equal(m.end, 0x2000);
+	assert_int_equal(m.offset, 0x400);
+	assert_int_equal(m.inode, 77);
+	assert_int_equal(m.major, 0xfd);
+	assert_int_equal(m.minor, 0x10);
+	assert_true(m.executable);
+	assert_string_equal(m.path, "/usr/lib/a b.so (deleted)");
+	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
+	assert_int_equal(m.start, 0x7ffff7fc5000);
+	assert_false(m.executable);
+	assert_string_equal(m.path, "");
+	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
+	assert_int_equal(m.end, 0xffffffffff601000);
+	assert_true(m.executable);
+	assert_string_equal(m.path, "[vsyscall]");
+	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
+	assert_string_equal(m.path, "/x");
+	assert_false(af_proc_mapping_next(f, &line, &cap, &m));
+	assert_false(af_proc_mapping_next(NULL, &line, &cap, &m));
+	free(line);
+	fclose(f);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -83,6 +122,7 @@ int main(void)
 	    cmocka_unit_test(a_tracer_is_seen_while_it_is_attached),
 	    cmocka_unit_test(versions_are_compared_as_numbers),
 	    cmocka_unit_test(a_wait_for_a_disk_is_a_state),
+	    cmocka_unit_test(lines_of_maps_are_read_whole),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

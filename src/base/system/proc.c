@@ -42,6 +42,34 @@ FILE *af_proc_open_maps(unsigned pid)
 	return fopen(path, "re");
 }
 
+static bool mapping_parse(char *line, struct af_proc_mapping *m)
+{
+	unsigned long long start, end, offset, inode;
+	char flags[5];
+	int at = 0;
+
+	line[strcspn(line, "\n")] = 0;
+	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &start, &end, flags, &offset,
+	           &m->major, &m->minor, &inode, &at) != 7 ||
+	    !at)
+		return false;
+	m->start = start;
+	m->end = end;
+	m->offset = offset;
+	m->inode = inode;
+	m->executable = flags[0] && flags[1] && flags[2] == 'x';
+	m->path = line + at;
+	return true;
+}
+
+bool af_proc_mapping_next(FILE *maps, char **line, size_t *cap, struct af_proc_mapping *m)
+{
+	while (maps && getline(line, cap, maps) > 0)
+		if (mapping_parse(*line, m))
+			return true;
+	return false;
+}
+
 size_t af_proc_read_exe(unsigned pid, char *path, size_t size)
 {
 	char link[64];

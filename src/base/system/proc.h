@@ -23,6 +23,20 @@ size_t af_proc_read(int pid, const char *name, char *text, size_t size);
 /* Opens /proc/@pid/maps; NULL and errno when it cannot be read. */
 FILE *af_proc_open_maps(unsigned pid);
 
+/* A line of it: proc(5), "/proc/pid/maps". */
+struct af_proc_mapping {
+	uint64_t start, end, offset, inode; /* inode 0: no file is behind it */
+	uint32_t major, minor;
+	bool executable;
+	char *path; /* in the line, "" for none */
+};
+
+/*
+ * The next line of @maps (NULL: there is none) that can be read, in *@line, of *@cap bytes, as
+ * getline(3) has them: NULL and 0 at first, and the caller frees it. False at the end.
+ */
+bool af_proc_mapping_next(FILE *maps, char **line, size_t *cap, struct af_proc_mapping *m);
+
 /*
  * The name of the file that @pid runs, without a NUL. Returns the number of bytes, 0 when this
  * process may not see it.

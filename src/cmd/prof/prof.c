@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
+#include "cmd/flat/flat.h"
 #include "cmd/prof/compile.h"
 #include "cmd/prof/folder.h"
 #include "cmd/prof/show.h"
@@ -30,7 +31,7 @@ enum {
 };
 
 struct prof_options {
-	uint64_t period_us, depth, cap;
+	uint64_t period_us, depth, cap, limit;
 	const char *output, *trace, *jit, *level;
 	struct af_strings libraries, includes, macros;
 	bool no_folded, no_flat, lines, wall, alloc;
@@ -40,6 +41,7 @@ static const struct prof_options prof_defaults = {
     .period_us = 1000,
     .output = "prof.folded",
     .jit = "cc",
+    .limit = AF_FLAT_ROWS,
 };
 
 /* A source that is not C, by its name. */
@@ -220,6 +222,7 @@ static int prof_record(struct prof *p, struct af_err *err)
 	    .alloc = o->alloc,
 	    .flat = !o->no_flat,
 	    .lines = o->lines,
+	    .limit = o->limit < UINT32_MAX ? (uint32_t)o->limit : 0,
 	};
 	int rc = af_prof_show(&show, done.dir, err);
 	if (rc == -ENODATA)
@@ -283,6 +286,8 @@ static const struct af_option prof_options[] = {
     {AF_OPT_FLAG, "no-folded", 0, NULL, "do not write them", AT(no_folded)},
     {AF_OPT_FLAG, "no-flat", 0, NULL, "no flat report", AT(no_flat)},
     {AF_OPT_FLAG, "lines", 0, NULL, "also the hottest lines", AT(lines)},
+    {AF_OPT_U64, "limit", 0, "N", "rows of each part of the report; 0: all of them (20)",
+     AT(limit)},
     {AF_OPT_FLAG, "wall", 0, NULL, "sample by the wall clock: threads that wait, too", AT(wall)},
     {AF_OPT_FLAG, "alloc", 0, NULL,
      "instead of time: bytes that were allocated, and those in use at the end, by stack",

@@ -35,11 +35,11 @@ static int show_folded(const struct af_prof_show *show, const char *dir, struct 
 /* Standard output is the program's: the report goes where standard error goes. */
 static int show_flat(const struct af_prof_show *show, const char *dir, struct af_err *err)
 {
-	static const struct af_flat_options reports[] = {
-	    {.limit = AF_FLAT_ROWS},
-	    {.limit = AF_FLAT_ROWS, .lines = true, .head = "of all samples"},
-	    {.limit = AF_FLAT_ROWS, .weight = "alloc", .head = "allocated"},
-	    {.limit = AF_FLAT_ROWS, .weight = "live", .head = "in use at the end"},
+	const struct af_flat_options reports[] = {
+	    {.limit = show->limit},
+	    {.limit = show->limit, .lines = true, .head = "of all samples"},
+	    {.limit = show->limit, .weight = "alloc", .head = "allocated"},
+	    {.limit = show->limit, .weight = "live", .head = "in use at the end"},
 	};
 	const unsigned first = show->alloc ? 2 : 0, nr = show->alloc || show->lines ? 2 : 1;
 

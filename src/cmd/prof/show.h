@@ -3,6 +3,7 @@
 #define AF_CMD_PROF_SHOW_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 struct af_err;
 
@@ -10,8 +11,9 @@ struct af_prof_show {
 	const char *folded; /* file for folded stacks; NULL: none */
 	bool wall;          /* they are by nanoseconds: a wait is one sample, whatever its length */
 	bool alloc;         /* … or by bytes that were allocated */
-	bool flat;  /* the flat report, on standard error: standard output is the program's */
-	bool lines; /* of it also the lines */
+	bool flat;      /* the flat report, on standard error: standard output is the program's */
+	bool lines;     /* of it also the lines */
+	uint32_t limit; /* rows of each of its tables; 0: all */
 };
 
 /* Write what @show has of the trace in @dir. 0, or -errno with a message. */

@@ -46,17 +46,17 @@ static int library_probe(struct bpf_probes **to, const struct record_bpf *progra
 int bpf_calls_try(const struct record_bpf *programs)
 {
 	uint64_t here = (uintptr_t)bpf_calls_try;
-	unsigned long long start, end, offset;
+	struct af_proc_mapping m;
 	uint64_t at = 0;
 	struct bpf_places own = {.offsets = &at, .nr = 1};
 	struct bpf_probes *p = NULL;
-	char line[PATH_MAX + 128];
+	scope_free char *line = NULL;
+	size_t cap = 0;
 
-	scope_fclose FILE *f = fopen("/proc/self/maps", "re");
-	while (f && fgets(line, sizeof line, f))
-		if (sscanf(line, "%llx-%llx %*s %llx", &start, &end, &offset) == 3 &&
-		    here >= start && here < end)
-			at = here - start + offset;
+	scope_fclose FILE *f = af_proc_open_maps((unsigned)getpid());
+	while (af_proc_mapping_next(f, &line, &cap, &m))
+		if (here >= m.start && here < m.end)
+			at = here - m.start + m.offset;
 	int rc = bpf_probes_open(&p, programs->progs.device_call, "/proc/self/exe", &own,
 	                         (uint32_t)getpid());
 	bpf_probes_free(p);
@@ -83,14 +83,14 @@ void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path)
 
 static bool maps_driver(uint32_t pid)
 {
-	char line[PATH_MAX + 128];
 	scope_fclose FILE *f = af_proc_open_maps(pid);
+	scope_free char *line = NULL;
+	struct af_proc_mapping m;
+	size_t cap = 0;
 
-	while (f && fgets(line, sizeof line, f)) {
-		const char *path = strchr(line, '/');
-		if (path && is_driver(path))
+	while (af_proc_mapping_next(f, &line, &cap, &m))
+		if (*m.path == '/' && is_driver(m.path))
 			return true;
-	}
 	return false;
 }
 

@@ -109,26 +109,22 @@ void bpf_mapping_add(struct af_bpf *b, struct bpf_image *image, struct bpf_mappi
 	mapping_put(b, image, &m);
 }
 
-/* proc(5): start-end perms offset dev inode path */
 void bpf_mappings_read(struct af_bpf *b, struct bpf_image *image)
 {
-	char line[PATH_MAX + 128], perms[8];
-	unsigned long long start, end, offset;
-
 	scope_fclose FILE *f = af_proc_open_maps(image->pid);
-	while (f && fgets(line, sizeof line, f)) {
-		int at = 0;
-		if (sscanf(line, "%llx-%llx %7s %llx %*s %*s %n", &start, &end, perms, &offset,
-		           &at) != 4 ||
-		    perms[2] != 'x' || !at)
+	scope_free char *line = NULL;
+	struct af_proc_mapping m;
+	size_t cap = 0;
+
+	while (af_proc_mapping_next(f, &line, &cap, &m)) {
+		if (!m.executable)
 			continue;
-		line[strcspn(line, "\n")] = 0;
-		const char *path = line[at] ? line + at : "//anon";
+		const char *path = *m.path ? m.path : "//anon";
 		bpf_mapping_add(b, image,
 		                (struct bpf_mapping){
-				    .start = start,
-				    .end = end,
-				    .offset = offset,
+				    .start = m.start,
+				    .end = m.end,
+				    .offset = m.offset,
 				    .path = af_strtab_id_z(&b->strings, path),
 				});
 		bpf_calls_see(b, image, path);

@@ -20,28 +20,6 @@ enum {
 	DESCRIPTOR_AT_ONCE = 4,       /* files that one call reads: some 10 ms for a large one */
 };
 
-/* A piece of code of a process that a file is behind. */
-struct descriptor_mapping {
-	unsigned long long start, offset, inode;
-	unsigned major, minor;
-	char *path;
-};
-
-static bool mapping_parse(char *line, struct descriptor_mapping *m)
-{
-	unsigned long long end;
-	char flags[5];
-	int at = 0;
-
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%llx-%llx %4s %llx %x:%x %llu %n", &m->start, &end, flags, &m->offset,
-	           &m->major, &m->minor, &m->inode, &at) != 7 ||
-	    !at)
-		return false;
-	m->path = line + at;
-	return flags[2] == 'x' && m->inode && *m->path == '/';
-}
-
 static uint64_t table_find(const struct af_elf *e, uint32_t type)
 {
 	Elf64_Shdr table, strings;
@@ -83,7 +61,7 @@ static struct jit_file file_read(const uint8_t *data, size_t size)
 
 /* Each file is read once, whoever maps it; NULL: it cannot be read. */
 static const struct jit_file *file_of(struct af_jit_watch *w, int pid,
-                                      const struct descriptor_mapping *m)
+                                      const struct af_proc_mapping *m)
 {
 	bool fresh;
 	struct af_file bytes;
@@ -121,15 +99,15 @@ bool jit_descriptors_find(struct af_jit_watch *w, struct jit_watched *p)
 	uint64_t before = af_rights_raise(AF_RIGHTS_PROCESS);
 	scope_fclose FILE *maps = af_proc_open_maps((unsigned)p->of.pid);
 	af_rights_restore(before);
-	struct descriptor_mapping m;
+	struct af_proc_mapping m;
 	scope_free char *line = NULL;
 	size_t cap = 0;
 	const uint32_t nr_before = w->nr_files;
 
-	while (maps && w->nr_files - nr_before < DESCRIPTOR_AT_ONCE &&
-	       getline(&line, &cap, maps) > 0) {
-		const struct jit_file *file =
-		    mapping_parse(line, &m) ? file_of(w, p->of.pid, &m) : NULL;
+	while (w->nr_files - nr_before < DESCRIPTOR_AT_ONCE &&
+	       af_proc_mapping_next(maps, &line, &cap, &m)) {
+		bool is_code = m.executable && m.inode && *m.path == '/';
+		const struct jit_file *file = is_code ? file_of(w, p->of.pid, &m) : NULL;
 		if (file && file->descriptor)
 			list_add(p, m.start - m.offset - file->shift + file->descriptor);
 	}

@@ -22,6 +22,10 @@ enum {
 
 #define JITDUMP_FILE_MAX (INT64_C(2) << 30)
 
+/*
+ * Others are passed by: JIT_CODE_CLOSE (3) says nothing of code, and JIT_CODE_UNWINDING_INFO (4) is
+ * for copies of stacks, while those in a trace were walked when they were there.
+ */
 enum { JIT_CODE_LOAD = 0, JIT_CODE_MOVE = 1, JIT_CODE_DEBUG_INFO = 2 };
 
 struct jitdump_header {

@@ -13,6 +13,7 @@
 #include "base/buf.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
+#include "base/system/proc.h"
 #include "base/system/rights.h"
 
 enum { RUNNING_PATH = 64, RUNNING_PROCESSES = 1 << 20 };
@@ -152,38 +153,22 @@ const struct af_running_process *af_running_find(const struct af_running *l, pid
 	return found;
 }
 
-/* Parse a line of maps(5), path last and without its newline; false when it is no such line. */
-static bool running_map_line(char *line, uint64_t *start, uint64_t *end, char **path)
-{
-	unsigned long long from, to;
-	int at = 0;
-
-	line[strcspn(line, "\n")] = 0;
-	if (sscanf(line, "%llx-%llx %*s %*s %*s %*s %n", &from, &to, &at) != 2 || !at)
-		return false;
-	*start = from;
-	*end = to;
-	*path = line + at;
-	return true;
-}
-
 int af_running_open_mapped(const struct af_running *l, const struct af_running_process *p,
                            uint64_t address, const char *path)
 {
 	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
-	char link[RUNNING_PATH + 64], range[64], *file;
-	uint64_t start, end;
+	char link[RUNNING_PATH + 64], range[64];
+	struct af_proc_mapping m;
 	size_t cap = 0;
 
-	while (f && getline(&line, &cap, f) > 0) {
-		if (!running_map_line(line, &start, &end, &file) || address < start ||
-		    address >= end)
+	while (af_proc_mapping_next(f, &line, &cap, &m)) {
+		if (address < m.start || address >= m.end)
 			continue;
-		if (*file != '/' || (path && !running_is_file(file, path)))
+		if (*m.path != '/' || (path && !running_is_file(m.path, path)))
 			return -ENOENT;
-		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)start,
-		         (unsigned long long)end);
+		snprintf(range, sizeof range, "map_files/%llx-%llx", (unsigned long long)m.start,
+		         (unsigned long long)m.end);
 		running_path(link, l, p->pid, range);
 		scope_rights(AF_RIGHTS_PROCESS);
 		return af_open_regular(AT_FDCWD, link, 0);
@@ -222,17 +207,15 @@ char *af_running_jitdump(const struct af_running *l, const struct af_running_pro
 {
 	scope_fclose FILE *f = running_fopen(l, p->pid, "maps");
 	scope_free char *line = NULL;
-	char name[64], *path;
-	uint64_t start, end;
+	struct af_proc_mapping m;
+	char name[64];
 	size_t cap = 0;
 
 	snprintf(name, sizeof name, "/jit-%d.dump", (int)p->own_pid);
-	while (f && getline(&line, &cap, f) > 0) {
-		if (!running_map_line(line, &start, &end, &path) || *path != '/')
-			continue;
-		size_t len = strlen(path), tail = strlen(name);
-		if (len >= tail && !strcmp(path + len - tail, name) && !nth--)
-			return af_xstrdup(path);
+	while (af_proc_mapping_next(f, &line, &cap, &m)) {
+		size_t len = strlen(m.path), tail = strlen(name);
+		if (*m.path == '/' && len >= tail && !strcmp(m.path + len - tail, name) && !nth--)
+			return af_xstrdup(m.path);
 	}
 	return NULL;
 }
