@@ -210,7 +210,7 @@ void prof_events_poll(struct prof_events *e)
 		blocked_try(e);
 	if (!e->timers || e->only || round_make(e) < 0)
 		return;
-	/* Of a thread that has ended the timer is still there. */
+	/* A thread that has ended leaves its timer behind. */
 	for (uint32_t i = 0; i < e->nr; i++)
 		if (e->list[i].seen == e->round)
 			e->list[kept++] = e->list[i];

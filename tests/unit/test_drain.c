@@ -33,7 +33,7 @@ static void ring_without_room_is_no_sigbus(void **state)
 	in_small_tmpfs("size=4k", ring_without_room);
 }
 
-/* Marks in the whole packets of @name in @dir; packets without a gap from 0 on, to the file's end. */
+/* The number of marks in @name in @dir, which has whole packets, numbered from 0 on. */
 static uint32_t marks_in(int dir, const char *name, uint32_t *nr_packets)
 {
 	static uint8_t bytes[8 * AF_SLOT_BYTES];
