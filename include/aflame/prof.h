@@ -61,6 +61,7 @@ struct af_prof_options {
 	 */
 	int (*symbolize)(void *context, uint64_t address, struct af_prof_symbol *symbol);
 	void *context; /* for symbolize() */
+	bool regions;  /* the regions of aflame/region.h are frames below the stacks in them */
 };
 
 /*

@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "inject/core/inject.h"
 #include "inject/core/moments.h"
+#include "inject/nvtx/ranges.h"
 #include "inject/sampler/masks.h"
 #include "inject/sampler/signals.h"
 #include "inject/sampler/stack.h"
@@ -32,10 +33,17 @@ uint32_t af_prof_library_version(void)
 	return AF_PROF_LIBRARY_MAJOR << 16 | AF_PROF_LIBRARY_MINOR;
 }
 
+static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
+{
+	(void)regs;
+	af_regions_thread_ends(t);
+}
+
 static const struct af_moments moments = {
     .starts = af_signals_start,
     .forked = af_stack_after_fork,
     .run = af_stack_run,
+    .thread_ends = thread_ends,
     .thread_over = af_stack_thread_ends,
 };
 

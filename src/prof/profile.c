@@ -25,6 +25,7 @@ int prof_analyse(struct af_prof *p, struct af_err *err)
 	    .answers = 1u << AF_VIEW_CPU | AF_ANSWER_COVERAGE,
 	    .weights = 1u << AF_WEIGHT_TIME | 1u << AF_WEIGHT_SAMPLES,
 	    .locations = true,
+	    .ranges = p->o.regions,
 	};
 	char dir[PATH_MAX + 8];
 

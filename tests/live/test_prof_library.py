@@ -250,6 +250,21 @@ def _():
         equal(flat.get(name), sum(w for frames, w in run.stacks if bare(frames[-1]) == name), name)
 
 
+@case("regions of the program are in its profile and in its trace", tries=2)
+def _():
+    run = Run("regions")
+    wanted = {"sixty": ["large"], "ten": ["large", "small"], "thirty": [], "newer": ["other"]}
+    for name, regions in wanted.items():
+        stacks = [[bare(f) for f in frames] for frames, _ in run.stacks if name in [bare(f) for f in frames]]
+        expect(run.of(name) > 100, "%s has %d samples" % (name, run.of(name)))
+        for frames in stacks:
+            equal([f for f in frames if f in ("large", "small", "other")], regions, "regions of %s in %s" % (name, frames))
+    inside = parse_folded(must("flame", "--weight", "samples", "--range", "small", run.file + ".trace"))
+    equal(sum(w for frames, w in inside if "ten" in [bare(f) for f in frames]), run.of("ten"), "samples in the region, by aflame flame")
+    equal(sum(w for _, w in inside), run.of("ten"), "all samples in the region")
+    expect("over" in must("print", run.file + ".trace"), "the mark in the trace")
+
+
 @case("code that a program makes has the names that it gives, each for its time", tries=2)
 def _():
     need_perf()

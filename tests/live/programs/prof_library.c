@@ -3,6 +3,7 @@
  * its function. Folded stacks go to FILE, and numbers are lines "truth KEY VALUE".
  */
 #include <aflame/prof.h>
+#include <aflame/region.h>
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -380,6 +381,39 @@ static void formats(void)
 	af_prof_close(p);
 }
 
+/*
+ * sixty runs in the region "large", ten in "small" inside of it, thirty in none; a thread runs
+ * newer in the region "other" and ends in it. The trace is FILE.trace.
+ */
+static void *region_run(void *none)
+{
+	aflame_region_begin("other");
+	return newer_run(none);
+}
+
+static void regions(void)
+{
+	const struct af_prof_options options = {.size = sizeof options, .regions = true};
+	struct af_prof *p = begun(&options);
+	pthread_t t = thread(region_run, 1);
+	char name[4096];
+
+	aflame_region_begin("large");
+	sixty(200000);
+	aflame_region_begin("small");
+	ten(200000);
+	aflame_region_end();
+	aflame_region_end();
+	thirty(200000);
+	aflame_mark("over");
+	pthread_join(t, NULL);
+	must("stop", af_prof_stop(p, &err));
+	snprintf(name, sizeof name, "%s.trace", file);
+	must("save", af_prof_save(p, name, &err));
+	written(p, &af_prof_folded, file);
+	af_prof_close(p);
+}
+
 int main(int argc, char **argv)
 {
 	static const struct {
@@ -387,7 +421,8 @@ int main(int argc, char **argv)
 		void (*run)(void);
 	} all[] = {{"again", again},     {"threads", threads}, {"one", one},
 	           {"signals", signals}, {"errors", errors},   {"many", many},
-	           {"forks", forks},     {"exits", exits},     {"formats", formats}};
+	           {"forks", forks},     {"exits", exits},     {"formats", formats},
+	           {"regions", regions}};
 	const struct af_prof_options fine = {.size = sizeof fine, .period_us = 250};
 
 	file = argc > 2 ? argv[2] : "/dev/null";
