@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""libaflame-trace as its users have it: installed, found by pkg-config, with the programs of
-docs/library.md.
+"""libaflame-trace and libaflame-prof as their users have them: installed, found by pkg-config, with
+the programs of docs/library.md and docs/prof.md.
 
     test_library.py BUILD SOURCE [WORDS]"""
 
@@ -63,17 +63,17 @@ def installed():
     return _installed[0]
 
 
-def flags(*words):
+def flags(*words, library="aflame-trace"):
     if not shutil.which("pkg-config"):
         raise Skip("no pkg-config")
     prefix, libdir = installed()
     env = {**os.environ, "PKG_CONFIG_PATH": os.path.join(libdir, "pkgconfig")}
-    return run("pkg-config", "--define-variable=prefix=" + prefix, *words, "aflame-trace", env=env).stdout.split()
+    return run("pkg-config", "--define-variable=prefix=" + prefix, *words, library, env=env).stdout.split()
 
 
-def block(language, holds):
-    """The block of docs/library.md in this language that holds these words."""
-    with open(os.path.join(SOURCE, "docs/library.md"), encoding="utf-8") as f:
+def block(language, holds, page="library.md"):
+    """The block of the page in this language that holds these words."""
+    with open(os.path.join(SOURCE, "docs", page), encoding="utf-8") as f:
         blocks = re.findall(r"^```%s\n(.*?)^```" % language, f.read(), re.M | re.S)
     (found,) = [b for b in blocks if holds in b]
     return found
@@ -197,9 +197,9 @@ def _():
     equal(kinds, set(re.findall(r"^(\w+) +\d+$", count, re.M)) - {"total"}, "kinds")
 
 
-def declared():
-    """The functions whose prototypes aflame/trace.h has."""
-    with open(os.path.join(installed()[0], "include/aflame/trace.h"), encoding="utf-8") as f:
+def declared(header="trace.h"):
+    """The functions whose prototypes the header has."""
+    with open(os.path.join(installed()[0], "include/aflame", header), encoding="utf-8") as f:
         code = re.sub(r"^#(?:.*\\\n)*.*$", "", f.read(), flags=re.M)
     code = re.sub(r"/\*.*?\*/|static inline .*?\n\}", "", code, flags=re.S)
     return set(re.findall(r"\b(af_\w+)\([^;{}]*\);", code))
@@ -223,6 +223,57 @@ def _():
         numbers = re.findall(r"#define AF_TRACE_LIBRARY_M\w+ (\d+)", f.read())
     equal(soname, "libaflame-trace.so." + numbers[0], "the soname")
     equal(flags("--modversion")[0].split(".")[:2], numbers, "the version of pkg-config and of the header")
+
+
+def samples(name, *words, compiler="cc", standard="-std=c11"):
+    """The program of docs/prof.md that samples itself, linked with these words."""
+    to = os.path.join(WORKPLACE, "samples-" + name)
+    compiler = os.environ.get("CXX" if compiler == "c++" else "CC", compiler)
+    source = write("samples-%s.%s" % (name, "cc" if "++" in standard else "c"), block("c", "af_prof_open", "prof.md"))
+    done = run(compiler, standard, *WARNINGS, "-g", source, "-o", to, *words, check=False)
+    equal((done.returncode, done.stderr), (0, ""), "what the compiler says")
+    return to
+
+
+def samples_itself(path, libdir=None):
+    printed = run(path, env={**os.environ, "LD_LIBRARY_PATH": libdir or ""})
+    own = dict((name, float(share)) for share, name in re.findall(r"^ *([\d.]+) % +[\d.]+ % +[\d,]+  (\w+) \(", printed.stdout, re.M))
+    expect(own.get("work", 0) > 90, "the shares of functions, of which work has nearly all: %s%s" % (printed.stdout, printed.stderr))
+    note("work has %.1f %% of the samples" % own["work"])
+
+
+@case("the program of docs/prof.md samples itself, with the shared libaflame-prof, in C and in C++")
+def _():
+    words = flags("--cflags", "--libs", library="aflame-prof")
+    samples_itself(samples("shared", *words), installed()[1])
+    if shutil.which(os.environ.get("CXX", "c++")):
+        samples_itself(samples("plus", "-Wno-missing-field-initializers", *words, compiler="c++", standard="-std=c++20"), installed()[1])
+
+
+@case("the same with the static one and the libraries that pkg-config names for it")
+def _():
+    archive = os.path.join(installed()[1], "libaflame-prof.a")
+    if not os.path.exists(archive):
+        raise Skip("no ld or objcopy where this was built")
+    words = [archive if w == "-laflame-prof" else w for w in flags("--cflags", "--libs", "--static", library="aflame-prof")]
+    path = samples("static", *words)
+    expect("libaflame-prof" not in run("objdump", "-p", path).stdout, "it needs the shared one")
+    samples_itself(path)
+
+
+@case("libaflame-prof exports what its header declares and functions of libc, shared and static")
+def _():
+    libdir = installed()[1]
+    ours = {name for name in exported(os.path.join(libdir, "libaflame-prof.so")) if name.startswith("af")}
+    equal(ours - {"af_prof_flat", "af_prof_folded", "af_prof_pprof"}, declared("prof.h"), "exported functions of ours")
+    libc = exported(re.search(r"=> (\S*/libc\.so\.6)", run("ldd", AFLAME).stdout).group(1))
+    others = exported(os.path.join(libdir, "libaflame-prof.so")) - ours
+    equal(others - libc, set(), "exported names that are neither ours nor libc's")
+    expect({"sigaction", "pthread_create", "pthread_sigmask"} <= others, "functions that it stands in for: %s" % others)
+    archive = os.path.join(libdir, "libaflame-prof.a")
+    if os.path.exists(archive):
+        printed = run("nm", "-g", "--defined-only", archive).stdout
+        equal(set(re.findall(r" [A-Z] (\S+)$", printed, re.M)), ours | others, "global names of the static one")
 
 
 @case("the static library has the same functions, and the program linked with it says the same")
@@ -262,12 +313,14 @@ def _():
     folder = os.path.join(WORKPLACE, "elsewhere")
     os.rename(unpacked, folder)
     env = {**os.environ, "PKG_CONFIG_PATH": os.path.join(folder, "lib/pkgconfig")}
-    words = run("pkg-config", "--cflags", "--libs", "aflame-trace", env=env).stdout.split()
-    expect(all(folder in word for word in words if word[:2] in ("-I", "-L")), "%s" % words)
+    for library in "aflame-prof", "aflame-trace":
+        words = run("pkg-config", "--cflags", "--libs", library, env=env).stdout.split()
+        expect(all(folder in word for word in words if word[:2] in ("-I", "-L")), "%s" % words)
     to = os.path.join(WORKPLACE, "kernels-tarball")
     run(os.environ.get("CC", "cc"), "-std=c11", write("tarball.c", block("c", "int main")), "-o", to, *words)
     printed = run(to, trace("cuda"), env={**os.environ, "LD_LIBRARY_PATH": os.path.join(folder, "lib")})
     equal(printed.stdout, kernels(program("c11"), trace("cuda")).stdout, "what it says")
+    samples_itself(samples("tarball", *run("pkg-config", "--cflags", "--libs", "aflame-prof", env=env).stdout.split()), os.path.join(folder, "lib"))
 
 
 @case("of a truncated trace it gives what can be kept, and says what is wrong")

@@ -442,3 +442,32 @@ void af_drain_rests_free(struct af_drain_rest *rests, uint32_t nr)
 		free(rests[i].packet);
 	free(rests);
 }
+
+static int rest_put(int dir_fd, struct af_drain_ring *r)
+{
+	struct af_drain_rest rest = {0};
+	scope_close int fd =
+	    openat(dir_fd, r->name, O_WRONLY | O_CREAT | O_NOFOLLOW | O_CLOEXEC, 0600);
+
+	if (fd < 0)
+		return -errno;
+	rest_take(r, 0, &rest);
+	r->torn = true;
+	ssize_t n = pwrite(fd, rest.packet, rest.size, (off_t)r->file_bytes);
+	int rc = n < 0 ? -errno : n != (ssize_t)rest.size ? -ENOSPC : 0;
+	free(rest.packet);
+	if (!rc && ftruncate(fd, (off_t)(r->file_bytes + rest.size)))
+		rc = -errno;
+	return rc;
+}
+
+int af_drain_put_rests(struct af_drain *d)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; i < d->nr; i++) {
+		int one = rest_put(d->dir_fd, &d->rings[i]);
+		rc = rc ? rc : one;
+	}
+	return rc;
+}

@@ -65,6 +65,12 @@ struct af_drain_rest {
 uint32_t af_drain_rests(struct af_drain *d, struct af_drain_rest **rests);
 void af_drain_rests_free(struct af_drain_rest *rests, uint32_t nr);
 
+/*
+ * Write what the rings hold beyond their full packets behind these, so that the trace is whole as
+ * it is now. The next packets are written over it. 0, or the first -errno. Not with segments.
+ */
+int af_drain_put_rests(struct af_drain *d);
+
 /* Look for new rings, whatever the count of instances says. */
 void af_drain_poll(struct af_drain *d);
 

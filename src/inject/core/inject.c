@@ -214,11 +214,25 @@ static void after_fork(void)
 	begin_process();
 }
 
+/* The child of a process that records itself is not recorded. */
+static void be_silent(void)
+{
+	af_inject_now.session = NULL;
+	atomic_fetch_add(&af_inject_now.epoch, 1);
+	af_thread_after_fork();
+	AF_MOMENT(forked, (void)0);
+}
+
 void af_inject_forked(void)
 {
+	const struct af_session *session = af_inject_now.session;
+
 	inject.pid = getpid();
 	*af_inject_now.alive = 1;
-	after_fork();
+	if (session && session->flags & AF_SESSION_OWN)
+		be_silent();
+	else if (session)
+		after_fork();
 }
 
 bool af_inject_in_vfork_child(void)
@@ -373,6 +387,26 @@ static void maps_looked(bool put_off)
 		atomic_fetch_add(put_off ? &s->maps_put_off : &s->maps_read, 1);
 }
 
+/* Once: what is the same for all sessions of this process. */
+static bool prepare_process(void)
+{
+	af_libc_calls_bind();
+	void *alive = af_pages(4096, 0);
+	if (!alive || madvise(alive, 4096, MADV_WIPEONFORK))
+		return false;
+	af_inject_now.alive = alive;
+	atomic_store(&af_inject_now.epoch, 1);
+	if (af_thread_init())
+		return false;
+	af_modules_watch(af_python_meet);
+	af_modules_count(maps_looked);
+	af_modules_init();
+	pthread_atfork(NULL, NULL, fork_child);
+	AF_MOMENT(starts, (void)0);
+	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
+	return true;
+}
+
 bool af_inject_start(void)
 {
 	static _Atomic uint32_t started;
@@ -392,22 +426,53 @@ bool af_inject_start(void)
 	}
 	if (!s)
 		return false;
-	af_libc_calls_bind();
-
-	void *alive = af_pages(4096, 0);
-	if (!alive || madvise(alive, 4096, MADV_WIPEONFORK))
+	if (!prepare_process())
 		return false;
-	af_inject_now.alive = alive;
-	atomic_store(&af_inject_now.epoch, 1);
-	if (af_thread_init())
-		return false;
-	af_modules_watch(af_python_meet);
-	af_modules_count(maps_looked);
-	af_modules_init();
-	pthread_atfork(NULL, NULL, fork_child);
-	AF_MOMENT(starts, (void)0);
-	inject.filters_known = af_arch_syscall(SYS_prctl, PR_GET_SECCOMP, 0, 0, 0) > 0;
 	af_inject_now.session = s;
 	begin_process();
 	return true;
+}
+
+/*
+ * The session that a process made before this one may still be looked at by a thread that was
+ * interrupted long ago, so its memory lives until the next one.
+ */
+static void session_replace(struct af_session *s)
+{
+	static struct af_session *before;
+
+	if (before)
+		af_session_unmap(before);
+	before = af_inject_now.session;
+	af_inject_now.session = s;
+}
+
+int af_inject_start_own(const char *dir, uint64_t nonce)
+{
+	static bool prepared;
+	char named[AF_SESSION_ENV_MAX];
+
+	if (is_short_of_memory())
+		return -ENOMEM;
+	af_session_env_write(named, sizeof named, dir, nonce);
+	inject.place = (struct af_session_place){0};
+	struct af_session *s = session_map(named);
+	if (!s)
+		return -EIO;
+	if (!prepared && !prepare_process())
+		return -ENOMEM;
+	*af_inject_now.alive = 1;
+	if (prepared) {
+		atomic_fetch_add(&af_inject_now.epoch, 1);
+		af_thread_retire();
+		af_callpath_after_fork();
+		af_python_after_fork();
+	}
+	prepared = true;
+	inject.parent = 0;
+	inject.pid = getpid();
+	inject.forbidden = NULL;
+	session_replace(s);
+	begin_process();
+	return 0;
 }

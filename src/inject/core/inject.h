@@ -20,6 +20,13 @@
 /* Attach this process to the session in the environment; idempotent. False: not recording. */
 bool af_inject_start(void);
 
+/*
+ * Attach this process to a session that it has made itself, with AF_SESSION_OWN: @dir and @nonce
+ * are those of the session. May be called again, with another session, when the one before is over
+ * and no samples are taken any more. 0 or -errno.
+ */
+int af_inject_start_own(const char *dir, uint64_t nonce);
+
 /* The state that hooks look at with each event; only inject.c changes it. */
 extern struct af_inject_now {
 	struct af_session *session;

@@ -181,10 +181,29 @@ static bool thread_open_stream(struct af_thread_context *t, uint32_t n, uint32_t
 	return true;
 }
 
+void af_thread_retire(void)
+{
+	uint32_t nr = atomic_exchange(&pool_nr, 0);
+
+	for (uint32_t i = 0; i < nr && i < POOL_MAX; i++)
+		if (pool[i]) {
+			af_retired_put(pool[i]);
+			pool[i] = NULL;
+		}
+	atomic_store(&retry_ns, 0);
+	self.context = NULL;
+	self.inside = 0;
+}
+
 static struct af_thread_context *thread_make(uint32_t n, uint32_t tid)
 {
-	struct af_thread_context *t = af_pages(sizeof *t, MAP_NORESERVE);
-	struct af_unwinder *u = af_pages(af_unwinder_size(), MAP_NORESERVE);
+	struct af_unwinder *u = NULL;
+	struct af_thread_context *t = af_retired_take(&u);
+
+	if (!t) {
+		t = af_pages(sizeof *t, MAP_NORESERVE);
+		u = af_pages(af_unwinder_size(), MAP_NORESERVE);
+	}
 
 	if (!t || !u || !thread_open_stream(t, n, tid)) {
 		if (t)
@@ -216,20 +235,6 @@ static struct af_thread_context *thread_new(uint32_t tid)
 	atomic_compare_exchange_strong(&pool_nr, &after, n);
 	atomic_store(&retry_ns, now + RETRY_NS);
 	return NULL;
-}
-
-static bool thread_is_dead(uint32_t tid)
-{
-	return syscall(SYS_tgkill, getpid(), tid, 0) && errno == ESRCH;
-}
-
-bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead)
-{
-	uint32_t is = atomic_load(owner);
-
-	if (is && (!dead || (is != tid && !thread_is_dead(is))))
-		return false;
-	return atomic_compare_exchange_strong(owner, &is, tid);
 }
 
 /* A free context, or with @dead one whose thread ended without telling us. */

@@ -57,6 +57,7 @@ struct af_thread_context {
 	volatile bool has_pending; /* the stack of @pending is in use */
 	_Atomic uint32_t owner;    /* tid, 0 while in the pool */
 	uint32_t epoch;            /* the session's epoch in which its ids were given */
+	struct af_thread_context *next_retired; /* of a session that is over */
 };
 
 /* Make the pool. 0 or -errno. In the constructor. */
@@ -70,6 +71,18 @@ bool af_owner_take(_Atomic uint32_t *owner, uint32_t tid, bool dead);
 
 /* Forget the parent's contexts; in a forked child. */
 void af_thread_after_fork(void);
+
+/*
+ * All contexts are of a session that is over, and of another epoch: they are retired.
+ */
+void af_thread_retire(void);
+
+/*
+ * @t, which no pool has any more, is of a session that is over. _take: one of them and its
+ * unwinder, both zeroed; NULL: there is none. Any thread.
+ */
+void af_retired_put(struct af_thread_context *t);
+struct af_thread_context *af_retired_take(struct af_unwinder **u);
 
 /* The calling thread's part in recording; only thread.c changes more of it than @inside. */
 struct af_thread_now {

@@ -37,7 +37,7 @@ bool af_rest_is_wanted(void)
 {
 	const struct af_session *session = af_inject_recording();
 
-	return session && !(session->flags & AF_SESSION_WALL) &&
+	return session && !(session->flags & (AF_SESSION_WALL | AF_SESSION_OWN)) &&
 	       (session->cpu_mode == AF_CPU_TIMER ||
 	        (session->cpu_mode == AF_CPU_PERF && !(session->flags & AF_SESSION_KERNEL)));
 }

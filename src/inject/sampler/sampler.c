@@ -184,9 +184,26 @@ void af_sampler_exec(bool begins)
 bool af_sampler_is_ours(int signo, const siginfo_t *info)
 {
 	if (signo == SIGTRAP)
-		return info->si_code == TRAP_PERF && siginfo_perf_data(info) == AF_SAMPLER_COOKIE;
+		return info->si_code == TRAP_PERF &&
+		       (uint32_t)siginfo_perf_data(info) == AF_SAMPLER_COOKIE;
 	return signo == SIGPROF && info->si_code == SI_TIMER &&
 	       (uint32_t)(uintptr_t)info->si_value.sival_ptr == AF_SAMPLER_COOKIE;
+}
+
+/*
+ * A process that opens events for threads that exist may give a thread two, of its own and by
+ * inheritance. They differ in the upper half of their data (zero, where there is one event for
+ * all): its upper 16 bits count the starts, the lower ones the events. Only the first is heard.
+ */
+static bool is_second_event(const siginfo_t *info)
+{
+	static __thread uint32_t heard;
+	uint32_t event = (uint32_t)(siginfo_perf_data(info) >> 32);
+
+	if (heard >> 16 == event >> 16 && heard)
+		return heard != event;
+	heard = event;
+	return false;
 }
 
 /* Is the program counter just behind the instruction that asks the kernel? */
@@ -267,6 +284,8 @@ void af_sampler_signal(int signo, siginfo_t *info, void *context)
 	struct tick tick = {af_inject_recording(), signo, info, context};
 	int rc = -EPERM;
 
+	if (signo == SIGTRAP && is_second_event(info))
+		return;
 	/* A timer's sample asks clocks that hardly any program asks. */
 	if (tick.session && (signo != SIGPROF || af_inject_may_call()))
 		rc = af_stack_run(tick_record, &tick);

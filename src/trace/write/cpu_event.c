@@ -10,7 +10,8 @@
  * Alone we exclude the kernel's time: perf_event_paranoid 2 grants no more, and a tick there would
  * have no user stack of its own to stand on.
  */
-int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie)
+static int event_open(int tid, uint64_t period_ns, bool kernel, bool enabled, bool inherited,
+                      uint64_t cookie)
 {
 	struct perf_event_attr attr = {
 	    .type = PERF_TYPE_SOFTWARE,
@@ -20,15 +21,25 @@ int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t co
 	    .disabled = !enabled,
 	    .exclude_kernel = !kernel,
 	    .exclude_hv = 1,
-	    .inherit = 1,
-	    .inherit_thread = 1,
+	    .inherit = inherited,
+	    .inherit_thread = inherited,
 	    .remove_on_exec = 1,
 	    .sigtrap = 1,
 	    .sig_data = cookie,
 	};
 
-	int fd = (int)syscall(SYS_perf_event_open, &attr, 0, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	int fd = (int)syscall(SYS_perf_event_open, &attr, tid, -1, -1, PERF_FLAG_FD_CLOEXEC);
 	return fd < 0 ? -errno : fd;
+}
+
+int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie)
+{
+	return event_open(0, period_ns, kernel, enabled, true, cookie);
+}
+
+int af_cpu_event_open_of(int tid, uint64_t period_ns, bool inherited, uint64_t cookie)
+{
+	return event_open(tid, period_ns, false, true, inherited, cookie);
 }
 
 bool af_cpu_timer_is_overdue(int timer)

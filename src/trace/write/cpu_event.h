@@ -22,6 +22,12 @@
 int af_cpu_event_open(uint64_t period_ns, bool kernel, bool enabled, uint64_t cookie);
 
 /*
+ * The same for the thread @tid of this process, of its user mode; threads that it creates get the
+ * event only if it is @inherited.
+ */
+int af_cpu_event_open_of(int tid, uint64_t period_ns, bool inherited, uint64_t cookie);
+
+/*
  * Did a thread's CPU timer, by its number from timer_create(2), expire without a tick that saw it?
  * That happens where other threads preempt it between ticks; the kernel then reports 1 ns left
  * (kernel/time/posix-cpu-timers.c). Libc only.
