@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/system/machine.h"
 #include "guest/guest.h"
 
 enum {
@@ -179,16 +180,10 @@ static int host_program(struct dl_phdr_info *info, size_t size, void *arg)
 
 struct af_link_host guest_host(void)
 {
-	struct af_link_host h = {.find = host_find,
+	struct af_link_host h = {.machine = AF_THIS_MACHINE,
+	                         .find = host_find,
 	                         .near = (uint64_t)dlsym(RTLD_DEFAULT, "environ")};
 
-#if defined(__x86_64__)
-	h.machine = EM_X86_64;
-#elif defined(__aarch64__)
-	h.machine = EM_AARCH64;
-#elif defined(__riscv)
-	h.machine = EM_RISCV;
-#endif
 	dl_iterate_phdr(host_program, &h.threads);
 	return h;
 }

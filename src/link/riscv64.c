@@ -296,7 +296,8 @@ static void riscv64_stub(uint8_t *at, uint64_t address, uint64_t slot)
 static const uint8_t cie[] = {1, 0x78, 1, 1, 0x1b, 0x0c, 2, 0};
 
 const struct link_machine link_riscv64 = {.machine = EM_RISCV,
-                                          .page = 4096,
+                                          /* qemu-user lists segments as one that touch. */
+                                          .page = 64 << 10,
                                           .dtv_offset = 0x800,
                                           .stub_size = 16,
                                           .types = types,

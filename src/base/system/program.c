@@ -10,6 +10,7 @@
 
 #include "base/scope.h"
 #include "base/system/fs.h"
+#include "base/system/machine.h"
 
 bool af_program_find(const char *file, char path[PATH_MAX])
 {
@@ -49,7 +50,7 @@ enum af_preload af_program_preload(const char *path)
 		return AF_PRELOAD_UNKNOWN;
 	if (e.e_ident[EI_CLASS] != ELFCLASS64)
 		return AF_PRELOAD_32_BIT;
-	if (e.e_machine != EM_X86_64) /* inject/arch has no other */
+	if (e.e_machine != AF_THIS_MACHINE)
 		return AF_PRELOAD_FOREIGN;
 	for (int i = 0; i < e.e_phnum; i++)
 		if (pread(fd, &p, sizeof p, (off_t)(e.e_phoff + (uint64_t)i * sizeof p)) ==

@@ -12,6 +12,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/system/program.h"
 #include "base/system/threads.h"
 
 extern char **environ;
@@ -125,6 +126,7 @@ static void compile_one(void *arg, uint32_t i)
 	const struct compiling *all = arg;
 	struct compiled *done = &all->done[i];
 	struct words w = {0};
+	char path[PATH_MAX];
 	pid_t pid;
 
 	if (!af_compiles(all->files[i])) {
@@ -137,7 +139,10 @@ static void compile_one(void *arg, uint32_t i)
 	af_buf_char(&name, 0);
 	all->objects[i] = name.data;
 	words_command(&w, all->how, all->files[i], all->objects[i]);
-	done->rc = -posix_spawnp(&pid, w.list[0], NULL, NULL, w.list, environ);
+	/* An emulator does not report that it could not run a program. */
+	done->rc = af_program_find(w.list[0], path)
+	               ? -posix_spawnp(&pid, w.list[0], NULL, NULL, w.list, environ)
+	               : -ENOENT;
 	if (done->rc)
 		af_fail(&done->err, done->rc,
 		        "cannot run the compiler %s: install one, or name it in $CC", w.list[0]);

@@ -346,6 +346,9 @@ static void fork_child(void)
 {
 	int saved = errno;
 
+	/* qemu-user does not do MADV_WIPEONFORK. */
+	if (af_inject_now.alive && inject.pid != getpid())
+		*af_inject_now.alive = 0;
 	if (af_inject_session())
 		af_inject_check_fork();
 	errno = saved;

@@ -17,7 +17,7 @@ enum {
 	PROBE_ID = 2,      /* cuDriverGetVersion */
 };
 
-_Atomic bool af_client_is_there;
+_Atomic uint32_t af_client_is_there;
 struct af_client_real af_client_real;
 
 /* Calls are numbered in order: which of them a kind was on for. 0 is no bound, else above ABOVE. */
@@ -120,7 +120,7 @@ static void client_came(void *function)
 	Dl_info info = {0};
 	char words[512];
 
-	if (atomic_exchange(&af_client_is_there, true))
+	if (atomic_exchange(&af_client_is_there, 1))
 		return;
 	dladdr(function, &info);
 	snprintf(words, sizeof words,

@@ -69,7 +69,7 @@ void af_client_open(void *library);
 bool af_client_is_open(void);
 
 /* Is there a client? */
-extern _Atomic bool af_client_is_there;
+extern _Atomic uint32_t af_client_is_there;
 
 /*
  * Pass a callback on to the client that asked for it. True: the callback belongs to a probe of

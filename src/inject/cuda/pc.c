@@ -25,7 +25,7 @@ enum {
 static struct {
 	pthread_mutex_t lock; /* of the devices, and of reading */
 	struct af_pc_device devices[AF_PC_DEVICES_MAX];
-	_Atomic bool on;     /* asked for, and this CUPTI has it */
+	_Atomic uint32_t on; /* asked for, and this CUPTI has it */
 	_Atomic uint32_t nr; /* devices that are sampled */
 	_Atomic uint64_t quiet_until_ns;
 	_Atomic uint64_t next_ns; /* when the thread reads */
@@ -65,7 +65,7 @@ bool af_cuda_pc_start(void *library)
 	pc.exact = session->flags & AF_SESSION_GPU_EXACT;
 	const char *how = getenv("AFLAME_GPU_EXACT");
 	pc.whole = how && !strcmp(how, "whole");
-	atomic_store(&pc.on, true);
+	atomic_store(&pc.on, 1);
 	return true;
 }
 
@@ -222,7 +222,7 @@ void af_cuda_pc_off(void)
 
 void af_cuda_pc_last(void)
 {
-	if (!atomic_exchange(&pc.on, false) || !atomic_load(&pc.nr))
+	if (!atomic_exchange(&pc.on, 0) || !atomic_load(&pc.nr))
 		return;
 	pthread_mutex_lock(&pc.lock);
 	for (uint32_t i = 0; i < AF_PC_DEVICES_MAX; i++)

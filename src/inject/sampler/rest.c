@@ -137,11 +137,18 @@ static void part_write(struct af_thread_context *t, uint32_t path, uint64_t ns, 
 		              .weight_ns = ns);
 }
 
+/* No samples yet (AF_SESSION_HELD), or no more (prof --cap). */
+static bool is_out_of_samples(const struct af_session *s)
+{
+	return af_inject_is_held(s) ||
+	       (s->samples_most && atomic_load(&s->samples_came) >= s->samples_most);
+}
+
 void af_rest_write(struct af_thread_context *t, const struct af_regs *regs)
 {
 	const struct af_session *session = af_inject_recording();
 
-	if (!session || !af_rest_is_wanted() || af_inject_is_held(session))
+	if (!session || !af_rest_is_wanted() || is_out_of_samples(session))
 		return;
 	bool user_only = session->cpu_mode == AF_CPU_PERF;
 	uint64_t used = af_clock_ns(CLOCK_THREAD_CPUTIME_ID), period = session->sample_period_ns,

@@ -227,7 +227,8 @@ static bool maps_search(uint64_t pc, struct af_maps_entry *entry, uint64_t *head
 	if (af_maps_open(&maps))
 		return false;
 	while (!found && af_maps_next(&maps, entry, pc, name, size)) {
-		if (!entry->offset)
+		/* Reserved addresses between the segments of a file are no beginning of another. */
+		if (!entry->offset && (entry->inode || entry->executable))
 			first = *entry;
 		found = pc >= entry->start && pc < entry->end;
 	}
