@@ -174,7 +174,31 @@ static int round_make(struct prof_events *e)
 	return rc && !e->nr_sampled ? rc : (int)nr_new;
 }
 
-int prof_events_start(struct prof_events *e)
+/* Is the thread of @event there and not sampled? */
+static bool is_missed(const struct prof_event *event)
+{
+	return event->fd < 0 && !event->gone;
+}
+
+static uint64_t missed(const struct prof_events *e)
+{
+	uint64_t nr = e->nr_missed;
+
+	for (uint32_t i = 0; i < e->nr; i++)
+		nr += is_missed(&e->list[i]);
+	return nr;
+}
+
+static void stop(struct prof_events *e)
+{
+	e->nr_missed = missed(e);
+	for (uint32_t i = 0; i < e->nr; i++)
+		event_drop(e, &e->list[i]);
+	e->nr = 0;
+	e->on = false;
+}
+
+static int start(struct prof_events *e)
 {
 	static uint16_t starts; /* of all profiles of this process, one of which is open */
 	int rc = 1;
@@ -190,17 +214,11 @@ int prof_events_start(struct prof_events *e)
 	if (rc >= 0 && e->only && !e->nr)
 		rc = -ESRCH;
 	if (rc < 0)
-		prof_events_stop(e);
+		stop(e);
 	return rc < 0 ? rc : 0;
 }
 
-/* Is the thread of @event there and not sampled? */
-static bool is_missed(const struct prof_event *event)
-{
-	return event->fd < 0 && !event->gone;
-}
-
-void prof_events_poll(struct prof_events *e)
+static void poll(struct prof_events *e)
 {
 	uint32_t kept = 0;
 
@@ -219,22 +237,42 @@ void prof_events_poll(struct prof_events *e)
 	e->nr = kept;
 }
 
-uint64_t prof_events_missed(const struct prof_events *e)
+int prof_events_start(struct prof_events *e)
 {
-	uint64_t nr = e->nr_missed;
+	pthread_mutex_lock(&e->lock);
+	int rc = start(e);
+	pthread_mutex_unlock(&e->lock);
+	return rc;
+}
 
-	for (uint32_t i = 0; i < e->nr; i++)
-		nr += is_missed(&e->list[i]);
+void prof_events_poll(struct prof_events *e)
+{
+	pthread_mutex_lock(&e->lock);
+	poll(e);
+	pthread_mutex_unlock(&e->lock);
+}
+
+uint64_t prof_events_missed(struct prof_events *e)
+{
+	pthread_mutex_lock(&e->lock);
+	uint64_t nr = missed(e);
+	pthread_mutex_unlock(&e->lock);
 	return nr;
 }
 
 void prof_events_stop(struct prof_events *e)
 {
-	e->nr_missed = prof_events_missed(e);
-	for (uint32_t i = 0; i < e->nr; i++)
-		event_drop(e, &e->list[i]);
+	pthread_mutex_lock(&e->lock);
+	stop(e);
+	pthread_mutex_unlock(&e->lock);
+}
+
+void prof_events_forked(struct prof_events *e)
+{
+	for (uint32_t i = 0; !e->timers && i < e->nr; i++)
+		if (e->list[i].fd >= 0)
+			close(e->list[i].fd);
 	e->nr = 0;
-	e->on = false;
 }
 
 void prof_events_close(struct prof_events *e)

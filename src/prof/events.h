@@ -6,6 +6,7 @@
 #ifndef AF_PROF_EVENTS_H
 #define AF_PROF_EVENTS_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -18,6 +19,7 @@ struct prof_event {
 };
 
 struct prof_events {
+	pthread_mutex_t lock; /* held while the list changes; zeroed it is free */
 	struct prof_event *list;
 	uint32_t nr, cap;
 	uint32_t nr_sampled; /* since this start */
@@ -39,8 +41,14 @@ int prof_events_start(struct prof_events *e);
 /* Now and then, in that thread: sample threads that can be sampled by now. */
 void prof_events_poll(struct prof_events *e);
 
-/* Threads that are not sampled, of all starts so far; those that have ended are not counted. */
-uint64_t prof_events_missed(const struct prof_events *e);
+/* Threads that were not sampled, of all starts so far; without those that had ended. */
+uint64_t prof_events_missed(struct prof_events *e);
+
+/*
+ * In a forked child, whose parent had e->lock meanwhile: close the copies of descriptors, with
+ * which the events would stay.
+ */
+void prof_events_forked(struct prof_events *e);
 
 /* No thread is sampled any more; and free everything. In any thread, when no other uses @e. */
 void prof_events_stop(struct prof_events *e);

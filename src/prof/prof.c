@@ -47,8 +47,23 @@ static const struct af_moments moments = {
     .thread_over = af_stack_thread_ends,
 };
 
-/* In a forked child nobody has the lock, and the profile is the parent's. */
-static void opened_forked(void)
+/* A child gets a copy in which nothing is half changed. */
+static void fork_begins(void)
+{
+	pthread_mutex_lock(&opened.lock);
+	if (opened.profile)
+		pthread_mutex_lock(&opened.profile->events.lock);
+}
+
+static void fork_ends(void)
+{
+	if (opened.profile)
+		pthread_mutex_unlock(&opened.profile->events.lock);
+	pthread_mutex_unlock(&opened.lock);
+}
+
+/* The profile is the parent's: it stays in the child's memory. */
+static void fork_child(void)
 {
 	struct af_prof *p = opened.profile;
 
@@ -56,10 +71,7 @@ static void opened_forked(void)
 	opened.profile = NULL;
 	if (!p)
 		return;
-	/* Copies of descriptors would keep its events and files in being. */
-	for (uint32_t i = 0; i < p->events.nr; i++)
-		if (!p->events.timers && p->events.list[i].fd >= 0)
-			close(p->events.list[i].fd);
+	prof_events_forked(&p->events);
 	close(p->shm_fd);
 	close(p->dir_fd);
 	if (p->stream.fd >= 0)
@@ -141,7 +153,7 @@ static int profile_begin(struct af_prof *p, struct af_err *err)
 		af_moments_set(&moments);
 	opened.has_moments = true;
 	if (!watches_forks)
-		watches_forks = !pthread_atfork(NULL, NULL, opened_forked);
+		watches_forks = !pthread_atfork(fork_begins, fork_ends, fork_child);
 	p->events.period_ns = (p->o.period_us ? p->o.period_us : 1000) * 1000ull;
 	p->events.only = p->o.tid;
 	prof_events_choose(&p->events);
