@@ -99,6 +99,12 @@ class Machine:
         else:
             shutil.rmtree(self.work, ignore_errors=True)
 
+    @property
+    def bindings(self):
+        """The folder of the Python package aflame: of an installation, or of a build."""
+        top = os.path.dirname(os.path.dirname(self.aflame))
+        return first(map(top.__add__, ("/lib/aflame/python", "/bindings"))) or ""
+
     # ---- building
 
     def include(self):

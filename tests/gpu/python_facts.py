@@ -27,6 +27,7 @@ UPDATES = [
     ("jax_updates.py", "jax", 120),
     ("cupy_updates.py", "cupy", 120),
 ]
+REGIONS = ("torch_regions.py", "torch", 120)
 # Programs with a profiler of their own.
 PROFILES = [("torch_profiles.py", "torch", 120), ("jax_profiles.py", "jax", 120)]
 
@@ -204,12 +205,47 @@ def check_profiles(table, machine, file, recorded):
         table.equal("%s: %s: kernels in the trace" % (file, section["name"]), len(kernels), want)
 
 
+def launches_of(machine, trace, region):
+    """Launches of kernels inside regions of this name, by the flame graph."""
+    words = ("flame", "--view", "gpu", "--weight", "count", "--range", region, trace.path)
+    folded = machine.output(*words)
+    return sum(int(line.rsplit(" ", 1)[1]) for line in folded.splitlines())
+
+
+def check_regions(table, machine, file, recorded):
+    """The program's regions have its own times, and the kernels that it launched in them."""
+    path, truth = ended(table, file, recorded)
+    if not truth:
+        return
+    trace = Trace(machine, path)
+    opened, steps = [], []
+    for event in machine.json_lines(path, ["range"]):
+        if event["fields"]["edge"] == "PUSH":
+            opened.append((event["fields"]["name"], event["time_ns"]))
+        elif opened:
+            name, begin = opened.pop()
+            if name == "step":
+                steps.append((begin, event["time_ns"]))
+    table.equal(file + ": regions of steps", len(steps), len(truth["steps"]))
+    inside = sum(b <= begin <= end <= e for (begin, end), (b, e) in zip(steps, truth["steps"]))
+    table.equal(file + ": steps within the program's own times", inside, len(truth["steps"]))
+    own = sum(e - b for b, e in truth["steps"])
+    ours = sum(end - begin for begin, end in steps)
+    table.fact(file + ": time of all steps", ours >= 0.98 * own, "98 % of its own", percent(ours, own))
+    for region in ("products", "sums"):
+        name = "%s: kernels launched in %s" % (file, region)
+        table.equal(name, launches_of(machine, trace, region), truth[region])
+    found = 'ranges "step"' in machine.output("report", path)
+    table.fact(file + ": the report knows its steps", found, "the region", found)
+
+
 def run_python(table, machine, quick):
     """All at the same time: they take seconds to start, and none is timed."""
     jobs = [(file, module, seconds, "", check_program) for file, module, seconds in RUNS]
     for how in ("nodes", "whole"):
         jobs += [(*row, how, check_updates) for row in UPDATES]
     jobs += [(*row, "", check_profiles) for row in PROFILES]
+    jobs.append((*REGIONS, "", check_regions))
     chosen = []
     for job in jobs:
         if has_module(job[1]):
@@ -222,8 +258,12 @@ def run_python(table, machine, quick):
         words = ["quick"] if quick else []
         options = ["--cuda-graphs", how] if how else []
         command = [sys.executable, os.path.join(PYTHON, file), *words]
-        cache = {"TORCHINDUCTOR_CACHE_DIR": machine.work, "TRITON_CACHE_DIR": machine.work + "/t"}
-        return machine.record(command, options, timeout=seconds, env=cache)
+        env = {
+            "TORCHINDUCTOR_CACHE_DIR": machine.work,
+            "TRITON_CACHE_DIR": machine.work + "/t",
+            "PYTHONPATH": machine.bindings,
+        }
+        return machine.record(command, options, timeout=seconds, env=env)
 
     with concurrent.futures.ThreadPoolExecutor(len(RUNS)) as pool:
         recorded = list(pool.map(record, chosen))
