@@ -98,6 +98,54 @@ def _():
     expect(has_name(recording, "TimSort") > 0.3, "TimSort has %.2f" % has_name(recording, "TimSort"))
 
 
+@case("java: a map that jcmd has written while the program runs names the code", tries=2)
+def _():
+    java, javac, jcmd = need_tool("java"), need_tool("javac"), need_tool("jcmd")
+    folder = os.path.dirname(written("Sorts.java", JAVA.replace("2000000000L", "4000000000L")))
+    subprocess.run([javac, "-d", folder, os.path.join(folder, "Sorts.java")], check=True)
+    text = """
+import subprocess, sys, time
+java = subprocess.Popen([sys.argv[1], "-XX:+PreserveFramePointer", "-cp", sys.argv[3], "Sorts"])
+time.sleep(1.5)
+subprocess.run([sys.argv[2], str(java.pid), "Compiler.perfmap"])
+sys.exit(java.wait())
+"""
+    recording, rows = recorded("/usr/bin/python3", written("asks.py", text), java, jcmd, folder)
+    if b"successfully" not in recording.stdout:
+        raise Skip("this JDK's jcmd writes no map: %s" % recording.stdout[:200])
+    note("lines of the map in the trace: %d events" % len(recording.fields("perf_map")))
+    expect(has_name(recording, "TimSort") > 0.1, "TimSort has %.2f; findings: %s" % (has_name(recording, "TimSort"), rows))
+
+
+@case("CPython -X perf: its trampolines change nothing in the stacks of Python functions", tries=2)
+def _():
+    text = """
+import time
+def inner(n):
+    s = 0
+    for i in range(n):
+        s = (s * 31 + i) & 0xffffffff
+    return s
+def outer(seconds):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        inner(20000)
+outer(0.7)
+"""
+    newer = [path for version, path in pythons() if tuple(int(n) for n in version.split(".")[:2] if n.isdigit()) >= (3, 12)]
+    works = [p for p in newer if subprocess.run([p, "-X", "perf", "-c", ""], stderr=subprocess.DEVNULL, check=False).returncode == 0]
+    if not works:
+        raise Skip("no CPython 3.12 or later, which has -X perf")
+    script = written("hot.py", text)
+    for python in works:
+        recording, _ = recorded(python, "-X", "perf", script)
+        stacks = recording.stacks()
+        whole = weight_of(stacks, lambda f: [x.split(" ")[0] for x in f if "(hot.py:" in x] == ["<module>", "outer", "inner"])
+        part = whole / sum(weight for _, weight in stacks)
+        note("%s: %.3f" % (python, part))
+        expect(part > 0.7, "%s: %.3f of the time in <module>, outer, inner: %s" % (python, part, stacks[:2]))
+
+
 @case("luajit: stacks end in its code, -joff makes them whole, and no remedy is a build of it", tries=2)
 def _():
     luajit, script = need_tool("luajit"), written("fills.lua", LUA)

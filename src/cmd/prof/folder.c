@@ -14,7 +14,11 @@
 #include "base/err.h"
 #include "base/system/fs.h"
 
-enum { GUARD_FDS = 1024 }; /* descriptors that a kernel before 5.9 closes one by one */
+enum {
+	GUARD_FDS = 1024, /* descriptors that a kernel before 5.9 closes one by one */
+	GUARD_TRIES = 50,
+	GUARD_REST_US = 100000,
+};
 
 /* A program's image is mapped from there, which not every file system allows. */
 static bool folder_runs_code(const char *folder)
@@ -58,8 +62,9 @@ static _Noreturn void guard_run(const char *folder, int fd)
 	do
 		n = read(STDIN_FILENO, &byte, 1);
 	while (n < 0 && errno == EINTR);
-	if (!n)
-		af_remove_tree(folder);
+	/* Compilers that still run may make a file meanwhile. */
+	for (int i = 0; !n && i < GUARD_TRIES && af_remove_tree(folder); i++)
+		usleep(GUARD_REST_US);
 	_exit(0);
 }
 

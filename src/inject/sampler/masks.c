@@ -185,6 +185,15 @@ void af_masks_jump(void)
 	self.wish = self.outermost;
 }
 
+void af_masks_jump_out(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session && session->flags & AF_SESSION_WALL && af_signals_sampling() &&
+	    !self.wish.given_in && self.real_in != getpid())
+		kernel_mask(SIG_UNBLOCK, bit_of(af_signals_sampling()));
+}
+
 /* Sent to the thread, not to the process? */
 static bool is_for_thread(const siginfo_t *info)
 {

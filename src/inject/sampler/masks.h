@@ -59,6 +59,12 @@ void af_masks_handler_ends(struct af_mask_wish before);
 void af_masks_jump(void);
 
 /*
+ * longjmp() restores none: where it leaves a wait that samples of the wall clock must not end
+ * (inject/wall), nobody else lets them come again.
+ */
+void af_masks_jump_out(void);
+
+/*
  * A signal of the sampling signal's number that is not a sample came while the program blocks it:
  * give in. @info and @context are the handler's.
  */

@@ -134,11 +134,13 @@ INTERPOSE int epoll_pwait2(int fd, struct epoll_event *events, int nr,
 	return WAIT(mask, REAL(epoll_pwait2)(fd, events, nr, timeout, given));
 }
 
-/* Before a jump that restores the mask of sigsetjmp(). */
+/* Before a jump, which may restore the mask of sigsetjmp(). */
 static void jump(const struct __jmp_buf_tag *env)
 {
 	if (env->__mask_was_saved)
 		af_masks_jump();
+	else
+		af_masks_jump_out();
 }
 
 INTERPOSE void siglongjmp(struct __jmp_buf_tag env[1], int value)

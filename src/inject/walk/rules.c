@@ -136,17 +136,16 @@ static int rule_of_table(const struct af_module *m, uint64_t pc, struct af_rule 
 
 	int rc;
 
-	if (!m) {
-		rc = af_registered_rule(pc, rule);
-	} else if (m->eh_frame_hdr) {
-		cfi.image.bytes = (const uint8_t *)m->eh_start;
-		cfi.image.address = m->eh_start;
-		cfi.image.len = m->eh_end - m->eh_start;
-		cfi.hdr = (uint64_t)m->eh_frame_hdr - m->eh_start;
-		rc = af_cfi_rule(&cfi, pc - m->moved, &insns, rule);
-	} else {
+	/* LuaJIT registers rules that lead nowhere, for its handler of exceptions alone. */
+	if (!m)
+		return af_registered_rule(pc, rule) ? -ENOENT : 0;
+	if (!m->eh_frame_hdr)
 		return -ENOENT;
-	}
+	cfi.image.bytes = (const uint8_t *)m->eh_start;
+	cfi.image.address = m->eh_start;
+	cfi.image.len = m->eh_end - m->eh_start;
+	cfi.hdr = (uint64_t)m->eh_frame_hdr - m->eh_start;
+	rc = af_cfi_rule(&cfi, pc - m->moved, &insns, rule);
 	if (rc == -ENOTSUP) {
 		*rule = (struct af_rule){.cfa = AF_CFA_UNSUPPORTED};
 		rc = 0;
