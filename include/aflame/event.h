@@ -631,7 +631,9 @@ AF_KINDS(AF_K)
 	L(18, MEDDLED, "times that another process wrote over what belongs to the recorder")       \
 	L(19, STRANGE, "messages to the recorder that no process of the recording would send")     \
 	L(20, MAPPINGS, "mappings of processes that map more than 4,096 pieces of code")           \
-	L(21, CAPPED, "samples beyond the number that --cap keeps")
+	L(21, CAPPED, "samples beyond the number that --cap keeps")                                \
+	L(22, REGIONS,                                                                             \
+	  "regions more than 256 deep, and those of handlers that interrupted the writing of one")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,

@@ -103,13 +103,29 @@ def _():
     equal(main[6:518], [("PUSH", "deep")] * 256 + [("POP", "")] * 256, "depth")
     equal(main[518:], [("PUSH", "parent"), ("POP", ""), ("PUSH", "interrupted"), ("PUSH", "handler"), ("POP", ""),
                        ("POP", "")], "fork and handler")
-    lost = sum(f["count"] for f in run.fields("lost") if f["reason"] == "TABLE_FULL")
+    lost = sum(f["count"] for f in run.fields("lost") if f["reason"] == "REGIONS")
     equal(lost, 44, "regions that were too deep")
     threads = [(e["fields"]["edge"], e["fields"]["name"]) for e in first if e["tid"] != first[0]["tid"]]
     equal(threads, [("PUSH", "left"), ("PUSH", "left inside"), ("POP", ""), ("POP", ""), ("PUSH", "next"), ("POP", "")],
           "threads")
     child = [(e["fields"]["edge"], e["fields"]["name"]) for e in events if e["process"] != first[0]["process"]]
     equal(child, [("PUSH", "child"), ("POP", "")], "child")
+
+
+@case("regions of handlers that interrupt the writing of another are counted, and no other is left open")
+def _():
+    run = record(program("regions"), "handlers", check=False)
+    events, lost = run.fields("range"), {}
+    for f in run.fields("lost"):
+        lost[f["reason"]] = lost.get(f["reason"], 0) + f["count"]
+    seen = sum(e["name"] == "handler" for e in events)
+    depth = sum({"PUSH": 1, "POP": -1}.get(e["edge"], 0) for e in events)
+    equal(depth, 0, "depth at the end")
+    note("%d of %d in the trace, lost: %s" % (seen, run.truth["handled"], lost))
+    expect(seen > 0, "none is in the trace")
+    rows = json.loads(must("report", "lost", "--json", run.path))["tables"][0]["rows"]
+    if not any(row["key"] == "RING_FULL" for row in rows):
+        equal(seen + lost.get("REGIONS", 0), run.truth["handled"], "those seen and those counted")
 
 
 @case("samples inside a region have it, and --range leaves out the others", tries=3)

@@ -17,6 +17,7 @@ static __thread struct {
 	uint32_t fork_epoch; /* those of another one are the parent's */
 	uint32_t depth;      /* may be more than DEEP */
 	uint32_t owed;       /* ends that could not be written when they came */
+	uint32_t lost;       /* regions and marks that were not written, to be counted */
 	uint64_t written[DEEP / BITS];
 } mine;
 
@@ -50,6 +51,14 @@ static bool is_written(uint32_t depth)
 	return depth < DEEP && mine.written[depth / BITS] >> depth % BITS & 1;
 }
 
+/* A handler that interrupts this counts its own, for the next call. */
+static void lost_write(void)
+{
+	uint32_t lost = __atomic_exchange_n(&mine.lost, 0, __ATOMIC_RELAXED);
+
+	af_inject_lost(AF_LOST_REGIONS, lost);
+}
+
 static bool put(enum af_range_edge edge, const struct region_name *name, uint64_t range,
                 int64_t depth)
 {
@@ -65,8 +74,14 @@ static bool put(enum af_range_edge edge, const struct region_name *name, uint64_
 	    .depth = (int32_t)depth,
 	};
 	int saved = errno;
+	/* A handler interrupted the thread while it wrote an event: the stream stays untouched. */
+	bool inside = af_thread_now.inside, begins = edge != AF_RANGE_POP && edge != AF_RANGE_END;
 	bool written = af_range_put(&a);
 
+	if (inside)
+		mine.lost += begins && af_inject_recording();
+	else if (mine.lost)
+		lost_write();
 	errno = saved;
 	return written;
 }
@@ -86,9 +101,12 @@ static void see_fork(void)
 /* Write the ends that are owed, and no step's end. False: more of the thread would lie in them. */
 static bool pay(void)
 {
-	while (mine.owed && put(AF_RANGE_POP, NULL, 0, NO_DEPTH))
-		mine.owed--;
-	return !mine.owed;
+	uint32_t owed = mine.owed ? __atomic_exchange_n(&mine.owed, 0, __ATOMIC_RELAXED) : 0;
+
+	while (owed && put(AF_RANGE_POP, NULL, 0, NO_DEPTH))
+		owed--;
+	mine.owed += owed;
+	return !owed;
 }
 
 static void region_begin(const char *text)
@@ -98,7 +116,7 @@ static void region_begin(const char *text)
 	see_fork();
 	uint32_t depth = mine.depth++;
 	if (depth >= DEEP) {
-		af_inject_lost(AF_LOST_TABLE_FULL, af_inject_recording() ? 1 : 0);
+		mine.lost += af_inject_recording() != NULL;
 		return;
 	}
 	uint64_t *word = &mine.written[depth / BITS], bit = 1ull << depth % BITS;
@@ -150,12 +168,15 @@ void af_regions_thread_ends(struct af_thread_context *t)
 
 	if (mine.fork_epoch != af_inject_fork_epoch())
 		return;
+	if (mine.lost)
+		af_stream_put(&t->stream, lost, af_now_ns(), .reason = AF_LOST_REGIONS,
+		              .count = mine.lost);
 	for (uint32_t depth = mine.depth; depth--;)
 		mine.owed += is_written(depth);
 	while (mine.owed &&
 	       af_stream_put_tail(&t->stream, AF_KIND_RANGE, af_now_ns(), &ev, sizeof ev, tail, 2))
 		mine.owed--;
-	mine.depth = 0;
+	mine.depth = mine.lost = 0;
 }
 
 __attribute__((visibility("default"))) const struct aflame_regions *aflame_recorder_regions(void);

@@ -9,6 +9,8 @@
  * hostile: names that are NULL, empty, of 1 MB, and no UTF-8; more ends than begins; 300 regions
  * within each other; a thread that ends inside two regions, and the next thread; a fork inside a
  * region; a signal handler with a region, inside a region.
+ * handlers: regions "main" one after the other, while a timer's handler has 100 regions "handler",
+ * some of them in the middle of one of the others. Truth: how many of "handler" there were.
  * Each prints "done" last. Exit status 0.
  */
 #include <aflame/region.h>
@@ -16,6 +18,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -171,6 +174,31 @@ static void hostile(void)
 	aflame_region_stop(0);
 }
 
+static volatile long handled;
+
+static void on_timer(int signo)
+{
+	on_signal(signo);
+	handled++;
+}
+
+static void handlers(void)
+{
+	struct itimerval often = {{0, 200}, {0, 200}}, never = {{0, 0}, {0, 0}};
+
+	signal(SIGALRM, on_timer);
+	setitimer(ITIMER_REAL, &often, NULL);
+	for (long i = 1; handled < 100; i++) {
+		aflame_region_begin("main");
+		aflame_region_end();
+		if (i % 200 == 0)
+			work(100);
+	}
+	setitimer(ITIMER_REAL, &never, NULL);
+	aflame_mark("over");
+	truth_number("handled", handled);
+}
+
 int main(int argc, char **argv)
 {
 	const char *how = argc > 1 ? argv[1] : "";
@@ -186,6 +214,8 @@ int main(int argc, char **argv)
 		shares();
 	if (!strcmp(how, "hostile"))
 		hostile();
+	if (!strcmp(how, "handlers"))
+		handlers();
 	puts("done");
 	return 0;
 }
