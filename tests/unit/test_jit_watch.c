@@ -17,6 +17,7 @@
 #include "base/system/clock.h"
 #include "base/system/fs.h"
 #include "collect/jit/watch.h"
+#include "emulated.h"
 #include "trace/metadata.h"
 #include "trace/read/reader.h"
 #include "trace/write/stream.h"
@@ -170,6 +171,7 @@ static void maps_of_others_and_what_is_no_file_are_left_alone(void **state)
 
 static void files_in_gdbs_list_are_kept_while_they_are_there(void **state)
 {
+	SKIP_EMULATED("/proc/PID/exe is the emulator");
 	static char bytes[] = "not even an ELF file";
 	struct jit_code_entry two = {NULL, NULL, bytes, sizeof bytes};
 	struct jit_code_entry one = {&two, NULL, bytes, sizeof bytes};
@@ -188,6 +190,7 @@ static void files_in_gdbs_list_are_kept_while_they_are_there(void **state)
 
 static void a_hostile_list_ends(void **state)
 {
+	SKIP_EMULATED("/proc/PID/exe is the emulator");
 	static char bytes[] = "x";
 	struct jit_code_entry ring = {.symfile_addr = bytes, .symfile_size = sizeof bytes};
 	struct jit_code_entry wild = {

@@ -20,6 +20,8 @@
 #define HERE(pc) __asm__ volatile("lea 1f(%%rip), %0\n1:" : "=r"(pc))
 #elif defined(__aarch64__)
 #define HERE(pc) __asm__ volatile("adr %0, 1f\n1:" : "=r"(pc))
+#elif defined(__riscv)
+#define HERE(pc) __asm__ volatile("lla %0, 1f\n1:" : "=r"(pc))
 #endif
 
 enum { LINE_INNER = __LINE__ + 6, LINE_MIDDLE = __LINE__ + 12, LINE_OUTER = __LINE__ + 17 };

@@ -26,6 +26,7 @@
 
 #include "base/arena.h"
 #include "base/system/fs.h"
+#include "emulated.h"
 #include "jitdump_maker.h"
 #include "sym/resolve/running.h"
 #include "sym/resolve/task.h"
@@ -157,6 +158,7 @@ static uint64_t own_bias(void)
 
 static void a_file_deleted_under_a_process_is_read_through_it(void **state)
 {
+	SKIP_EMULATED("/proc/PID/exe is the emulator");
 	char path[128];
 	pid_t pid = start_copy(path);
 	struct af_ev_mapping ev = copy_mapping(pid, path);
@@ -194,6 +196,7 @@ static void a_file_deleted_under_a_process_is_read_through_it(void **state)
 /* Another file at the path is not taken for the one that runs. */
 static void a_file_replaced_under_a_process_is_read_through_it(void **state)
 {
+	SKIP_EMULATED("/proc/PID/exe is the emulator");
 	char path[128], other[600];
 	pid_t pid = start_copy(path);
 	struct af_ev_mapping ev = copy_mapping(pid, path);
@@ -389,6 +392,7 @@ static void a_dump_is_found_by_its_mapping(void **state)
 
 static void processes_are_known_by_when_they_began(void **state)
 {
+	SKIP_EMULATED("the emulator runs in namespaces of its own");
 	struct af_running l;
 
 	af_running_open(&l, "/proc");

@@ -14,6 +14,7 @@
 #include <sys/socket.h>
 #include <sys/syscall.h>
 
+#include "inject/arch/arch.h"
 #include "inject/sampler/seccomp.h"
 
 #define FILTER(code) (&(struct sock_fprog){sizeof code / sizeof *code, code})
@@ -40,7 +41,7 @@ static void a_list_without_ours_forbids(void **state)
 {
 	struct sock_filter code[] = {
 	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, arch)),
-	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AUDIT_ARCH_X86_64, 1, 0),
+	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, AF_ARCH_AUDIT, 1, 0),
 	    BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
 	    BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
 	    BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_write, 0, 1),
