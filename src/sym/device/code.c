@@ -130,7 +130,8 @@ int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af
 		code_read_cubin(c);
 	} else if (c->elf.machine == EM_INTELGT) {
 		code_read_zebin(c);
-	} else if (c->elf.machine == EM_X86_64 || c->elf.machine == EM_AARCH64) {
+	} else if (c->elf.machine == EM_X86_64 || c->elf.machine == EM_AARCH64 ||
+	           c->elf.machine == EM_RISCV) {
 		code_read_host(c);
 	} else {
 		int rc = af_fail_plain(err, -ENOEXEC, "code for machine %u, which is not known",

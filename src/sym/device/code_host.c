@@ -22,7 +22,10 @@ void code_read_host(struct af_code *c)
 {
 	struct af_symtab symbols = {0};
 
-	snprintf(c->arch, sizeof c->arch, "%s", c->elf.machine == EM_X86_64 ? "x86_64" : "aarch64");
+	snprintf(c->arch, sizeof c->arch, "%s",
+	         c->elf.machine == EM_X86_64  ? "x86_64"
+	         : c->elf.machine == EM_RISCV ? "riscv64"
+	                                      : "aarch64");
 	af_symtab_add(&symbols, &c->elf);
 	af_symtab_build(&symbols);
 	for (uint32_t i = 0; i < symbols.nr; i++) {
