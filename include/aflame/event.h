@@ -626,7 +626,8 @@ AF_KINDS(AF_K)
 	L(14, PAUSED,                                                                              \
 	  "nanoseconds with recording off, as --ctl, --delay, --steps or --max-size asked")        \
 	L(15, DEBUGGER, "samples while a debugger was attached")                                   \
-	L(16, FORBIDDEN, "samples in processes that may not write them (seccomp, or a limit on memory)")            \
+	L(16, FORBIDDEN,                                                                           \
+	  "samples in processes that may not write them (seccomp, or a limit on memory)")          \
 	L(17, DROPPED, "records of device work that the driver dropped: no buffer was free")       \
 	L(18, MEDDLED, "times that another process wrote over what belongs to the recorder")       \
 	L(19, STRANGE, "messages to the recorder that no process of the recording would send")     \
@@ -696,7 +697,7 @@ enum af_usage_whose {
 	U(9, KERNEL, "samples see user mode only")                                                 \
 	U(10, NOT_LOADED, "libaflame was not loaded into it")                                      \
 	U(11, SAMPLER_FAILED, "its sampler could not be started")                                  \
-	U(12, FORBIDDEN, "it may not do what recording needs (seccomp, or a limit on memory)")                 \
+	U(12, FORBIDDEN, "it may not do what recording needs (seccomp, or a limit on memory)")     \
 	U(13, LOST, "events were lost")                                                            \
 	U(14, HANDLER_REPLACED, "it handles the signal of samples itself, by a bare system call")  \
 	U(15, GO, "Go's runtime handles signals itself")
