@@ -1,6 +1,7 @@
 /*
  * A copied stack of hostile bytes, unwound by the tables of a hostile file: the input is how many
- * bytes are the stack (u16), an address of the file (u32), registers, the stack, and the file.
+ * bytes are the stack (u16), an address of the file (u32), registers of x86-64, the stack, and the
+ * file. A file of another machine makes them registers of that one, which has more: they repeat.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -21,8 +22,8 @@ static const struct af_unwind_code *find(void *arg, uint64_t pc)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct af_stack_copy copy = {.known = (1u << AF_X86_64_REGISTERS) - 1, .cut = size & 1};
-	const size_t head = 6 + sizeof copy.regs;
+	struct af_stack_copy copy = {.known = UINT32_MAX, .has_pc = true, .cut = size & 1};
+	const size_t head = 6 + AF_X86_64_REGISTERS * sizeof *copy.regs;
 	uint16_t stack_size;
 	uint32_t pc;
 
@@ -30,7 +31,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	memcpy(&stack_size, data, 2);
 	memcpy(&pc, data + 2, 4);
-	memcpy(copy.regs, data + 6, sizeof copy.regs);
+	for (unsigned i = 0; i < AF_DWARF_REGISTERS; i++)
+		memcpy(&copy.regs[i], data + 6 + i % AF_X86_64_REGISTERS * sizeof *copy.regs,
+		       sizeof *copy.regs);
 	data += head;
 	size -= head;
 	copy.size = stack_size < size ? stack_size : size;
@@ -39,12 +42,17 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(stack, data, copy.size);
 	memcpy(file, data + copy.size, size - copy.size);
 	copy.bytes = stack;
-	copy.regs[AF_DWARF_RIP] = pc;
+	copy.pc = pc;
 
 	struct af_frame_rules rules = {0};
 	struct af_elf elf;
-	if (!af_elf_parse(&elf, file, size - copy.size))
+	copy.machine = af_machine(EM_X86_64);
+	if (!af_elf_parse(&elf, file, size - copy.size)) {
 		af_frame_rules_open(&rules, &elf);
+		copy.machine = af_machine(elf.machine) ? af_machine(elf.machine) : copy.machine;
+	}
+	if (!copy.machine->links)
+		copy.regs[copy.machine->ra] = pc;
 	struct af_unwind_code code = {.mapped = true, .rules = &rules};
 	const struct af_unwind_maps maps = {find, &code};
 	uint64_t pcs[FRAMES];

@@ -325,4 +325,106 @@ def _():
     equal({row["function"]: row["self"] for row in top["rows"] if "helper" in row["function"]}, dict(want), "time of their own")
 
 
+# Writes the words of its registers as perf numbers them (AArch64: x0 to x30, sp, pc; RISC-V: pc, ra and on) and its
+# stack to argv[1]. Without frame pointers, so that its unwind tables alone tell its callers.
+OTHER_MACHINE = r"""
+#define _GNU_SOURCE
+#include <stdint.h>
+#include <stdio.h>
+#include <ucontext.h>
+#include <unistd.h>
+#define KEPT __attribute__((noinline))
+static volatile long sink;
+static const char *to;
+KEPT static void innermost(void)
+{
+	ucontext_t uc;
+	uint64_t words[33];
+	FILE *f = fopen(to, "w");
+	getcontext(&uc);
+#ifdef __aarch64__
+	for (int i = 0; i < 31; i++)
+		words[i] = uc.uc_mcontext.regs[i];
+	words[31] = uc.uc_mcontext.sp;
+	words[32] = uc.uc_mcontext.pc;
+	uint64_t nr = 33, sp = words[31];
+#else
+	for (int i = 0; i < 32; i++)
+		words[i] = uc.uc_mcontext.__gregs[i];
+	uint64_t nr = 32, sp = words[2];
+#endif
+	uint64_t size = ((uint64_t)environ & ~7ul) - sp;
+	fwrite(words, 8, nr, f);
+	fwrite((void *)sp, 1, size, f);
+	fclose(f);
+	sink++;
+}
+KEPT static void middle(long n) { char more[n]; more[n - 1] = 1; innermost(); sink += more[n - 1]; }
+KEPT static void outer(void) { middle(sink + 100); sink++; }
+int main(int argc, char **argv) { to = argv[1]; outer(); return 0; }
+"""
+
+
+def perf_file(path, machine, words, stack, ip, program_path, segment):
+    """A perf.data with one sample of registers and stack: what perf writes, and nothing besides (linux/perf_event.h)."""
+    start, size, offset = segment
+    pid, when = 4711, 10**9
+    types = 1 | 2 | 4 | 256 | 4096 | 8192  # ip, tid, time, period, registers, stack
+    mask = (1 << len(words)) - 1
+    attr = struct.pack("<IIQQQQQII", 1, 136, 0, 1000, types, 0, 1 << 18, 0, 0)
+    attr = (attr + bytes(136))[:80] + struct.pack("<QI", mask, 65528)
+    attr += bytes(136 - len(attr))
+
+    def record(kind, misc, body):
+        body += bytes(-len(body) % 8)
+        return struct.pack("<IHH", kind, misc, 8 + len(body)) + body
+
+    name = program_path.encode() + b"\0"
+    name += bytes(-len(name) % 8)
+    stack += bytes(-len(stack) % 8)
+    data = record(3, 0, struct.pack("<II", pid, pid) + b"other\0\0\0")
+    data += record(1, 2, struct.pack("<IIQQQ", pid, pid, start, size, offset) + name)
+    sample = struct.pack("<QIIQQQ", ip, pid, pid, when, 1000, 2) + struct.pack("<%dQ" % len(words), *words)
+    data += record(9, 2, sample + struct.pack("<Q", len(stack)) + stack + struct.pack("<Q", len(stack)))
+    text = machine.encode() + b"\0"
+    feature = struct.pack("<I", len(text)) + text
+    at = 104 + 136 + 16
+    head = b"PERFILE2" + struct.pack("<QQQQQQQQ", 104, 136 + 16, 104, 136 + 16, at, len(data), 0, 0)
+    head += struct.pack("<QQQQ", 1 << 6, 0, 0, 0)
+    with open(path, "wb") as file:
+        file.write(head + attr + struct.pack("<QQ", 0, 0) + data)
+        file.write(struct.pack("<QQ", at + len(data) + 16, len(feature)) + feature)
+
+
+def for_machine(machine, pc):
+    @case("%s: stacks of another machine are unwound by the tables of its files" % machine)
+    def _():
+        cc, qemu = need_tool(machine + "-linux-gnu-gcc"), need_tool("qemu-" + machine)
+        path, dump = new_path("other"), new_path("dump")
+        subprocess.run([cc, "-O2", "-g", "-static", "-fomit-frame-pointer", "-fasynchronous-unwind-tables", "-x", "c", "-", "-o", path],
+                       input=OTHER_MACHINE.encode(), check=True)
+        subprocess.run([qemu, path, dump], check=True)
+        with open(dump, "rb") as file:
+            words = struct.unpack("<%dQ" % (33 if pc else 32), file.read(8 * (33 if pc else 32)))
+            stack = file.read()
+        heads = subprocess.run([need_tool("readelf"), "-lW", path], stdout=subprocess.PIPE, check=True, text=True).stdout
+        segment = next(m for m in re.findall(r"LOAD +(0x\S+) (0x\S+) 0x\S+ (0x\S+) 0x\S+ R E", heads))
+        offset, start, size = (int(text, 16) for text in segment)
+        low = start & ~4095
+        data = new_path("other") + ".data"
+        perf_file(data, machine, words, stack, words[pc], path, (low, start + size - low, offset - (start - low)))
+        trace = new_path("imported")
+        must("import", "-o", trace, data)
+        (frames, _), = parse_folded(must("flame", "--view", "cpu", trace))
+        names = [f.split(" (")[0] for f in frames]
+        note(";".join(names))
+        at = names.index("main")
+        equal(names[at:], ["main", "outer", "middle", "innermost"], "callers by unwind tables alone")
+        expect(not any("truncated" in name for name in names), frames)
+
+
+for_machine("aarch64", 32)
+for_machine("riscv64", 0)
+
+
 run_cases()

@@ -1,6 +1,6 @@
 /*
  * Stacks unwound from registers and copied memory: from each instruction of some code, by the
- * processor's trap flag, and as libgcc unwinds them.
+ * processor's trap flag where it has one, and as libgcc unwinds them.
  */
 #include <link.h>
 #include <setjmp.h>
@@ -94,18 +94,49 @@ struct walk {
 
 static uint64_t stack_end;
 
-/* The registers of @uc, and its stack up to @most bytes. */
-static struct af_stack_copy copy_of(const ucontext_t *uc, uint64_t most)
+#if defined(__x86_64__)
+static void copy_registers(const ucontext_t *uc, struct af_stack_copy *copy)
 {
 	static const int order[AF_X86_64_REGISTERS] = {
 	    REG_RAX, REG_RDX, REG_RCX, REG_RBX, REG_RSI, REG_RDI, REG_RBP, REG_RSP, REG_R8,
 	    REG_R9,  REG_R10, REG_R11, REG_R12, REG_R13, REG_R14, REG_R15, REG_RIP};
-	struct af_stack_copy copy = {.known = (1u << AF_X86_64_REGISTERS) - 1};
 
+	copy->machine = af_machine(EM_X86_64);
+	copy->known = (1u << AF_X86_64_REGISTERS) - 1;
 	for (int i = 0; i < AF_X86_64_REGISTERS; i++)
-		copy.regs[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
-	copy.bytes = (const uint8_t *)copy.regs[AF_DWARF_RSP];
-	copy.size = stack_end - copy.regs[AF_DWARF_RSP];
+		copy->regs[i] = (uint64_t)uc->uc_mcontext.gregs[order[i]];
+	copy->pc = copy->regs[AF_DWARF_RIP];
+}
+#elif defined(__aarch64__)
+static void copy_registers(const ucontext_t *uc, struct af_stack_copy *copy)
+{
+	copy->machine = af_machine(EM_AARCH64);
+	copy->known = UINT32_MAX;
+	for (int i = 0; i <= AF_AARCH64_X30; i++)
+		copy->regs[i] = uc->uc_mcontext.regs[i];
+	copy->regs[AF_AARCH64_SP] = uc->uc_mcontext.sp;
+	copy->pc = uc->uc_mcontext.pc;
+}
+#else
+static void copy_registers(const ucontext_t *uc, struct af_stack_copy *copy)
+{
+	copy->machine = af_machine(EM_RISCV);
+	copy->known = UINT32_MAX;
+	for (int i = 1; i < AF_DWARF_REGISTERS; i++)
+		copy->regs[i] = uc->uc_mcontext.__gregs[i];
+	copy->pc = uc->uc_mcontext.__gregs[0];
+}
+#endif
+
+/* The registers of @uc, and its stack up to @most bytes. */
+static struct af_stack_copy copy_of(const ucontext_t *uc, uint64_t most)
+{
+	struct af_stack_copy copy = {.has_pc = true};
+
+	copy_registers(uc, &copy);
+	uint64_t sp = copy.regs[copy.machine->sp];
+	copy.bytes = (const uint8_t *)sp;
+	copy.size = stack_end - sp;
 	copy.cut = copy.size > most;
 	copy.size = copy.cut ? most : copy.size;
 	return copy;
@@ -125,6 +156,7 @@ static void walk_from(const ucontext_t *uc, uint64_t most, struct walk *w)
 	walk_copy(&copy, w);
 }
 
+#ifdef __x86_64__
 /* The copies at each instruction; unwound afterwards, as that takes memory. */
 static struct {
 	struct af_stack_copy copies[STEPS];
@@ -254,6 +286,8 @@ static void every_instruction_of_the_vdso(void **state)
 	assert_true(steps.in_vdso);
 }
 
+#endif
+
 struct backtrace {
 	uint64_t pcs[FRAMES];
 	uint32_t nr;
@@ -270,8 +304,44 @@ static _Unwind_Reason_Code backtrace_frame(struct _Unwind_Context *context, void
 	return _URC_NO_REASON;
 }
 
-static struct walk at_signal;
 static struct backtrace by_libgcc;
+
+static struct walk at_depth;
+
+/* Frames of several kinds: with registers to save, without a fixed size, large. */
+NOINLINE static long go_deep(long n)
+{
+	volatile char *bytes = __builtin_alloca((size_t)(n + 1) * 48);
+	volatile long more[n & 1 ? 700 : 7], sum = n;
+	ucontext_t here;
+
+	bytes[n] = 1;
+	more[n] = n;
+	if (n) {
+		for (long i = 0; i < 3; i++)
+			sum += more[n] + bytes[n] + (i == 1 ? go_deep(n - 1) : i);
+		return sum;
+	}
+	memset(&by_libgcc, 0, sizeof by_libgcc);
+	getcontext(&here);
+	walk_from(&here, UINT64_MAX, &at_depth);
+	_Unwind_Backtrace(backtrace_frame, &by_libgcc);
+	return sum;
+}
+
+static void callers_are_those_of_libgcc(void **state)
+{
+	(void)state;
+	assert_true(go_deep(6) > 0);
+	assert_int_equal(AF_STOP_COMPLETE, at_depth.stop);
+	assert_int_equal(at_depth.nr, by_libgcc.nr);
+	assert_in_range(at_depth.nr, 9, FRAMES);
+	for (uint32_t i = 1; i < at_depth.nr; i++)
+		assert_int_equal(at_depth.pcs[i], by_libgcc.pcs[i]);
+}
+
+#ifdef __x86_64__
+static struct walk at_signal;
 
 /* Both from here: as the handler's own frame is one of libgcc's, that is left out. */
 NOINLINE static void handle(int signo)
@@ -298,6 +368,8 @@ static void a_signal_handler_is_left_as_by_libgcc(void **state)
 	for (uint32_t i = 1; i < at_signal.nr; i++)
 		assert_int_equal(at_signal.pcs[i], by_libgcc.pcs[i] + (i == 1));
 }
+
+#endif
 
 NOINLINE static void cut_at(uint64_t most, struct walk *w)
 {
@@ -343,18 +415,23 @@ static void a_file_that_is_missing_is_reported(void **state)
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
+#ifdef __x86_64__
 	    cmocka_unit_test(every_instruction_of_the_c_library),
 	    cmocka_unit_test(every_instruction_of_odd_frames),
 	    cmocka_unit_test(every_instruction_of_the_vdso),
 	    cmocka_unit_test(a_signal_handler_is_left_as_by_libgcc),
+#endif
+	    cmocka_unit_test(callers_are_those_of_libgcc),
 	    cmocka_unit_test(a_copy_that_ends_is_reported),
 	    cmocka_unit_test(a_file_that_is_missing_is_reported),
 	};
 
 	stack_end = (uint64_t)(uintptr_t)environ & ~UINT64_C(7);
 	dl_iterate_phdr(module_add, NULL);
+#ifdef __x86_64__
 	steps.bytes = mmap(NULL, STEPS_BYTES, PROT_READ | PROT_WRITE,
 	                   MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+#endif
 	int rc = cmocka_run_group_tests(tests, NULL, NULL);
 	for (uint32_t i = 0; i < nr_modules; i++) {
 		af_frame_rules_close(&modules[i].rules);

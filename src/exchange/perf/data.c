@@ -47,19 +47,26 @@ static uint32_t chain_of(struct perf_data *p, const void *words, uint32_t nr)
 
 static uint32_t copy_of(struct perf_data *p, const struct perf_sample *s)
 {
-	struct perf_copy c = {.at = p->copied.len};
+	struct perf_copy c = {
+	    .registers = p->file.attrs[s->attr].registers,
+	    .stack_size = s->stack_size,
+	    .stack_cut = s->stack_cut,
+	    .at = p->copied.len,
+	};
+	size_t words = (size_t)__builtin_popcountll(c.registers) * sizeof(uint64_t);
 
-	if (!perf_stack_copy(&p->file.attrs[s->attr], s, &c.stack))
+	if (!s->registers || !s->stack)
 		return 0;
 	/*
 	 * Samples wait until all mappings are known, and a compressed file may have any number of
 	 * them.
 	 */
-	if (p->nr_copies == INT32_MAX || p->copied.len + c.stack.size > PERF_COPIES_BYTES) {
+	if (p->nr_copies == INT32_MAX || p->copied.len + words + c.stack_size > PERF_COPIES_BYTES) {
 		p->nr_beyond++;
 		return 0;
 	}
-	af_buf_add(&p->copied, c.stack.bytes, c.stack.size);
+	af_buf_add(&p->copied, s->registers, words);
+	af_buf_add(&p->copied, s->stack, c.stack_size);
 	AF_GROW(p->copies, p->nr_copies, p->cap_copies);
 	p->copies[p->nr_copies++] = c;
 	return p->nr_copies;

@@ -42,10 +42,7 @@ struct perf_data {
 	struct af_map stacks; /* chain and epoch → the builder's stacks */
 	uint64_t nr_samples, cap_samples, nr_reported, cap_reported, nr_words, cap_words;
 	uint32_t nr_chains, cap_chains;
-	struct perf_copy {
-		struct af_stack_copy stack; /* but its bytes */
-		size_t at;                  /* in copied */
-	} * copies;
+	struct perf_copy *copies; /* with their bytes in copied */
 	struct af_buf copied;
 	uint64_t nr_beyond; /* samples whose copies did not fit into PERF_COPIES_BYTES */
 	uint32_t nr_copies, cap_copies;

@@ -180,9 +180,9 @@ static uint32_t unwound(struct perf_data *p, const struct perf_kept *s, uint32_t
 
 	if (!s->copy)
 		return 0;
-	struct af_stack_copy stack = p->copies[s->copy - 1].stack;
-	stack.bytes = (const uint8_t *)p->copied.data + p->copies[s->copy - 1].at;
-	uint32_t nr = perf_unwind(p->unwinder, s->pid, &stack, pcs, AF_BUILDER_DEPTH, &stop);
+	const struct perf_copy *c = &p->copies[s->copy - 1];
+	const uint8_t *bytes = (const uint8_t *)p->copied.data + c->at;
+	uint32_t nr = perf_unwind(p->unwinder, s->pid, c, bytes, pcs, AF_BUILDER_DEPTH, &stop);
 	return nr ? af_builder_stack(p->builder, pcs, nr, epoch, stop) : 0;
 }
 

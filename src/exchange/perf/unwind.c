@@ -16,9 +16,11 @@ struct perf_unwind_file {
 	bool there;
 };
 
-/* Registers in perf's order (asm/perf_regs.h): what DWARF numbers them as. */
-static const int8_t dwarf_numbers[] = {
-    [0] = 0, /* rax */
+enum { NO = -1, PC = -2 };
+
+/* Registers in perf's order on x86-64 (its asm/perf_regs.h), by their number in unwind tables. */
+static const int8_t x86_64_numbers[] = {
+    [0] = AF_DWARF_RAX,
     [1] = AF_DWARF_RBX,
     [2] = 2, /* rcx */
     [3] = 1, /* rdx */
@@ -26,14 +28,14 @@ static const int8_t dwarf_numbers[] = {
     [5] = 5, /* rdi */
     [6] = AF_DWARF_RBP,
     [7] = AF_DWARF_RSP,
-    [8] = AF_DWARF_RIP,
-    [9] = -1, /* flags and segments */
-    [10] = -1,
-    [11] = -1,
-    [12] = -1,
-    [13] = -1,
-    [14] = -1,
-    [15] = -1,
+    [8] = PC,
+    [9] = NO, /* flags and segments */
+    [10] = NO,
+    [11] = NO,
+    [12] = NO,
+    [13] = NO,
+    [14] = NO,
+    [15] = NO,
     [16] = 8, /* r8 and on */
     [17] = 9,
     [18] = 10,
@@ -44,24 +46,58 @@ static const int8_t dwarf_numbers[] = {
     [23] = 15,
 };
 
-bool perf_stack_copy(const struct perf_attr *a, const struct perf_sample *s,
-                     struct af_stack_copy *c)
+/*
+ * On AArch64 the order is that of unwind tables, and the pc is behind the stack pointer. On RISC-V
+ * the pc has the place of the register that is always 0.
+ */
+static int number_of(const struct af_machine *m, unsigned perf)
 {
-	const uint8_t *at = s->registers;
-
-	if (!s->registers || !s->stack)
-		return false;
-	*c = (struct af_stack_copy){.bytes = s->stack, .size = s->stack_size, .cut = s->stack_cut};
-	for (unsigned i = 0; i < sizeof dwarf_numbers; i++) {
-		if (!(a->registers >> i & 1))
-			continue;
-		if (dwarf_numbers[i] >= 0) {
-			c->regs[dwarf_numbers[i]] = perf_u64(at);
-			c->known |= 1u << dwarf_numbers[i];
-		}
-		at += 8;
+	switch (m->elf) {
+	case EM_X86_64:
+		return perf < sizeof x86_64_numbers ? x86_64_numbers[perf] : NO;
+	case EM_AARCH64:
+		return perf <= AF_AARCH64_SP ? (int)perf : perf == AF_AARCH64_SP + 1 ? PC : NO;
+	case EM_RISCV:
+		return !perf ? PC : perf < AF_DWARF_REGISTERS ? (int)perf : NO;
 	}
-	return true;
+	return NO;
+}
+
+static struct af_stack_copy stack_copy(const struct af_machine *m, const struct perf_copy *c,
+                                       const uint8_t *bytes)
+{
+	struct af_stack_copy to = {.machine = m, .size = c->stack_size, .cut = c->stack_cut};
+
+	for (unsigned i = 0; i < 64; i++) {
+		if (!(c->registers >> i & 1))
+			continue;
+		uint64_t value = perf_u64(bytes);
+		int number = number_of(m, i);
+		bytes += sizeof value;
+		if (number == PC) {
+			to.pc = value;
+			to.has_pc = true;
+			/* x86-64 has it as a register of unwind tables, too. */
+			number = m->links ? NO : m->ra;
+		}
+		if (number == NO)
+			continue;
+		to.regs[number] = value;
+		to.known |= 1u << number;
+	}
+	to.bytes = bytes;
+	return to;
+}
+
+/* The machine that uname() named. */
+static const struct af_machine *machine_of(const struct perf_file *f)
+{
+	const char *name = f->machine ? af_strtab_get(&f->names, f->machine) : "x86_64";
+
+	return !strcmp(name, "x86_64")    ? af_machine(EM_X86_64)
+	       : !strcmp(name, "aarch64") ? af_machine(EM_AARCH64)
+	       : !strcmp(name, "riscv64") ? af_machine(EM_RISCV)
+	                                  : NULL;
 }
 
 struct perf_unwinder *perf_unwind_open(struct perf_images *images, struct perf_file *f)
@@ -70,7 +106,7 @@ struct perf_unwinder *perf_unwind_open(struct perf_images *images, struct perf_f
 
 	u->images = images;
 	u->file = f;
-	u->able = !f->machine || !strcmp(af_strtab_get(&f->names, f->machine), "x86_64");
+	u->machine = machine_of(f);
 	return u;
 }
 
@@ -119,7 +155,7 @@ static struct perf_unwind_file *file_open(struct perf_unwinder *u, const struct 
 		file->there = vdso_open(u, m, &file->found.elf);
 	else
 		file->there = perf_images_file(u->images, m, &file->found);
-	if (file->there && file->found.elf.machine == EM_X86_64)
+	if (file->there && file->found.elf.machine == u->machine->elf)
 		af_frame_rules_open(&file->rules, &file->found.elf);
 	return file;
 }
@@ -176,17 +212,18 @@ static const struct af_unwind_code *space_find(void *arg, uint64_t pc)
 	return &known->code;
 }
 
-uint32_t perf_unwind(struct perf_unwinder *u, uint32_t pid, const struct af_stack_copy *c,
-                     uint64_t *pcs, uint32_t most, enum af_stop *stop)
+uint32_t perf_unwind(struct perf_unwinder *u, uint32_t pid, const struct perf_copy *c,
+                     const uint8_t *bytes, uint64_t *pcs, uint32_t most, enum af_stop *stop)
 {
 	const struct perf_image *image = perf_images_image(u->images, pid);
 	uint64_t index = (uint64_t)(image - u->images->all) + 1;
 	struct space space = {u, image, index << 32 | image->nr_maps};
 	const struct af_unwind_maps maps = {space_find, &space};
 
-	if (!u->able)
+	if (!u->machine)
 		return 0;
-	uint32_t nr = af_unwind_copy(c, &maps, pcs, most, stop);
+	const struct af_stack_copy copy = stack_copy(u->machine, c, bytes);
+	uint32_t nr = af_unwind_copy(&copy, &maps, pcs, most, stop);
 	u->stacks += !!nr;
 	u->cut += *stop == AF_STOP_COPY_ENDS;
 	u->missing += *stop == AF_STOP_NO_FILE;

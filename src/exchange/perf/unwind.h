@@ -16,7 +16,7 @@ enum { PERF_UNWIND_PAGES = 1 << 12 };
 struct perf_unwinder {
 	struct perf_images *images;
 	struct perf_file *file;
-	bool able; /* the registers of the recorded machine are known here */
+	const struct af_machine *machine; /* that was recorded; NULL: its stacks are not unwound */
 	struct perf_unwind_file **files;
 	uint32_t nr_files, cap_files;
 	struct af_map by_file; /* path and build-id → index + 1 */
@@ -29,22 +29,23 @@ struct perf_unwinder {
 	uint64_t stacks, cut, missing;
 };
 
-/*
- * The part of @s that an unwinder needs, for the event @a. False: there is none. The bytes stay
- * those of @s.
- */
-bool perf_stack_copy(const struct perf_attr *a, const struct perf_sample *s,
-                     struct af_stack_copy *c);
+/* A sample's registers and stack, as perf wrote them. */
+struct perf_copy {
+	uint64_t registers;  /* by perf's numbers: a bit for each word that there is */
+	uint32_t stack_size; /* bytes, from the stack pointer on */
+	bool stack_cut;      /* there was more of the stack than was copied */
+	size_t at;           /* in the caller's bytes: the words, and behind them the stack */
+};
 
 /* @images has the mappings at a moment. */
 struct perf_unwinder *perf_unwind_open(struct perf_images *images, struct perf_file *f);
 void perf_unwind_close(struct perf_unwinder *u); /* NULL is fine */
 
 /*
- * Unwind the stack of the process @pid with its current mappings: as af_unwind_copy(), 0 when that
- * is not possible.
+ * Unwind the stack of the process @pid with its current mappings: @c, whose words and stack are at
+ * @bytes. As af_unwind_copy(), 0 when that is not possible.
  */
-uint32_t perf_unwind(struct perf_unwinder *u, uint32_t pid, const struct af_stack_copy *c,
-                     uint64_t *pcs, uint32_t most, enum af_stop *stop);
+uint32_t perf_unwind(struct perf_unwinder *u, uint32_t pid, const struct perf_copy *c,
+                     const uint8_t *bytes, uint64_t *pcs, uint32_t most, enum af_stop *stop);
 
 #endif

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "unwind/expression.h"
+#include "unwind/frame_pointer.h"
 
 enum {
 	WORD = 8,
@@ -13,8 +14,9 @@ enum {
 
 /* A frame as it is unwound. */
 struct frame {
-	uint64_t regs[AF_X86_64_REGISTERS];
+	uint64_t pc, regs[AF_DWARF_REGISTERS];
 	uint32_t known;
+	const struct af_machine *machine;
 	const struct af_stack_copy *copy;
 	uint64_t cfa;
 	enum af_stop trouble; /* of reading: COMPLETE when there was none */
@@ -27,8 +29,8 @@ static bool frame_read(void *arg, uint64_t at, uint64_t *word)
 {
 	struct frame *f = arg;
 	const struct af_stack_copy *c = f->copy;
-	uint64_t sp = f->regs[AF_DWARF_RSP];
-	uint64_t offset = at - c->regs[AF_DWARF_RSP];
+	uint64_t sp = f->regs[f->machine->sp];
+	uint64_t offset = at - c->regs[f->machine->sp];
 
 	if (c->size >= WORD && offset <= c->size - WORD) {
 		memcpy(word, c->bytes + offset, WORD);
@@ -43,7 +45,7 @@ static bool frame_register(void *arg, uint64_t reg, uint64_t *value)
 {
 	struct frame *f = arg;
 
-	if (reg >= AF_X86_64_REGISTERS || !(f->known >> reg & 1)) {
+	if (reg >= f->machine->nr || !(f->known >> reg & 1)) {
 		f->trouble = AF_STOP_UNSUPPORTED;
 		return false;
 	}
@@ -99,21 +101,18 @@ static bool frame_value(struct frame *f, const struct af_frame_rule *rule,
 	return false;
 }
 
-/*
- * Put the registers of @f's caller into @to. Returns why its return address is not known; COMPLETE
- * where there is no caller.
- */
+/* Put the registers of @f's caller into @to. Returns why its return address is not known. */
 static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *rule,
                                    struct frame *to)
 {
-	for (uint32_t reg = 0; reg < AF_X86_64_REGISTERS; reg++) {
+	for (uint32_t reg = 0; reg < f->machine->nr; reg++) {
 		const struct af_cfi_value *v = &rule->row.regs[reg];
 		uint64_t value = f->regs[reg];
 		if (v->how == AF_CFI_SAME)
 			continue;
 		bool is = frame_value(f, rule, v, &value);
-		if (!is && reg == AF_DWARF_RIP)
-			return v->how == AF_CFI_UNDEFINED ? AF_STOP_COMPLETE : f->trouble;
+		if (!is && reg == f->machine->ra)
+			return f->trouble;
 		/*
 		 * Tables do not say so, but a register that the function has popped has its value
 		 * again.
@@ -129,50 +128,60 @@ static enum af_stop step_registers(struct frame *f, const struct af_frame_rule *
 /* The caller of @f by a file's unwind tables; AF_STOP_NOT_WALKED: it was found. */
 static enum af_stop step_rule(struct frame *f, const struct af_frame_rule *rule)
 {
+	const struct af_machine *m = f->machine;
 	struct frame to = *f;
 
 	if (rule->kind == AF_FRAME_BAD_RULE)
 		return AF_STOP_UNSUPPORTED;
+	if (rule->row.regs[m->ra].how == AF_CFI_UNDEFINED)
+		return AF_STOP_COMPLETE;
 	if (!frame_cfa(f, rule))
 		return f->trouble;
 	/*
-	 * Every frame holds at least its return address, so the stack pointer always grows. Only
-	 * vfork() keeps the address in a register.
+	 * Every frame that has called another one holds at least its return address, so the stack
+	 * pointer always grows. Only vfork() of x86-64 keeps the address in a register.
 	 */
-	if (f->cfa < f->regs[AF_DWARF_RSP] + !f->exact && !rule->row.is_signal)
+	if (f->cfa < f->regs[m->sp] + !f->exact && !rule->row.is_signal)
+		return AF_STOP_BAD_FRAME;
+	if (rule->row.regs[m->ra].how == AF_CFI_SAME && !f->exact)
 		return AF_STOP_BAD_FRAME;
 	enum af_stop stop = step_registers(f, rule, &to);
 	if (stop != AF_STOP_NOT_WALKED)
 		return stop;
-	if (!(to.known >> AF_DWARF_RIP & 1) || !(to.known >> AF_DWARF_RSP & 1))
+	if (!(to.known >> m->ra & 1) || !(to.known >> m->sp & 1))
 		return AF_STOP_UNSUPPORTED;
+	to.pc = af_machine_address(m->elf, to.regs[m->ra]);
 	to.exact = rule->row.is_signal;
 	to.guessed = false;
 	*f = to;
-	return f->regs[AF_DWARF_RIP] ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+	return f->pc ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
 /* Without tables: the caller by the frame pointer, if it looks like one. */
 static enum af_stop step_frame_pointer(struct frame *f)
 {
-	uint64_t fp, sp = f->regs[AF_DWARF_RSP], next, return_address;
+	const struct af_machine *m = f->machine;
+	struct af_fp_frame at = {.sp = f->regs[m->sp], .is_leaf = f->exact};
+	struct af_fp_slots slots;
 
-	if (!frame_register(f, AF_DWARF_RBP, &fp))
+	if (!frame_register(f, m->fp, &at.fp))
 		return AF_STOP_NO_RULE;
-	/* The outermost frame has a frame pointer of 0: psABI 3.4.1. */
-	if (!fp)
+	/* The outermost frame has a frame pointer of 0: psABI of x86-64, 3.4.1; AAPCS64, 6.4.6. */
+	if (!at.fp)
 		return AF_STOP_COMPLETE;
-	if (fp % WORD || fp < sp || fp - sp > FRAME_POINTER_REACH)
+	if (!af_fp_slots(m->elf, &at, FRAME_POINTER_REACH, &slots))
 		return AF_STOP_NO_RULE;
-	if (!frame_read(f, fp, &next) || !frame_read(f, fp + WORD, &return_address))
+	if (!frame_read(f, slots.fp, &at.fp) || !frame_read(f, slots.ra, &at.pc))
 		return f->trouble;
-	f->regs[AF_DWARF_RBP] = next;
-	f->regs[AF_DWARF_RSP] = fp + 2 * WORD;
-	f->regs[AF_DWARF_RIP] = return_address;
-	f->known = 1u << AF_DWARF_RBP | 1u << AF_DWARF_RSP | 1u << AF_DWARF_RIP;
+	at.is_leaf = at.is_leaf && frame_register(f, m->ra, &at.ra);
+	af_fp_step(m->elf, &at, FRAME_POINTER_REACH, &slots);
+	f->regs[m->fp] = at.fp;
+	f->regs[m->sp] = at.sp;
+	f->regs[m->ra] = f->pc = at.pc;
+	f->known = 1u << m->fp | 1u << m->sp | 1u << m->ra;
 	f->exact = false;
 	f->guessed = true;
-	return return_address ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
+	return at.pc ? AF_STOP_NOT_WALKED : AF_STOP_COMPLETE;
 }
 
 /*
@@ -204,16 +213,21 @@ static const struct af_frame_rule *frame_rule(const struct frame *f,
 uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind_maps *maps,
                         uint64_t *pcs, uint32_t most, enum af_stop *stop)
 {
-	const uint32_t needed = 1u << AF_DWARF_RIP | 1u << AF_DWARF_RSP;
-	struct frame f = {.known = copy->known, .copy = copy, .exact = true};
+	struct frame f = {
+	    .pc = copy->pc,
+	    .known = copy->known,
+	    .machine = copy->machine,
+	    .copy = copy,
+	    .exact = true,
+	};
 	uint32_t nr = 0;
 
-	memcpy(f.regs, copy->regs, sizeof f.regs);
 	*stop = AF_STOP_NOT_WALKED;
-	if ((f.known & needed) != needed)
+	if (!f.machine || !copy->has_pc || !(f.known >> f.machine->sp & 1))
 		return 0;
+	memcpy(f.regs, copy->regs, sizeof f.regs);
 	while (*stop == AF_STOP_NOT_WALKED) {
-		uint64_t pc = f.regs[AF_DWARF_RIP] - !f.exact;
+		uint64_t pc = f.pc - !f.exact;
 		const struct af_unwind_code *code = maps->find(maps->arg, pc);
 		*stop = nr ? frame_doubt(&f, code) : AF_STOP_NOT_WALKED;
 		if (*stop == AF_STOP_NOT_WALKED && nr == most)
@@ -222,7 +236,7 @@ uint32_t af_unwind_copy(const struct af_stack_copy *copy, const struct af_unwind
 			break;
 		const struct af_frame_rule *rule = frame_rule(&f, code, pc);
 		/* A signal handler returns to code that never called it. */
-		pcs[nr++] = rule && rule->row.is_signal ? f.regs[AF_DWARF_RIP] : pc;
+		pcs[nr++] = rule && rule->row.is_signal ? f.pc : pc;
 		*stop = rule            ? step_rule(&f, rule)
 		        : code->missing ? AF_STOP_NO_FILE
 		                        : step_frame_pointer(&f);

@@ -1,18 +1,23 @@
 /*
  * Unwinds a stack from the registers of a thread and a copy of the memory at its stack pointer, as
  * perf record --call-graph dwarf keeps them: by the unwind tables of the mapped files
- * (frame_rules.h), and by frame pointers through code that has none. x86-64.
+ * (frame_rules.h), and by frame pointers through code that has none. The stack may be of another
+ * machine than this one.
  */
 #ifndef AF_SYM_ELF_UNWIND_COPY_H
 #define AF_SYM_ELF_UNWIND_COPY_H
 
 #include "sym/elf/frame_rules.h"
 #include "trace/layout.h"
+#include "unwind/machine.h"
 
 struct af_stack_copy {
-	uint64_t regs[AF_X86_64_REGISTERS];
-	uint32_t known;       /* a bit for each of regs */
-	const uint8_t *bytes; /* from regs[AF_DWARF_RSP] on */
+	const struct af_machine *machine; /* NULL: its stacks cannot be unwound */
+	uint64_t pc;
+	uint64_t regs[AF_DWARF_REGISTERS]; /* by their number in unwind tables */
+	uint32_t known;                    /* a bit for each of regs */
+	bool has_pc;
+	const uint8_t *bytes; /* from the stack pointer on */
 	uint64_t size;
 	bool cut; /* there was more of the stack than was copied */
 };
