@@ -319,20 +319,37 @@ static const char *lines_name(struct af_lines *l, const struct lines_unit *u, Dw
 	return name;
 }
 
-static const char *lines_file(struct lines_unit *u, Dwarf_Word index)
+static const char *lines_file(Dwarf_Die *unit, Dwarf_Word index)
 {
 	Dwarf_Files *files;
 	size_t nr;
 
-	if (dwarf_getsrcfiles(&u->die, &files, &nr) || index >= nr)
+	if (dwarf_getsrcfiles(unit, &files, &nr) || index >= nr)
 		return NULL;
 	return dwarf_filesrc(files, index, NULL, NULL);
+}
+
+/*
+ * The file that @die is declared in; NULL: not known. dwarf_decl_file() takes 0 for none, but from
+ * DWARF 5 on it is the number of the unit's own file, which clang uses.
+ */
+static const char *lines_declared_in(Dwarf_Die *die)
+{
+	Dwarf_Attribute attr;
+	Dwarf_Word index;
+	Dwarf_Half version;
+	Dwarf_Die unit;
+
+	if (!dwarf_attr_integrate(die, DW_AT_decl_file, &attr) || dwarf_formudata(&attr, &index) ||
+	    !dwarf_cu_die(attr.cu, &unit, &version, NULL, NULL, NULL, NULL, NULL))
+		return NULL;
+	return index || version >= 5 ? lines_file(&unit, index) : NULL;
 }
 
 /* The file of the function @die, and its line in *@line: NULL and 0 when not known. */
 static const char *lines_source(Dwarf_Die *die, uint32_t *line)
 {
-	const char *file = dwarf_decl_file(die);
+	const char *file = lines_declared_in(die);
 	int at = 0;
 
 	*line = file && !dwarf_decl_line(die, &at) && at > 0 ? (uint32_t)at : 0;
@@ -350,7 +367,7 @@ static void lines_name_call(struct af_lines *l, struct lines_unit *u, struct lin
 	if (dwarf_attr(&c->die, DW_AT_call_line, &attr) && !dwarf_formudata(&attr, &value))
 		c->line = (uint32_t)value;
 	if (dwarf_attr(&c->die, DW_AT_call_file, &attr) && !dwarf_formudata(&attr, &value))
-		c->file = lines_file(u, value);
+		c->file = lines_file(&u->die, value);
 	c->source = lines_source(&c->die, &c->source_line);
 }
 
