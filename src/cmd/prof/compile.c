@@ -146,11 +146,10 @@ static void compile_one(void *arg, uint32_t i)
 	if (done->rc)
 		af_fail(&done->err, done->rc,
 		        "cannot run the compiler %s: install one, or name it in $CC", w.list[0]);
+	else
+		while (waitpid(pid, &done->status, 0) < 0 && errno == EINTR)
+			;
 	words_free(&w);
-	if (done->rc)
-		return;
-	while (waitpid(pid, &done->status, 0) < 0 && errno == EINTR)
-		;
 }
 
 int af_compile(const struct af_compile *how, int nr_files, char **files, char **objects,
