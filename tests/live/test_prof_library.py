@@ -102,6 +102,7 @@ def _():
 
 @case("threads that were there before the start are sampled, and those that come later", tries=3)
 def _():
+    need_perf()
     run = Run("threads")
     for name, root in (("older", "older_run"), ("newer", "newer_run"), ("sixty", "main")):
         expect(run.of(name) > 100, "%s has %d samples" % (name, run.of(name)))
@@ -186,13 +187,14 @@ def _():
 
 @case("a forked child is not sampled, and may have a profile of its own", tries=2)
 def _():
+    least = 30 if probes()["perf"] else 120  # timers tick every 4 ms at most
     run = Run("forks")
     equal((run.truth["status"], run.truth["environment"], run.truth["parents"]), (0, 0, -10), "status, environment, the parent's profile")
     equal((run.of("unseen"), run.of("thirty")), (0, 0), "samples of the child")
-    expect(run.of("sixty") > 120, "samples: %s" % run.stacks)
+    expect(run.of("sixty") > least, "samples: %s" % run.stacks)
     child = parse(run.file + ".child")
     equal(run.of("unseen", child), 0, "samples before the child's own profile")
-    expect(run.of("thirty", child) > 120, "samples of the child: %s" % child)
+    expect(run.of("thirty", child) > least, "samples of the child: %s" % child)
 
 
 @case("a program that ends while it is sampled leaves nothing behind")
@@ -203,7 +205,9 @@ def _():
 @case("valgrind finds no error in it, and no memory lost")
 def _():
     # Stacks of memory that was never written to are read on purpose: of undefined values it says nothing.
-    need_tool("valgrind")
+    tried = subprocess.run([need_tool("valgrind"), "-q", program("prof_library")], stderr=subprocess.PIPE, check=False)
+    if b"failed to start tool" in tried.stderr:
+        raise Skip("valgrind knows no programs of this machine")
     run = Run("errors", wrapper=["valgrind", "-q", "--error-exitcode=9", "--undef-value-errors=no", "--leak-check=full", "--errors-for-leak-kinds=definite"])
     expect("says rate" in run.stdout, run.stdout)
 
