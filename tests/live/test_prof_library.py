@@ -102,7 +102,7 @@ def _():
     equal(run.of("ten", part), 0, "samples after the collection")
     expect(run.of("thirty", part) > enough(100), "collected: %s" % part)
     for name in ("thirty", "sixty", "ten"):
-        near(run.of(name) / run.total, 1 / 3, 0.05, name)
+        near(run.of(name) / run.total, 1 / 3, 0.15 if probes()["perf"] else 0.05, name)
 
 
 @case("threads that were there before the start are sampled, and those that come later", tries=3)
@@ -186,7 +186,7 @@ def _():
 def _():
     run = Run("many")
     equal(run.of("thirty"), 0, "samples of profiles before")
-    expect(run.of("sixty") > 200 and run.of("older") > enough(100), "samples: %s" % run.stacks)
+    expect(run.of("sixty") > enough(200) and run.of("older") > enough(100), "samples: %s" % run.stacks)
     equal(run.truth["descriptors"], 0, "descriptors more than before")
 
 
