@@ -16,9 +16,13 @@
 
 #include <cmocka.h>
 
-#include "unwind/registers.h"
+#include "base/system/machine.h"
+#include "unwind/machine.h"
 
 enum { MAX_PCS = 100000 };
+
+/* This machine. */
+static const struct af_machine *m;
 
 struct totals {
 	unsigned nr_same, nr_gaps, nr_unsupported;
@@ -36,17 +40,16 @@ static bool cfa_is(const Dwarf_Op *ops, size_t nr, unsigned reg, int64_t offset)
 
 static bool cfa_agrees(const Dwarf_Op *ops, size_t nr, const struct af_rule *rule)
 {
-	unsigned reg =
-	    rule->cfa == AF_CFA_FP || rule->cfa == AF_CFA_FP_DEREF ? AF_DWARF_RBP : AF_DWARF_RSP;
+	unsigned reg = rule->cfa == AF_CFA_FP || rule->cfa == AF_CFA_FP_DEREF ? m->fp : m->sp;
 
 	switch (rule->cfa) {
 	case AF_CFA_SP:
 	case AF_CFA_FP:
 		return cfa_is(ops, nr, reg, rule->cfa_offset);
 	case AF_CFA_BASE:
-		return cfa_is(ops, nr, AF_DWARF_RBX, rule->cfa_offset);
+		return cfa_is(ops, nr, m->base, rule->cfa_offset);
 	case AF_CFA_DRAP:
-		return cfa_is(ops, nr, AF_DWARF_R10, rule->cfa_offset);
+		return cfa_is(ops, nr, m->drap, rule->cfa_offset);
 	case AF_CFA_SP_DEREF:
 	case AF_CFA_FP_DEREF:
 		return nr == 2 && ops[1].atom == DW_OP_deref &&
@@ -66,15 +69,15 @@ static bool saved_agrees(Dwarf_Frame *frame, int reg, unsigned how, int64_t offs
 	assert_int_equal(dwarf_frame_register(frame, reg, memory, &ops, &nr), 0);
 	/*
 	 * A register that a table does not mention keeps its value for us; elfutils asks the ABI,
-	 * and leaves rbx out.
+	 * and leaves some registers out.
 	 */
-	if (!nr && reg == AF_DWARF_RBX)
+	if (!nr && reg == m->base)
 		return how == AF_SAVED_LOST || how == AF_SAVED_SAME;
 	if (!nr)
 		return how == (ops ? AF_SAVED_LOST : AF_SAVED_SAME);
 	bool value = ops[nr - 1].atom == DW_OP_stack_value;
 	if (ops[0].atom != DW_OP_call_frame_cfa) {
-		unsigned base = how == AF_SAVED_SP ? AF_DWARF_RSP : AF_DWARF_RBP;
+		unsigned base = how == AF_SAVED_SP ? m->sp : m->fp;
 		return how == AF_SAVED_LOST || cfa_is(ops, nr, base, offset);
 	}
 	if (how != (value ? AF_SAVED_VALUE : AF_SAVED_CFA))
@@ -102,14 +105,15 @@ static void compare(Dwarf_CFI *cfi, const struct af_cfi *tables, uint64_t pc, st
 	} else if (rc) {
 		fail_msg("%lx: %d", (long)pc, rc);
 	} else if (rule.cfa == AF_CFA_END) {
-		assert_true(saved_agrees(frame, AF_DWARF_RIP, AF_SAVED_LOST, 0));
+		assert_true(saved_agrees(frame, m->ra, AF_SAVED_LOST, 0));
 		totals->nr_same++;
 	} else {
 		assert_int_equal(dwarf_frame_cfa(frame, &ops, &nr), 0);
 		if (!cfa_agrees(ops, nr, &rule) ||
-		    !saved_agrees(frame, AF_DWARF_RBP, rule.fp, rule.fp_offset) ||
-		    !saved_agrees(frame, AF_DWARF_RBX, rule.base, rule.base_offset) ||
-		    !saved_agrees(frame, AF_DWARF_RIP, AF_SAVED_CFA, rule.ra_offset))
+		    !saved_agrees(frame, m->fp, rule.fp, rule.fp_offset) ||
+		    !saved_agrees(frame, m->base, rule.base, rule.base_offset) ||
+		    !saved_agrees(frame, m->ra, rule.ra_in_register ? AF_SAVED_SAME : AF_SAVED_CFA,
+		                  rule.ra_offset))
 			fail_msg("%lx: not as elfutils has it", (long)pc);
 		totals->nr_same++;
 	}
@@ -139,7 +143,7 @@ static int compare_library(struct dl_phdr_info *info, size_t size, void *data)
 		struct af_cfi tables = {
 		    .image = {(const uint8_t *)(info->dlpi_addr + segment->p_vaddr),
 		              segment->p_filesz, segment->p_vaddr},
-		    .machine = af_machine(EM_X86_64),
+		    .machine = m,
 		    .hdr = eh->p_vaddr - segment->p_vaddr};
 		uint64_t step = code->p_memsz / MAX_PCS + 1;
 		for (uint64_t at = 0; at < code->p_memsz; at += step)
@@ -155,6 +159,7 @@ static void rules_are_those_of_elfutils(void **state)
 {
 	struct totals totals = {0};
 
+	m = af_machine(AF_THIS_MACHINE);
 	elf_version(EV_CURRENT);
 	dl_iterate_phdr(compare_library, &totals);
 	print_message("# %u rules the same, %u gaps, %u not supported\n", totals.nr_same,
