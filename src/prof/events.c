@@ -46,17 +46,13 @@ int prof_events_signal(const struct prof_events *e)
 static bool is_blocked(int tid, int signo)
 {
 	char name[64], status[4096];
-	uint64_t mask = 0;
 
 	snprintf(name, sizeof name, "task/%d/status", tid);
 	status[0] = 0;
 	if (af_proc_read(0, name, status, sizeof status - 1) == 0)
 		return false;
 	status[sizeof status - 1] = 0;
-	const char *line = strstr(status, "\nSigBlk:");
-	if (line)
-		mask = strtoull(line + 8, NULL, 16);
-	return mask >> (signo - 1) & 1;
+	return af_status_blocks(status, signo);
 }
 
 static int timer_make(const struct prof_events *e, int tid)

@@ -7,7 +7,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/utsname.h>
@@ -27,26 +26,7 @@
 #include "trace/metadata.h"
 #include "trace/read/contents.h"
 #include "trace/read/origin.h"
-
-/* A directory that only we can use, in memory where that is possible. */
-static int folder_make(struct af_prof *p, struct af_err *err)
-{
-	const char *const places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"};
-	int rc = -EACCES;
-
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		if (!places[i] || *places[i] != '/' ||
-		    snprintf(p->folder, AF_SESSION_DIR_MAX - 8, "%s/aflame-prof.XXXXXX",
-		             places[i]) >= AF_SESSION_DIR_MAX - 8)
-			continue;
-		if (mkdtemp(p->folder))
-			return 0;
-		rc = -errno;
-	}
-	p->folder[0] = 0;
-	return af_fail(err, rc,
-	               "no place for samples: name a directory in $TMPDIR that can be written");
-}
+#include "trace/write/recorder.h"
 
 static int subfolder_make(const struct af_prof *p, const char *name, struct af_err *err)
 {
@@ -59,22 +39,12 @@ static int subfolder_make(const struct af_prof *p, const char *name, struct af_e
 	return fd < 0 ? af_fail(err, -errno, "cannot open %s", path) : fd;
 }
 
-static void note(struct af_prof *p, const char *key, const char *value)
-{
-	struct af_tail tail[] = {
-	    {key, (uint32_t)strlen(key), 0},
-	    {value, (uint32_t)strlen(value), 0},
-	};
-
-	af_stream_put_tail(&p->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
-}
-
 static void note_number(struct af_prof *p, const char *key, uint64_t value)
 {
 	char text[24];
 
 	snprintf(text, sizeof text, "%llu", (unsigned long long)value);
-	note(p, key, text);
+	af_recorder_note(&p->stream, key, text);
 }
 
 static void notes_write(struct af_prof *p)
@@ -87,35 +57,26 @@ static void notes_write(struct af_prof *p)
 		if (!text[i])
 			text[i] = i + 1 < len ? ' ' : 0;
 	text[len < sizeof text ? len : sizeof text - 1] = 0;
-	note(p, "cmd", text);
+	af_recorder_note(&p->stream, "cmd", text);
 	uname(&u);
 	snprintf(text, sizeof text, "%s, %s %s, %ld CPUs", u.nodename, u.sysname, u.release,
 	         sysconf(_SC_NPROCESSORS_ONLN));
-	note(p, "host", text);
+	af_recorder_note(&p->stream, "host", text);
 	af_boot_id(boot);
 	if (*boot)
-		note(p, "boot_id", boot);
-	note(p, "aflame", AFLAME_VERSION);
-	note(p, "collector.cpu",
-	     p->events.timers ? "timer, of the process by itself"
-	                      : "perf events, user mode, of the process by itself");
+		af_recorder_note(&p->stream, "boot_id", boot);
+	af_recorder_note(&p->stream, "aflame", AFLAME_VERSION);
+	af_recorder_note(&p->stream, "collector.cpu",
+	                 p->events.timers ? "timer, of the process by itself"
+	                                  : "perf events, user mode, of the process by itself");
 	note_number(p, "sample.period_ns", p->control->sample_period_ns);
-}
-
-static uint64_t nonce_make(void)
-{
-	uint64_t nonce = 0;
-
-	if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
-		nonce = af_clock_ns(CLOCK_MONOTONIC);
-	return nonce;
 }
 
 static int session_make(struct af_prof *p, struct af_session *own, struct af_err *err)
 {
 	*own = (struct af_session){
 	    .magic = AF_SESSION_MAGIC,
-	    .nonce = nonce_make(),
+	    .nonce = af_recorder_nonce(),
 	    .version = AF_TRACE_VERSION,
 	    .flags = AF_SESSION_OWN | AF_SESSION_PYTHON,
 	    .recorder_pid = (uint32_t)getpid(),
@@ -154,10 +115,12 @@ int prof_record_open(struct af_prof *p, struct af_err *err)
 {
 	struct af_session own;
 	char shm[AF_SESSION_DIR_MAX];
-	int rc = folder_make(p, err);
+	int rc = af_private_folder(p->folder, AF_SESSION_DIR_MAX - 8, "aflame-prof", false);
 
 	if (rc)
-		return rc;
+		return af_fail(err, rc,
+		               "no place for samples: name a directory in $TMPDIR that can be "
+		               "written");
 	p->shm_fd = subfolder_make(p, "s", err);
 	if (p->shm_fd < 0)
 		return p->shm_fd;
@@ -295,16 +258,6 @@ static void sums_write(struct af_prof *p)
 	              .kernel_ns = p->used.kernel_ns);
 }
 
-static void anchor_write(struct af_prof *p)
-{
-	uint64_t before = af_clock_ns(CLOCK_MONOTONIC), real = af_clock_ns(CLOCK_REALTIME);
-	uint64_t after = af_clock_ns(CLOCK_MONOTONIC);
-
-	af_stream_put(&p->stream, clock, after, .clock = AF_CLOCK_REALTIME,
-	              .mono_ns = before + (after - before) / 2, .foreign = real,
-	              .uncertainty_ns = after - before);
-}
-
 int prof_record_collect(struct af_prof *p, struct af_err *err)
 {
 	af_drain_poll(&p->drain);
@@ -313,7 +266,7 @@ int prof_record_collect(struct af_prof *p, struct af_err *err)
 	if (!rc)
 		rc = p->drain.error;
 	sums_write(p);
-	anchor_write(p);
+	af_recorder_anchor(&p->stream);
 	note_number(p, "end_ns", af_now_ns());
 	af_stream_flush(&p->stream);
 	if (!rc)
@@ -343,15 +296,10 @@ static int copy_file(int from, int to, const char *name)
 {
 	scope_close int in = af_open_regular(from, name, O_NOFOLLOW);
 	scope_close int out = in < 0 ? -1 : af_create_private(to, name);
-	char block[1 << 16];
-	ssize_t n;
 
 	if (in < 0 || out < 0)
 		return in < 0 ? in : out;
-	while ((n = read(in, block, sizeof block)) > 0)
-		if (write(out, block, (size_t)n) != n)
-			return -ENOSPC;
-	return n < 0 ? -errno : 0;
+	return af_copy_bytes(in, out, UINT64_MAX);
 }
 
 /* All files of @from; folders are those of objects, which have files alone. */

@@ -102,6 +102,19 @@ int af_parent_make(const char *path, char name[NAME_MAX + 1]);
  */
 int af_unique_name(char name[NAME_MAX + 1], const char *base);
 
+/*
+ * Makes a folder NAME.XXXXXX that only this user can enter: below $TMPDIR, /dev/shm (in memory),
+ * /tmp or /var/tmp, the first that allows it, and code to be mapped from it where it @runs_code.
+ * Its path is in @path of @size bytes, "" when there is none: 0 or the last -errno.
+ */
+int af_private_folder(char *path, size_t size, const char *name, bool runs_code);
+
+/*
+ * Copies up to @size bytes from @from to @to, from where their offsets are; the file systems share
+ * them where they can. 0, also at the end of @from, or -errno.
+ */
+int af_copy_bytes(int from, int to, uint64_t size);
+
 /* The next entry of @d but for "." and ".."; NULL at the end. */
 struct dirent *af_dir_next(DIR *d);
 

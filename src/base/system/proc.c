@@ -2,12 +2,14 @@
 
 #include <fcntl.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/types.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
+#include "base/system/handler_mask.h"
 #include "base/system/rights.h"
 
 size_t af_read_text(const char *path, char *text, size_t size)
@@ -141,6 +143,13 @@ bool af_proc_is_traced(int pid)
 
 	af_proc_read(pid, "status", text, sizeof text);
 	return af_status_is_traced(text);
+}
+
+bool af_status_blocks(const char *status, int signo)
+{
+	const char *line = strstr(status, "\nSigBlk:");
+
+	return line && af_blocks_samples(strtoull(line + strlen("\nSigBlk:"), NULL, 16), signo);
 }
 
 bool af_linux_is_at_least(unsigned major, unsigned minor)

@@ -76,6 +76,12 @@ bool af_status_is_traced(const char *status);
  */
 bool af_status_waits_for_disk(const char *status);
 
+/*
+ * Also from that text, of a thread: does it block the signal of samples @signo, and not because
+ * libaflame's handler runs in it (handler_mask.h)?
+ */
+bool af_status_blocks(const char *status, int signo);
+
 /* Does uname(2) say that this is Linux @major.@minor or later? */
 bool af_linux_is_at_least(unsigned major, unsigned minor);
 

@@ -1,12 +1,8 @@
 #include "cmd/prof/folder.h"
 
 #include <errno.h>
-#include <stdbool.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -19,33 +15,6 @@ enum {
 	GUARD_TRIES = 50,
 	GUARD_REST_US = 100000,
 };
-
-/* A program's image is mapped from there, which not every file system allows. */
-static bool folder_runs_code(const char *folder)
-{
-	struct statvfs st;
-
-	return folder && *folder == '/' && !statvfs(folder, &st) && !(st.f_flag & ST_NOEXEC);
-}
-
-static int folder_make(char folder[PATH_MAX], struct af_err *err)
-{
-	const char *const places[] = {getenv("TMPDIR"), "/dev/shm", "/tmp", "/var/tmp"};
-	int rc = -EACCES;
-
-	for (unsigned i = 0; i < sizeof places / sizeof *places; i++) {
-		if (!folder_runs_code(places[i]))
-			continue;
-		if (snprintf(folder, PATH_MAX, "%s/aflame-prof.XXXXXX", places[i]) >= PATH_MAX)
-			continue;
-		if (mkdtemp(folder))
-			return 0;
-		rc = -errno;
-	}
-	return af_fail(err, rc,
-	               "no place for the objects: name a directory in $TMPDIR that is not mounted "
-	               "noexec");
-}
 
 /* Waits for a byte, which means that the folder is gone, or for the end of the command. */
 static _Noreturn void guard_run(const char *folder, int fd)
@@ -88,11 +57,15 @@ static void guard_start(struct af_prof_folder *f)
 
 int af_prof_folder_make(struct af_prof_folder *f, struct af_err *err)
 {
-	int rc = folder_make(f->path, err);
+	/* A program's image is mapped from there. */
+	int rc = af_private_folder(f->path, sizeof f->path, "aflame-prof", true);
 
-	if (!rc)
-		guard_start(f);
-	return rc;
+	if (rc)
+		return af_fail(err, rc,
+		               "no place for the objects: name a directory in $TMPDIR that is not "
+		               "mounted noexec");
+	guard_start(f);
+	return 0;
 }
 
 void af_prof_folder_remove(struct af_prof_folder *f)

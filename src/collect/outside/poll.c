@@ -11,7 +11,6 @@
 #include <string.h>
 
 #include "base/arena.h"
-#include "base/system/handler_mask.h"
 #include "base/system/proc.h"
 #include "base/system/program.h"
 #include "base/system/rights.h"
@@ -109,9 +108,8 @@ static bool status_read(uint32_t pid, uint32_t tid, char text[STATUS_BYTES])
 static bool status_blocks(const struct af_outside *o, const char *text)
 {
 	int signo = o->b.r->control->cpu_mode == AF_CPU_TIMER ? SIGPROF : SIGTRAP;
-	const char *line = strstr(text, "\nSigBlk:");
 
-	return line && af_blocks_samples(strtoull(line + strlen("\nSigBlk:"), NULL, 16), signo);
+	return af_status_blocks(text, signo);
 }
 
 enum outside_blocks outside_blocking(const struct af_outside *o, uint32_t pid, uint32_t tid)

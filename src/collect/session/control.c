@@ -4,7 +4,6 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -13,19 +12,10 @@
 #include "base/system/proc.h"
 #include "collect/session/session.h"
 #include "trace/layout.h"
+#include "trace/write/recorder.h"
 
 /* The part before the words that others wait on; these change too often to be compared. */
 enum { OWN_BYTES = offsetof(struct af_session, sampled) };
-
-static uint64_t nonce_make(void)
-{
-	uint64_t nonce = 0;
-
-	/* It tells recordings apart; the owner of the directory decides who may believe it. */
-	if (getrandom(&nonce, sizeof nonce, GRND_NONBLOCK) != sizeof nonce)
-		nonce = af_clock_ns(CLOCK_MONOTONIC) ^ af_clock_ns(CLOCK_REALTIME) << 20;
-	return nonce;
-}
 
 int af_control_make(struct af_recording *r, const struct af_session_options *o, struct af_err *err)
 {
@@ -36,7 +26,7 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 		return af_fail(err, -errno, "cannot look at %s", r->place.dir);
 	*own = (struct af_session){
 	    .magic = AF_SESSION_MAGIC,
-	    .nonce = nonce_make(),
+	    .nonce = af_recorder_nonce(),
 	    .version = AF_TRACE_VERSION,
 	    .flags = o->flags | (o->steps.first ? AF_SESSION_STEPS : 0),
 	    .cpu_mode = o->cpu_mode,

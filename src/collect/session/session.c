@@ -28,6 +28,7 @@
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
 #include "trace/read/state.h"
+#include "trace/write/recorder.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
 
@@ -215,11 +216,7 @@ void af_session_note(struct af_recording *r, const char *key, const char *fmt, .
 	va_start(ap, fmt);
 	vsnprintf(value, sizeof value, fmt, ap);
 	va_end(ap);
-	struct af_tail tail[] = {
-	    {key, (uint32_t)strlen(key), 0},
-	    {value, (uint32_t)strlen(value), 0},
-	};
-	af_stream_put_tail(&r->stream, AF_KIND_NOTE, af_now_ns(), "", 0, tail, 2);
+	af_recorder_note(&r->stream, key, value);
 }
 
 void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint32_t whose,
@@ -232,13 +229,7 @@ void af_usage_write(struct af_recording *r, uint32_t process, uint32_t tid, uint
 
 void af_session_anchor(struct af_recording *r)
 {
-	uint64_t before = af_clock_ns(CLOCK_MONOTONIC);
-	uint64_t real = af_clock_ns(CLOCK_REALTIME);
-	uint64_t after = af_clock_ns(CLOCK_MONOTONIC);
-
-	af_stream_put(&r->stream, clock, after, .clock = AF_CLOCK_REALTIME,
-	              .mono_ns = before + (after - before) / 2, .foreign = real,
-	              .uncertainty_ns = after - before);
+	af_recorder_anchor(&r->stream);
 }
 
 static void session_lost(struct af_recording *r, enum af_lost reason, uint64_t count)

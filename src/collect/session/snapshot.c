@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -28,26 +27,6 @@ enum {
 	SNAPSHOTS_AT_ONCE = 4,
 	NAMES_TRIED = 10000,
 };
-
-/* Up to @size bytes of @from, shared with it where the file system can. */
-static int copy_bytes(int from, int to, uint64_t size)
-{
-	while (size) {
-		size_t part = size < 1u << 30 ? (size_t)size : 1u << 30;
-		ssize_t n = copy_file_range(from, NULL, to, NULL, part, 0);
-		if (n < 0 &&
-		    (errno == EXDEV || errno == EINVAL || errno == ENOSYS || errno == EOPNOTSUPP))
-			n = sendfile(to, from, NULL, part);
-		if (n < 0 && errno == EINTR)
-			continue;
-		if (n < 0)
-			return -errno;
-		if (!n)
-			return 0; /* it is shorter */
-		size -= (uint64_t)n;
-	}
-	return 0;
-}
 
 struct copying {
 	int from, to; /* directories */
@@ -72,7 +51,7 @@ static int copy_stream(const struct copying *c, const char *name)
 	scope_close int to = openat(c->to, name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0600);
 	if (to < 0)
 		return -errno;
-	int rc = copy_bytes(from, to, rest ? rest->file_bytes : (uint64_t)st.st_size);
+	int rc = af_copy_bytes(from, to, rest ? rest->file_bytes : (uint64_t)st.st_size);
 	if (!rc && strcmp(name, "metadata"))
 		af_drain_file_resume(to, NULL); /* the last packet may be half written */
 	if (!rc && rest && rest->packet && lseek(to, 0, SEEK_END) >= 0)
