@@ -371,6 +371,19 @@
 	F(FIX, u32, correlation, "of the kernel's call where the window is SERIALIZED, else 0")    \
 	F(SEQ, u32, counts, "two each: stall reason, samples")
 
+#define AF_CODE_PLACED_FIELDS(F)                                                                   \
+	F(FIX, u32, code, "")                                                                      \
+	F(FIX, u32, device, "in whose memory it lies")                                             \
+	F(FIX, x64, address, "of its first byte, in the device's address space of the process")    \
+	F(FIX, u64, size, "bytes; 0: it is not there any more")
+
+#define AF_ADDRESS_SAMPLE_FIELDS(F)                                                                \
+	F(FIX, u32, window, "of the stream's process, as in GPU_SAMPLE")                           \
+	F(FIX, x64, address,                                                                       \
+	  "of the instruction, in the address space of a process that the device does not tell; "  \
+	  "of windows that are ADDRESS_32 only the low 32 bits")                                   \
+	F(SEQ, u32, counts, "two each: stall reason, samples")
+
 #define AF_CODE_ADDRESS_FIELDS(F)                                                                  \
 	F(FIX, u32, process, "as in the SYMBOL of the address, which it follows")                  \
 	F(FIX, x64, address, "")                                                                   \
@@ -531,7 +544,10 @@
 	K(58, ALLOCATED, allocated, "allocations of memory at a call path, added up")              \
 	K(59, SYMBOL_LATER, symbol_later, "other names of an address, from a time on")             \
 	K(60, PERF_MAP, perf_map, "lines of a perf map, when they were first seen")                \
-	K(61, JIT_IMAGE, jit_image, "an ELF file in memory that describes code made at run time")
+	K(61, JIT_IMAGE, jit_image, "an ELF file in memory that describes code made at run time")  \
+	K(62, CODE_PLACED, code_placed, "device code lies at an address from now on")              \
+	K(63, ADDRESS_SAMPLE, address_sample,                                                      \
+	  "how often a device was at an address, in whatever process, and why")
 
 #define AF_TRACE_VERSION 1
 
@@ -543,7 +559,14 @@ enum af_kind {
 };
 
 enum {
-	AF_KIND_MAX = 63, /* room in a pass's mask of wanted kinds */
+	AF_KIND_MAX = 128, /* room in tables by kind */
+	/*
+	 * Kinds from here on share two bits of a mask: one for those that define something or hold
+	 * on, one for those that count at their moment.
+	 */
+	AF_KIND_LATE = 62,
+	AF_KIND_LATE_BIT = 62,
+	AF_KIND_MOMENT_BIT = 0,
 	/*
 	 * Kinds from here on are calls of functions of traced APIs, a kind for each function. In
 	 * masks they share one bit.
@@ -552,12 +575,21 @@ enum {
 	AF_KIND_API_BIT = 63,
 };
 
+/* Of the kinds from AF_KIND_LATE on those that count at their moment; bit 0 is kind 64's. */
+#define AF_KINDS_LATE_MOMENTS (UINT64_C(1) << (AF_KIND_ADDRESS_SAMPLE & 63))
+
+/* The bit of a kind of AF_KINDS in a mask of wanted kinds. */
+#define AF_KIND_BIT(kind)                                                                          \
+	(UINT64_C(1) << ((kind) < AF_KIND_LATE                      ? (kind)                       \
+	                 : AF_KINDS_LATE_MOMENTS >> ((kind)&63) & 1 ? AF_KIND_MOMENT_BIT           \
+	                                                            : AF_KIND_LATE_BIT))
+
 /* The bit of @kind in a mask of wanted kinds; 0 for a kind that has none. */
 static inline uint64_t af_kind_bit(uint16_t kind)
 {
-	if (kind < AF_KIND_MAX)
-		return UINT64_C(1) << kind;
-	return kind >= AF_KIND_API ? UINT64_C(1) << AF_KIND_API_BIT : 0;
+	if (kind >= AF_KIND_API)
+		return UINT64_C(1) << AF_KIND_API_BIT;
+	return kind && kind < AF_KIND_END ? AF_KIND_BIT(kind) : 0;
 }
 
 /* Flags of a call of a traced API. On disk. */
@@ -914,6 +946,7 @@ enum af_stall_flag {
 enum af_window_flag {
 	AF_WINDOW_SERIALIZED = 1, /* one kernel at a time ran: each sample has its kernel's call */
 	AF_WINDOW_FULL = 2,       /* the device's buffer was full, so samples are missing */
+	AF_WINDOW_ADDRESS_32 = 4, /* the device gives the low 32 bits of addresses */
 };
 
 #endif

@@ -72,8 +72,11 @@ struct af_trace_damage {
 	char first[256];         /* description of the first damage, or "" */
 };
 
-/* A kind in the mask of af_trace_open(): AF_WANTED(AF_KIND_SAMPLE) | AF_WANTED(AF_KIND_NOTE). */
-#define AF_WANTED(kind) (UINT64_C(1) << (kind))
+/*
+ * A kind in the mask of af_trace_open(): AF_WANTED(AF_KIND_SAMPLE) | AF_WANTED(AF_KIND_NOTE). Kinds
+ * from AF_KIND_LATE on share bits: an event may be of another kind that has the same.
+ */
+#define AF_WANTED(kind) AF_KIND_BIT(kind)
 
 /*
  * Open the trace directory @dir. Returns 0 and the trace in *@t, or -errno and a message in @err

@@ -30,7 +30,7 @@ static const struct af_kind_info kinds[] = {
 #undef AF_K
 };
 
-_Static_assert(sizeof kinds / sizeof *kinds <= AF_KIND_MAX, "a mask of kinds has 64 bits");
+_Static_assert(sizeof kinds / sizeof *kinds <= AF_KIND_MAX, "kinds have tables");
 
 const struct af_kind_info *af_kind_info(uint16_t kind)
 {
@@ -120,6 +120,7 @@ static const struct af_value_info stall_values[] = {
 static const struct af_value_info window_values[] = {
     NAMED(WINDOW, SERIALIZED, "one kernel at a time ran: each sample has its kernel's call"),
     NAMED(WINDOW, FULL, "the device's buffer was full, so samples are missing"),
+    NAMED(WINDOW, ADDRESS_32, "the device gives the low 32 bits of addresses"),
 };
 static const struct af_value_info object_values[] = {
     NAMED(OBJECT, SOURCE, "program text"),

@@ -32,7 +32,12 @@ enum {
 	 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_GPU_WORK |        \
 	 1ull << AF_KIND_GPU_WORK_LONG | 1ull << AF_KIND_OVERHEAD | 1ull << AF_KIND_GPU_WINDOW |   \
 	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_SUMMED | 1ull << AF_KIND_API_CALL |          \
-	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_API_BIT)
+	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_API_BIT |         \
+	 1ull << AF_KIND_MOMENT_BIT)
+
+/* Kinds from AF_KIND_LATE on that count at their moment are samples of devices. */
+#define AF_KINDS_DEVICE_SAMPLES                                                                    \
+	(1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_MOMENT_BIT)
 
 static inline uint32_t af_kind_has(uint16_t kind)
 {
@@ -44,7 +49,7 @@ static inline uint32_t af_kind_has(uint16_t kind)
 		return AF_HAS_API_CALLS;
 	if (bit == 1ull << AF_KIND_CALL_SEEN)
 		return AF_HAS_CALLS_SEEN;
-	if (bit & (1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE))
+	if (bit & AF_KINDS_DEVICE_SAMPLES)
 		return AF_HAS_DEVICE_SAMPLES;
 	return bit == 1ull << AF_KIND_SUMMED ? AF_HAS_SUMS : AF_HAS_MOMENTS;
 }
@@ -54,7 +59,7 @@ static inline uint64_t af_has_kinds(uint32_t has)
 {
 	const uint64_t api_calls = 1ull << AF_KIND_API_BIT;
 	const uint64_t seen = 1ull << AF_KIND_CALL_SEEN;
-	const uint64_t samples = 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE;
+	const uint64_t samples = AF_KINDS_DEVICE_SAMPLES;
 	const uint64_t sums = 1ull << AF_KIND_SUMMED;
 
 	return (has & AF_HAS_DEFINITIONS ? ~AF_KINDS_MOMENTARY : 0) |

@@ -36,7 +36,7 @@ static void rig_event(struct rig *r, uint32_t kind, const void *payload, size_t 
 
 	af_world_event(&r->world, &ev);
 	af_clocks_event(&r->world.clocks, &ev);
-	if (1ull << kind & AF_ATTRIBUTION_WANTS)
+	if (af_kind_bit(kind) & AF_ATTRIBUTION_WANTS)
 		af_attribution_event(&r->a, &r->world, &ev);
 }
 

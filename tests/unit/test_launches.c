@@ -43,7 +43,7 @@ static void rig_event(struct rig *r, uint32_t kind, const void *payload, size_t 
 	                      .payload_size = (uint32_t)size};
 
 	af_world_event(&r->world, &ev);
-	if (1ull << kind & AF_LAUNCHES_WANTS)
+	if (af_kind_bit(kind) & AF_LAUNCHES_WANTS)
 		af_launches_event(&r->launches, &r->world, &ev);
 }
 

@@ -166,7 +166,7 @@ static void analysis_event_of(struct analysis *a, const struct af_event *ev, uin
 
 static void analysis_event(struct analysis *a, const struct af_event *ev)
 {
-	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
+	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_MAX];
 
 	if (todo & TODO_LEARN || !a->world.first_ns) {
 		deliver_next(&a->deliver, af_world_learns(&a->world, ev));
@@ -184,7 +184,7 @@ static void analysis_event(struct analysis *a, const struct af_event *ev)
 /* An event of which the world has learned before. */
 static inline void analysis_event_known(struct analysis *a, const struct af_event *ev)
 {
-	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_API_BIT];
+	uint32_t todo = a->todo[ev->kind < AF_KIND_MAX ? ev->kind : AF_KIND_MAX];
 
 	deliver_next(&a->deliver, todo & TODO_RANGE && a->world.annotations.apart);
 	af_world_count(&a->world, ev);
@@ -217,20 +217,21 @@ void analysis_plan(struct analysis *a)
 	    a->deliver.takes & (1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG);
 	const uint64_t outside = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN;
 
-	for (uint32_t i = 0; i <= AF_KIND_API_BIT; i++) {
+	for (uint32_t i = 0; i <= AF_KIND_MAX; i++) {
 		uint16_t kind = i < AF_KIND_MAX ? (uint16_t)i : AF_KIND_API;
+		const uint64_t bit = af_kind_bit(kind);
 		const struct {
 			uint16_t todo;
 			bool is;
 		} all[] = {
 		    {TODO_LEARN, af_world_learns_kind(kind)},
-		    {TODO_CALL, calls >> i & 1},
+		    {TODO_CALL, (calls & bit) != 0},
 		    {TODO_DEVICE, i == AF_KIND_DEVICE},
-		    {TODO_SAMPLE, AF_SAMPLES_WANTS >> i & 1},
-		    {TODO_JOIN, a->joins && AF_LAUNCHES_WANTS >> i & 1},
-		    {TODO_ATTRIBUTE, a->attributes && AF_ATTRIBUTION_WANTS >> i & 1},
-		    {TODO_OUTSIDE, outside >> i & 1},
-		    {TODO_DELIVER, a->deliver.takes >> i & 1},
+		    {TODO_SAMPLE, (AF_SAMPLES_WANTS & bit) != 0},
+		    {TODO_JOIN, a->joins && (AF_LAUNCHES_WANTS & bit) != 0},
+		    {TODO_ATTRIBUTE, a->attributes && (AF_ATTRIBUTION_WANTS & bit) != 0},
+		    {TODO_OUTSIDE, (outside & bit) != 0},
+		    {TODO_DELIVER, (a->deliver.takes & bit) != 0},
 		    {TODO_MATCH, a->match.on},
 		    {TODO_RANGE, a->world.in_part && i == AF_KIND_RANGE},
 		};

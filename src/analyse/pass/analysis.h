@@ -42,8 +42,9 @@ struct analysis {
 	bool joins;                 /* a pass takes work */
 	bool attributes;            /* a pass looks at samples of instructions */
 	bool needs_clocks, has_clocks;
-	uint64_t wanted;                    /* kinds */
-	uint16_t todo[AF_KIND_API_BIT + 1]; /* by kind, as af_kind_bit() counts them: bits TODO_… */
+	uint64_t wanted; /* kinds */
+	uint16_t
+	    todo[AF_KIND_MAX + 1]; /* by kind, the last for all from AF_KIND_API on: bits TODO_… */
 	struct af_host_samples hosts;
 	bool tells_hosts; /* which samples of CPUs are in device code matters, and is not read */
 	struct af_trace *trace;

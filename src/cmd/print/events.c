@@ -27,7 +27,8 @@ static int kind_named(struct print_query *q, const char *name, struct af_err *er
 	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
 		if (info && !strcmp(info->name, name)) {
-			q->wanted |= 1ull << kind;
+			q->wanted |= AF_KIND_BIT(kind);
+			q->late |= kind < AF_KIND_LATE ? 0 : 1ull << (kind - AF_KIND_LATE);
 			q->choice.all |= kind == AF_KIND_API_CALL;
 			q->wanted |= kind == AF_KIND_API_CALL ? CALLS_BIT : 0;
 			return 0;
@@ -98,6 +99,9 @@ static bool print_wants(const struct print_query *q, const struct af_event *ev)
 	const struct print *p = q->options;
 
 	if (ev->kind >= AF_KIND_API && !af_call_choice_has(&q->choice, ev->kind))
+		return false;
+	if (q->wanted && ev->kind >= AF_KIND_LATE && ev->kind < AF_KIND_END &&
+	    !(q->late >> (ev->kind - AF_KIND_LATE) & 1))
 		return false;
 	return (!q->wanted || in_mask(q->wanted, ev->kind)) && is_or_any(p->process, ev->process) &&
 	       is_or_any(p->pid, ev->pid) && is_or_any(p->tid, ev->tid) &&

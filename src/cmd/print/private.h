@@ -29,6 +29,7 @@ struct print {
 struct print_query {
 	const struct print *options;
 	uint64_t wanted; /* mask of the kinds to print; 0 for all, those not known included */
+	uint64_t late;   /* of kinds that share bits of it, which: from AF_KIND_LATE on */
 	struct af_call_choice choice; /* of functions, where calls of APIs are among them */
 	bool ordered;                 /* calls alone, in the order in which they began */
 	bool placing;                 /* stamps of device work are made times of the trace */

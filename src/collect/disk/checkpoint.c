@@ -55,11 +55,13 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_JIT_IMAGE] = CHECKPOINT_HEAD,
     [AF_KIND_USAGE] = CHECKPOINT_HEAD,
     [AF_KIND_UNSAMPLED] = CHECKPOINT_HEAD,
+    [AF_KIND_CODE_PLACED] = CHECKPOINT_HEAD,
 };
 
 /*
  * Clock and device; start to epoch; program, device and form; process to epoch; module, function
- * and start; process, thread, and whose or cause; process and entry.
+ * and start; process, thread, and whose or cause; process and entry;
+ * code, device and address.
  */
 static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_CLOCK] = 8,
@@ -70,6 +72,7 @@ static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_USAGE] = 12,
     [AF_KIND_UNSAMPLED] = 12,
     [AF_KIND_JIT_IMAGE] = 12,
+    [AF_KIND_CODE_PLACED] = 16,
 };
 
 struct definition {

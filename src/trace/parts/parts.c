@@ -212,8 +212,7 @@ static uint64_t packet_kinds(struct parts_stream *s)
 		}
 		strange |= h->time_ns < last_ns || h->time_ns > c->limit_ns;
 		last_ns = h->time_ns;
-		strange |= h->kind < AF_KIND_API &&
-		           (h->kind >= AF_KIND_MAX || !(c->filter->known >> h->kind & 1));
+		strange |= !af_kind_bit(h->kind);
 		kinds |= af_kind_bit(h->kind);
 		if (h->kind >= AF_KIND_API)
 			call_see(s, h);

@@ -25,8 +25,6 @@ void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage
 	                        .damage = damage};
 	for (unsigned kind = 0; kind < AF_KIND_MAX; kind++) {
 		const struct af_kind_info *info = af_kind_info(kind);
-		if (info)
-			f->known |= 1ull << kind;
 		f->exact[kind] = info && !info->nr_tails ? info->fixed_size : UINT32_MAX;
 	}
 }

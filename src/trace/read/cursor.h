@@ -28,16 +28,15 @@ struct af_cursor_place {
 
 /* The part that is the same for all streams of one reading. */
 struct af_filter {
-	uint64_t wanted; /* 1 << kind */
-	uint64_t known;
-	bool unknown; /* hand over unknown kinds too */
+	uint64_t wanted; /* bits of af_kind_bit() */
+	bool unknown;    /* hand over unknown kinds too */
 	bool skips; /* packets whose headers say that nothing of them is wanted, and their damage */
 	uint32_t exact[AF_KIND_MAX];    /* payload bytes of kinds without tails, else UINT32_MAX */
 	struct af_trace_damage *damage; /* counts of all streams go here */
 };
 
 /*
- * @wanted is a mask of kinds (1 << AF_KIND_…); 0: all kinds, and unknown ones as well. Where none
+ * @wanted is a mask of af_kind_bit(); 0: all kinds, and unknown ones as well. Where none
  * of AF_KINDS_MOMENTARY are wanted, most packets are skipped. @damage is borrowed.
  */
 void af_filter_init(struct af_filter *f, uint64_t wanted, struct af_trace_damage *damage);
@@ -154,8 +153,8 @@ static inline bool af_cursor_next(struct af_cursor *c)
 				f->damage->events++;
 				continue;
 			}
-		} else if (kind < AF_KIND_MAX && f->known >> kind & 1) {
-			if (!(f->wanted >> kind & 1))
+		} else if (kind && kind < AF_KIND_END) {
+			if (!(f->wanted & AF_KIND_BIT(kind)))
 				continue;
 			if (payload_size != f->exact[kind] &&
 			    !af_cursor_valid(c, kind, (const uint8_t *)(h + 1), payload_size))
