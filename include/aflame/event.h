@@ -575,7 +575,7 @@ enum {
 	AF_KIND_API_BIT = 63,
 };
 
-/* Of the kinds from AF_KIND_LATE on those that count at their moment; bit 0 is kind 64's. */
+/* The kinds from AF_KIND_LATE on that count at their moment; bit 0 is kind 64's. */
 #define AF_KINDS_LATE_MOMENTS (UINT64_C(1) << (AF_KIND_ADDRESS_SAMPLE & 63))
 
 /* The bit of a kind of AF_KINDS in a mask of wanted kinds. */

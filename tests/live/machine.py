@@ -74,6 +74,19 @@ def need_tool(name):
     return path
 
 
+def need_own_tool(name):
+    """A tool that is to run, or to be run by, programs of this build: tests/cross builds those of other machines."""
+    path = need_tool(name)
+    if elf_machine(AFLAME) != elf_machine(sys.executable):
+        raise Skip("%s is of this machine, and aflame of another" % name)
+    return path
+
+
+def elf_machine(path):
+    with open(path, "rb") as file:
+        return file.read(20)[18:]
+
+
 def need_root():
     if os.geteuid():
         raise Skip("only root can become another user")

@@ -8,7 +8,7 @@ import signal
 import subprocess
 import time
 
-from machine import AFLAME, WORKPLACE, need, need_tool, probes
+from machine import AFLAME, WORKPLACE, need, need_own_tool, need_tool, probes
 from recording import Trace, USAGE, aflame, bare, must, new_path, parse_folded, refused
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -370,9 +370,7 @@ int main(void) { sigset_t all; sigfillset(&all); sigprocmask(SIG_SETMASK, &all, 
 
 @case("a program that the program becomes by exec is sampled, too")
 def _():
-    perl = need_tool("perl")
-    if "-linux-gnu-" in CC:
-        raise Skip("perl is of this machine, and aflame of another")
+    perl = need_own_tool("perl")
     text = """
 #include <unistd.h>
 volatile long sink;

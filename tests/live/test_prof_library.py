@@ -8,7 +8,7 @@ import re
 import signal
 import subprocess
 
-from machine import AFLAME, SCRIPTS, SOURCE, WORKPLACE, need_tool, probes, program
+from machine import AFLAME, SCRIPTS, SOURCE, WORKPLACE, need_own_tool, need_tool, probes, program
 from recording import bare, must, new_path, parse_folded, parse_truth
 from tap import Skip, case, equal, expect, near, note, run_cases
 
@@ -121,7 +121,7 @@ def _():
 def _():
     run = Run("one")
     equal((run.total, run.of("older")), (50, 50), "samples, and those of its function")
-    expect(run.truth["dropped"] > 50, "dropped: %d" % run.truth["dropped"])
+    expect(run.truth["dropped"] > enough(50), "dropped: %d" % run.truth["dropped"])
 
 
 @case("the program's own SIGTRAP and SIGPROF reach its handlers, blocked or not, and it is sampled", tries=2)
@@ -209,9 +209,7 @@ def _():
 @case("valgrind finds no error in it, and no memory lost")
 def _():
     # Stacks of memory that was never written to are read on purpose: of undefined values it says nothing.
-    tried = subprocess.run([need_tool("valgrind"), "-q", program("prof_library")], stderr=subprocess.PIPE, check=False)
-    if b"failed to start tool" in tried.stderr:
-        raise Skip("valgrind knows no programs of this machine")
+    need_own_tool("valgrind")
     run = Run("errors", wrapper=["valgrind", "-q", "--error-exitcode=9", "--undef-value-errors=no", "--leak-check=full", "--errors-for-leak-kinds=definite"])
     expect("says rate" in run.stdout, run.stdout)
 
