@@ -85,9 +85,9 @@ def _():
     equal(os.listdir(folder), [], "files left behind")
 
 
-@case("no program at all")
+@case("no program at all, for a command that needs one")
 def _():
-    refused(USAGE, r"no program to record.*aflame record -- PROGRAM", "record")
+    refused(USAGE, r"no program to record.*aflame run -- PROGRAM", "run")
 
 
 @case("a process that has vanished")

@@ -17,6 +17,7 @@
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "base/system/rights.h"
+#include "cmd/piped/piped.h"
 #include "cmd/record/begin.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/hint.h"
@@ -285,7 +286,8 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 
 	if (!nr_words && !o->pids && !o->all)
 		return af_fail_plain(err, -EINVAL,
-		                     "no program to record: aflame record -- PROGRAM [ARGUMENTS]");
+		                     "no program to record: aflame %s -- PROGRAM [ARGUMENTS]",
+		                     done->who);
 	int rc = bounds_check(o, &s, nr_words, err);
 	if (!rc && nr_words)
 		rc = program_check(words[0], err);
@@ -322,13 +324,53 @@ const char *af_record_shown(const char *dir)
 	return len > 1 && !strncmp(dir, here, len) && dir[len] == '/' ? dir + len + 1 : dir;
 }
 
+/* The trace goes to standard output. */
+static int record_piped(const struct af_record_options *given, int nr_words, char **words,
+                        struct af_err *err)
+{
+	struct af_record_options o = *given;
+	struct af_recorded done = {.who = "record"};
+	struct af_job_rank job;
+	struct af_piped piped;
+	int rc;
+
+	af_job_find(&job);
+	if (job.is_rank)
+		return af_fail_plain(err, -EINVAL,
+		                     "-o - is for one recording, and this is a rank of a job: "
+		                     "give all ranks one directory");
+	rc = af_piped_begin(&piped, o.format, o.stage ? o.stage : getenv("AFLAME_STAGE"), err);
+	if (rc)
+		return rc;
+	o.output = piped.dir;
+	o.stage = NULL;
+	int status = af_record(&o, nr_words, words, &done, err);
+	rc = af_piped_end(&piped, !done.dir[0], err);
+	if (rc == -EPIPE)
+		rc = 0; /* the reader has seen enough */
+	return status < 0 || !rc ? status : af_record_failed(&o, done.who, status, rc, err);
+}
+
 static int record_run(void *state, int nr_words, char **words, struct af_err *err)
 {
-	const struct af_record_options *o = state;
+	struct af_record_options *o = state;
 	struct af_recorded done = {.who = "record"};
 	struct af_buf word = {0};
+
+	bool no_words = !nr_words && !o->pids && !o->all;
+
+	o->all |= no_words; /* the system */
+	if (o->output && !strcmp(o->output, "-"))
+		return record_piped(o, nr_words, words, err);
+	if (o->format)
+		return af_fail_plain(err, -EINVAL,
+		                     "--format is of the trace on standard output: -o -");
 	int status = af_record(o, nr_words, words, &done, err);
 
+	if (status < 0 && no_words)
+		return af_while(
+		    err, status,
+		    "without a program (aflame record -- PROGRAM) or -p all is recorded");
 	if (status < 0 || o->quiet || !done.dir[0])
 		return status;
 	if (done.unnamed)
@@ -365,6 +407,9 @@ static const struct af_option record_options[] = {
     {AF_OPT_TIME, "grace", 0, "TIME",
      "in a job: end the recording so long after SIGTERM, before the launcher kills it (20)",
      offsetof(struct af_record_options, grace_ns)},
+    {AF_OPT_CHOICE, "format", 0, "NAME",
+     "of -o -: a tar of the trace, or another tool's format as aflame export writes it (tar)",
+     offsetof(struct af_record_options, format), AF_PIPED_FORMATS},
     {AF_OPT_END},
 };
 
@@ -385,6 +430,10 @@ const struct af_command af_command_record = {
 	"%r the rank, %p the process id, %j the job and %% a %: with one of these it is the\n"
 	"whole name. --ranks, --hosts and --every record some ranks; the others become their\n"
 	"program at once, and nothing of aflame's is left.\n"
+	"\n"
+	"Without a program or process all that runs is recorded, as -a does, until Ctrl-C.\n"
+	"With -o - the trace goes to standard output when it is complete: as a tar, or as\n"
+	"--format says; what the program prints goes to standard error then.\n"
 	"\n"
 	"With --stage a trace is written to a disk of its host and moved at the end;\n"
 	"`aflame gather` moves what a killed recorder left. docs/ranks.md says more.\n"

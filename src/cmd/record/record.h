@@ -48,6 +48,7 @@ struct af_record_options {
 	const char *stage;
 	uint64_t grace_ns;
 	bool no_symbols;
+	const char *format; /* of the trace on standard output, NULL */
 	/* of `run` */
 	const char *report, *sources;
 	bool no_report, report_public, open_report;
@@ -59,7 +60,7 @@ struct af_record_options {
 	 "output",                                                                                   \
 	 'o',                                                                                        \
 	 "DIR",                                                                                      \
-	 "trace to make, see above; an old one is kept as DIR.old "                                  \
+	 "trace to make, see above, - for standard output; an old one is kept as DIR.old "           \
 	 "(aflame.data)",                                                                            \
 	 offsetof(type, output)},                                                                    \
 	    {AF_OPT_FLAG,          "force", 'f', NULL, "replace an old trace instead of keeping it", \
