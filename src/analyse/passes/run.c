@@ -139,6 +139,8 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "calls switched", "calls.switched");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
+	row_note(f, t, w, "Intel GPUs", "collector.xe");
+	row_note(f, t, w, "Intel GPUs sampled", "collector.xe.rows");
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
 	row_note(f, t, w, "CUDA graphs", "cuda.graphs");
 	row_note(f, t, w, "CUDA profiler of the program", "cuda.profiler");

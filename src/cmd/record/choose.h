@@ -20,6 +20,9 @@ struct af_session_options;
 int af_choose_sampler(const struct af_record_options *o, struct af_session_options *s, char *why,
                       size_t size, struct af_err *err);
 
+/* --sample for the CPU: "auto" where it names a collector of devices, which comes on top. */
+const char *af_cpu_sampler_of(const struct af_record_options *o);
+
 /* Does the list @list of --api name the API @name, at whatever level? NULL names all. */
 bool af_api_is_chosen(const char *list, const char *name);
 
@@ -37,8 +40,8 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 bool af_switch_calls(struct af_recording *r, const char *words, char *text, size_t size);
 
 /*
- * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples. A layer does no harm where
- * there is no OpenCL or CUDA, so the default needs no probe.
+ * Fill s->flags by --api, --cuda-graphs, --autograd and --gpu-samples, and s->devices. A layer does
+ * no harm where there is no OpenCL or CUDA, so the default needs no probe.
  */
 int af_choose_apis(const struct af_record_options *o, struct af_session_options *s,
                    struct af_err *err);

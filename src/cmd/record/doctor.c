@@ -50,9 +50,9 @@ static void doctor_line(bool works, const char *name, const char *words, const c
 	const char *mark = works ? "works " : "does not";
 	const char *paint = !colour ? "" : works ? "\033[32m" : "\033[31m";
 
-	printf("%s%-8s%s  %-8s  %s\n", paint, mark, colour ? "\033[0m" : "", name, words);
+	printf("%s%-8s%s  %-12s  %s\n", paint, mark, colour ? "\033[0m" : "", name, words);
 	if (summary)
-		printf("%20s%s\n", "", summary);
+		printf("%24s%s\n", "", summary);
 }
 
 /* Streams live in /dev/shm: 4 MiB a thread at most. */

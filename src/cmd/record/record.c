@@ -130,7 +130,7 @@ static int choose_wall(const struct af_record_options *o, struct af_session_opti
 	static char library[PATH_MAX];
 
 	if (o->off_cpu || o->pids || o->all ||
-	    (strcmp(o->sample, "auto") && strcmp(o->sample, "timer")))
+	    (strcmp(af_cpu_sampler_of(o), "auto") && strcmp(o->sample, "timer")))
 		return af_fail_plain(err, -EINVAL,
 		                     "--wall samples a program that aflame starts by timers in it: "
 		                     "leave out %s",

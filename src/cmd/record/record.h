@@ -20,7 +20,7 @@ struct af_record_options {
 	bool tally_only;
 	bool alloc;         /* allocations, by call path */
 	const char *clock;  /* of calls: "system", "tsc", NULL */
-	const char *sample; /* "auto", "bpf", "perf", "timer", "none" */
+	const char *sample; /* "auto", "bpf", "perf", "timer", "none", "xe-eustall", … */
 	uint64_t rate;      /* samples a second */
 	/*
 	 * of `prof`: the command line that the trace has, or NULL; the period exactly, or 0; CPU
@@ -141,9 +141,10 @@ struct af_record_options {
 	     "sample",                                                                               \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "how to sample the CPU",                                                                \
+	     "how to sample the CPU; xe-eustall, i915-eustall: as auto, and Intel GPUs by the "      \
+	     "driver named",                                                                         \
 	     offsetof(type, sample),                                                                 \
-	     "auto|bpf|perf|timer|none"},                                                            \
+	     "auto|bpf|perf|timer|none|xe-eustall|i915-eustall"},                                    \
 	    {AF_OPT_FLAG,                                                                            \
 	     "wall",                                                                                 \
 	     0,                                                                                      \

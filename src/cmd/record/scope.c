@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cmd/record/choose.h"
 #include "cmd/record/record.h"
 #include "collect/bpf/bpf.h"
 #include "collect/probe/collect.h"
@@ -87,7 +88,8 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
                     struct af_scope *scope, char *why, size_t size, struct af_err *err)
 {
 	const char *needed = needs_bpf(o);
-	bool query = !strcmp(o->sample, "bpf"), automatic = !strcmp(o->sample, "auto");
+	const char *sample = af_cpu_sampler_of(o);
+	bool query = !strcmp(sample, "bpf"), automatic = !strcmp(sample, "auto");
 	char words[256] = "";
 	int rc = words_check(o, nr_words, err);
 
@@ -98,7 +100,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 		return rc;
 	struct af_watch_options watch = s->watch;
 	/* Nothing else samples what we did not start. */
-	scope->bpf = query || automatic || ((o->pids || o->all) && strcmp(o->sample, "none") != 0);
+	scope->bpf = query || automatic || ((o->pids || o->all) && strcmp(sample, "none") != 0);
 	watch.samples = scope->bpf;
 	watch.all = o->all;
 	watch.min_block_ns = o->min_block_ns;

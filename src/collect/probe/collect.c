@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "collect/bpf/bpf.h"
 #include "collect/probe/cpu.h"
+#include "collect/xe/eustall.h"
 #include "trace/write/session.h"
 
 /* Threads of processes that carry libaflame are sampled by their own event where that works. */
@@ -52,14 +53,23 @@ static const struct af_collector_ops collector_cuda_pc = {
     .probe = af_cuda_pc_probe,
 };
 
+/* These sample from outside the program, and --gpu-samples turns them on. */
+static const struct af_collector_ops collector_xe = {
+    .name = AF_COLLECTOR_XE,
+    .summary = "samples of the instructions that Intel GPUs execute, and why they stall",
+    .probe = af_xe_eustall_probe,
+};
+
+static const struct af_collector_ops collector_i915 = {
+    .name = AF_COLLECTOR_I915,
+    .summary = "the same by Intel's own i915 driver for Ponte Vecchio",
+    .probe = af_i915_eustall_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,
-    &collector_perf,
-    &collector_timer,
-    &collector_opencl,
-    &collector_cuda,
-    &collector_cuda_pc,
-    NULL,
+    &collector_bpf,    &collector_perf, &collector_timer,
+    &collector_opencl, &collector_cuda, &collector_cuda_pc,
+    &collector_xe,     &collector_i915, NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

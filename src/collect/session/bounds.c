@@ -62,6 +62,7 @@ int af_bounds_pause(struct af_recording *r)
 	r->bounds.off_since_ns = af_now_ns();
 	events_switch(r, false);
 	af_watcher_pump(r); /* it stops now, not at its next turn */
+	af_devices_pump(r);
 	return 0;
 }
 
@@ -75,6 +76,7 @@ int af_bounds_resume(struct af_recording *r)
 	gap_end(r);
 	events_switch(r, true);
 	af_watcher_pump(r);
+	af_devices_pump(r);
 	return 0;
 }
 

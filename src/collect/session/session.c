@@ -179,6 +179,8 @@ static int session_make(struct af_recording *r, const struct af_session_options 
 		rc = trace_begin(r, err);
 	if (!rc)
 		rc = af_watcher_open(r, err);
+	if (!rc)
+		af_devices_open(r);
 	r->clients.on_client = client_admit;
 	r->clients.on_ask = client_asks;
 	r->clients.arg = r;
@@ -261,6 +263,7 @@ static void stolen_note(struct af_recording *r)
 static void watcher_close(struct af_recording *r)
 {
 	af_watcher_close(r);
+	af_devices_close(r);
 	malloc_trim(0);
 }
 
@@ -283,6 +286,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 		af_clients_end_jit(r, r->clients.list[i].process);
 	}
 	af_watcher_stop(r);
+	af_devices_stop(r);
 	s->sampler_failed += r->clients.nr_refused;
 	af_drain_finish(&r->drain, 0);
 	af_session_anchor(r);

@@ -29,6 +29,7 @@
 #include "collect/session/clients.h"
 #include "collect/session/ctl.h"
 #include "collect/session/debugger.h"
+#include "collect/session/devices.h"
 #include "collect/session/filtered.h"
 #include "collect/session/live.h"
 #include "collect/session/snapshot.h"
@@ -85,6 +86,8 @@ struct af_session_options {
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
+	const struct af_devices_ops *devices; /* samples devices from outside, or NULL */
+	uint64_t device_samples_second;       /* with it, of each device; 0: the driver's default */
 };
 
 struct af_recording {
@@ -102,6 +105,7 @@ struct af_recording {
 	struct af_segments segments; /* with ring_bytes */
 	struct af_clients clients;
 	void *watching; /* state of @options->watcher, NULL: there is none */
+	void *sampling; /* … of @options->devices */
 	struct af_bounds bounds;
 	struct af_steps_state steps;
 	struct af_ctl ctl;

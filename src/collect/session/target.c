@@ -366,6 +366,7 @@ static void target_loop(struct af_recording *r, struct af_group *group, int sign
 		af_clients_poll_jit(r);
 		af_filtered_poll(r);
 		af_watcher_pump(r);
+		af_devices_pump(r);
 		clients_leave(r);
 		af_bounds_poll(r);
 		if (child_reap(r) || af_hurry_is_over(r))
@@ -408,6 +409,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	af_session_anchor(r);
 	af_stream_flush(&r->stream);
 	af_bounds_begin(r);
+	af_devices_pump(r);
 	af_group_watch(&group, &ours);
 	if (!rc && argv)
 		rc = child_start(r, argv, &before, &was, err);

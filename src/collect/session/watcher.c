@@ -1,5 +1,6 @@
 #include "collect/session/watcher.h"
 
+#include "collect/session/devices.h"
 #include "collect/session/session.h"
 
 /* One function of the watcher, or what stands for it where there is none. */
@@ -99,4 +100,29 @@ void af_watcher_close(struct af_recording *r)
 {
 	WATCHER(r, close, (void)0);
 	r->watching = NULL;
+}
+
+void af_devices_open(struct af_recording *r)
+{
+	if (r->options->devices)
+		r->options->devices->open(&r->sampling, r);
+}
+
+void af_devices_pump(struct af_recording *r)
+{
+	if (r->sampling)
+		r->options->devices->pump(r->sampling);
+}
+
+void af_devices_stop(struct af_recording *r)
+{
+	if (r->sampling)
+		r->options->devices->stop(r->sampling);
+}
+
+void af_devices_close(struct af_recording *r)
+{
+	if (r->sampling)
+		r->options->devices->close(r->sampling);
+	r->sampling = NULL;
 }

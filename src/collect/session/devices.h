@@ -1,0 +1,37 @@
+/*
+ * Samples devices from outside the program: the kernel's driver of a device hands out samples of
+ * all processes. A recording has one such source at most; the session names none. It writes into
+ * streams of its own in the session's shared directory, as events of process 0, the recorder. One
+ * thread. In order:
+ *
+ *	open → pump* → stop → close
+ *
+ * Without a source a call here does nothing.
+ */
+#ifndef AF_COLLECT_SESSION_DEVICES_H
+#define AF_COLLECT_SESSION_DEVICES_H
+
+struct af_recording;
+
+struct af_devices_ops {
+	/* *@self may stay NULL: there is no device. What fails is a NOTE, never the recording. */
+	void (*open)(void **self, struct af_recording *r);
+	void (*pump)(void *self);
+	void (*stop)(void *self);
+	void (*close)(void *self);
+};
+
+/* Open @r->options->devices, which may be NULL. */
+void af_devices_open(struct af_recording *r);
+
+/*
+ * Several times a second: switch sampling on and off with the session's state, and write what was
+ * sampled. The first call begins to sample.
+ */
+void af_devices_pump(struct af_recording *r);
+
+/* Stop sampling; everything sampled is written out, and what was found is a NOTE. */
+void af_devices_stop(struct af_recording *r);
+void af_devices_close(struct af_recording *r);
+
+#endif

@@ -1,0 +1,179 @@
+/* Windows of samples as events of process 0: DEVICE, STALL, GPU_WINDOW, ADDRESS_SAMPLE. */
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "collect/session/session.h"
+#include "collect/xe/private.h"
+
+enum {
+	FIRST_NUMBER = 2000000, /* of streams: those of the watchers begin at 1000000 */
+	/* The ring holds 16 MiB, and nobody else empties it while we write. */
+	DRAIN_BYTES = 1 << 20,
+	EVENT_BYTES = 128, /* at most, of an ADDRESS_SAMPLE */
+};
+
+bool xe_writer_open(struct xe_writer *w, struct af_recording *r)
+{
+	struct af_session *control = r->control;
+	uint64_t instance = atomic_fetch_add(&control->nr_instances, 1) + 1;
+	uint32_t pid = control->recorder_pid;
+	char path[PATH_MAX];
+
+	*w = (struct xe_writer){.r = r, .epoch = UINT32_MAX};
+	snprintf(path, sizeof path, "%s/s0-%u", r->shm, FIRST_NUMBER + (uint32_t)instance);
+	if (af_stream_open_ring(&w->stream, path, instance, 0, pid, pid)) {
+		control->lost_no_stream++;
+		return false;
+	}
+	/* Rings are finished by process, and of process 0 there are others. */
+	w->finish_as = 1u << 31 | (uint32_t)instance;
+	w->stream.ring->process = w->finish_as;
+	w->is_open = true;
+	return true;
+}
+
+void xe_writer_close(struct xe_writer *w)
+{
+	if (!w->is_open)
+		return;
+	af_stream_close(&w->stream);
+	af_drain_poll(&w->r->drain);
+	af_drain_finish(&w->r->drain, w->finish_as);
+	w->is_open = false;
+}
+
+static void note_write(struct xe_writer *w, uint32_t device, const char *key, const char *value)
+{
+	struct af_ev_device_note ev = {.device = device};
+	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
+	                         {value, (uint32_t)strlen(value), 0}};
+
+	af_stream_put_tail(&w->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
+}
+
+static void number_note(struct xe_writer *w, uint32_t device, const char *key, uint64_t value)
+{
+	char text[32];
+
+	snprintf(text, sizeof text, "%llu", (unsigned long long)value);
+	if (value)
+		note_write(w, device, key, text);
+}
+
+static const struct af_xe_gt *main_gt(const struct af_xe_card *card)
+{
+	for (uint32_t i = 0; i < card->nr_gts; i++)
+		if (!card->gts[i].media)
+			return &card->gts[i];
+	return NULL;
+}
+
+static void device_write(struct xe_writer *w, uint32_t device, const struct af_xe_card *card)
+{
+	const struct af_xe_gt *gt = main_gt(card);
+	uint64_t nr_xecores = 0;
+	char name[64], version[32];
+
+	af_xe_card_name(card, name, sizeof name);
+	struct af_ev_device ev = {.device = device, .type = AF_DEVICE_GPU};
+	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0},
+	                         {"Intel", 5, 0},
+	                         {card->driver_is, (uint32_t)strlen(card->driver_is), 0}};
+	af_stream_put_tail(&w->stream, AF_KIND_DEVICE, af_now_ns(), &ev, sizeof ev, tail, 3);
+	if (*card->pci)
+		note_write(w, device, "pci", card->pci);
+	for (uint32_t i = 0; i < card->nr_gts; i++)
+		nr_xecores += card->gts[i].nr_xecores;
+	number_note(w, device, "processors", nr_xecores);
+	number_note(w, device, "clock_khz", (uint64_t)card->max_mhz * 1000);
+	snprintf(version, sizeof version, "%u.%u", gt ? gt->major : 0, gt ? gt->minor : 0);
+	if (gt && gt->major)
+		note_write(w, device, "graphics", version);
+}
+
+static void reason_write(struct xe_writer *w, enum af_xe_reason reason, const char *name)
+{
+	struct af_ev_stall ev = {.stall = reason + 1};
+	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
+
+	af_stream_put_tail(&w->stream, AF_KIND_STALL, af_now_ns(), &ev, sizeof ev, tail, 1);
+}
+
+void xe_writer_define(struct xe_writer *w, const struct af_xe_cards *cards)
+{
+	uint32_t epoch = atomic_load_explicit(&w->r->control->epoch, memory_order_relaxed);
+
+	if (!w->is_open || w->epoch == epoch)
+		return;
+	w->epoch = epoch;
+	for (uint32_t i = 0; i < cards->nr; i++)
+		device_write(w, i + 1, &cards->all[i]);
+#define AF_R(NAME, name) reason_write(w, AF_XE_##NAME, name);
+	AF_XE_REASONS(AF_R)
+#undef AF_R
+}
+
+static uint64_t sample_write(struct xe_writer *w, uint64_t time_ns, const struct af_xe_row *row)
+{
+	uint32_t counts[2 * AF_XE_NR_REASONS], nr = 0;
+	uint64_t samples = 0;
+
+	for (uint32_t i = 0; i < AF_XE_NR_REASONS; i++) {
+		if (!row->counts[i])
+			continue;
+		counts[nr++] = i + 1;
+		counts[nr++] = row->counts[i];
+		samples += row->counts[i];
+	}
+	if (!nr)
+		return 0;
+	struct af_ev_address_sample ev = {.window = w->nr_windows, .address = row->address};
+	struct af_tail tail[] = {{counts, nr * 4, 4}};
+	af_stream_put_tail(&w->stream, AF_KIND_ADDRESS_SAMPLE, time_ns, &ev, sizeof ev, tail, 1);
+	w->written += EVENT_BYTES;
+	if (w->written >= DRAIN_BYTES) {
+		af_drain_poll(&w->r->drain);
+		af_drain_pump(&w->r->drain);
+		w->written = 0;
+	}
+	return samples;
+}
+
+static uint64_t samples_in(const struct af_xe_rows *rows)
+{
+	uint64_t nr = rows->zero_counts;
+	struct af_xe_row row;
+
+	for (uint32_t i = 0; i < rows->nr; i++) {
+		af_xe_rows_at(rows, i, &row);
+		for (uint32_t k = 0; k < AF_XE_NR_REASONS; k++)
+			nr += row.counts[k];
+	}
+	return nr;
+}
+
+void xe_window_write(struct xe_writer *w, const struct xe_window *window)
+{
+	const struct af_xe_rows *rows = window->rows;
+	struct af_xe_row row;
+
+	if (!w->is_open)
+		return;
+	af_stream_put(&w->stream, gpu_window, window->end_ns, .window = ++w->nr_windows,
+	              .device = window->device,
+	              .flags = window->flags | (window->dropped ? AF_WINDOW_FULL : 0) |
+	                       (rows->layout == AF_XE_XE3P ? 0 : AF_WINDOW_ADDRESS_32),
+	              .start_ns = window->start_ns, .end_ns = window->end_ns,
+	              .period_cycles = window->period_cycles,
+	              .samples = samples_in(rows) + window->dropped, .dropped = window->dropped,
+	              .other = rows->zero_counts);
+	if (window->dropped)
+		af_stream_put(&w->stream, lost, window->end_ns, .reason = AF_LOST_DROPPED,
+		              .count = window->dropped);
+	for (uint32_t i = 0; i < rows->nr; i++) {
+		af_xe_rows_at(rows, i, &row);
+		w->nr_samples += sample_write(w, window->end_ns, &row);
+	}
+	w->nr_samples += rows->zero_counts;
+}

@@ -1,0 +1,522 @@
+/*
+ * A stand-in for the kernel's xe driver (and for Intel's i915), to be preloaded into the recorder:
+ * no such GPU is needed, and nothing here is a driver. It shows the directories below $XE_STAND_IN
+ * in place of /dev/dri, /sys/class/drm and /proc/sys/dev, and answers the real calls on the render
+ * nodes in there. Its numbers and structs are written anew from the kernel's headers
+ * (include/uapi/drm/xe_drm.h), so that a mistake in those of the product shows.
+ *
+ * $XE_STAND_IN/dri/NODE is a file of lines, in order:
+ *
+ *	driver NAME                     the answer of DRM_IOCTL_VERSION
+ *	device ID                       in hexadecimal digits
+ *	gt TYPE TILE ID MAJOR MINOR XECORES
+ *	stalls ERRNO                    of the query EU_STALL; 0: it is answered
+ *	row BYTES
+ *	open GT ERRNO                   of the next opening of that GT's stream; 0: it works
+ *	rows GT FILE                    a read hands out the content of $XE_STAND_IN/FILE
+ *	error GT ERRNO                  a read fails, once
+ *	pause GT                        nothing is readable until the stream was found empty
+ *
+ * Openings beyond the last line of a GT work. What is asked for is written into $XE_STAND_IN/log.
+ */
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <pthread.h>
+#include <stdarg.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/eventfd.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+enum { FDS = 4096, STEPS = 256, GTS = 8, NODES = 8, NODE = 1, STREAM = 2 };
+
+struct step {
+	char what; /* o, r, e, p */
+	uint32_t gt;
+	int error;
+	uint8_t *bytes;
+	size_t size;
+	int done;
+};
+
+struct node {
+	char name[64], driver[16];
+	uint32_t device, row;
+	int stalls;
+	struct {
+		uint32_t type, tile, id, major, minor, xecores;
+	} gts[GTS];
+	uint32_t nr_gts, nr_steps, busy;
+	struct step steps[STEPS];
+};
+
+struct file {
+	int kind;
+	struct node *node;
+	uint32_t gt;
+	int enabled;
+};
+
+static struct node nodes[NODES];
+static unsigned nr_nodes;
+static struct file files[FDS];
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+#define REAL(name)                                                                                 \
+	static __typeof__(&name) real;                                                             \
+	if (!real)                                                                                 \
+	real = (__typeof__(&name))dlsym(RTLD_NEXT, #name)
+
+static const char *root(void)
+{
+	return getenv("XE_STAND_IN");
+}
+
+/* Where @path is: below the root, or where it was. */
+static const char *moved(const char *path, char to[PATH_MAX])
+{
+	static const char *const from[][2] = {
+	    {"/dev/dri", "dri"}, {"/sys/class/drm", "drm"}, {"/proc/sys/dev", "sysctl"}};
+
+	for (int i = 0; i < 3 && root(); i++) {
+		size_t len = strlen(from[i][0]);
+		if (!strncmp(path, from[i][0], len) && (!path[len] || path[len] == '/')) {
+			snprintf(to, PATH_MAX, "%s/%s%s", root(), from[i][1], path + len);
+			return to;
+		}
+	}
+	return path;
+}
+
+static int real_open(const char *path, int flags, mode_t mode)
+{
+	REAL(open64);
+	return real(path, flags, mode);
+}
+
+static ssize_t real_read(int fd, void *to, size_t size)
+{
+	REAL(read);
+	return real(fd, to, size);
+}
+
+static int real_close(int fd)
+{
+	REAL(close);
+	return real(fd);
+}
+
+__attribute__((format(printf, 1, 2))) static void say(const char *fmt, ...)
+{
+	char path[PATH_MAX], line[512];
+	va_list ap;
+
+	va_start(ap, fmt);
+	int n = vsnprintf(line, sizeof line, fmt, ap);
+	va_end(ap);
+	snprintf(path, sizeof path, "%s/log", root());
+	int fd = real_open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+	if (fd >= 0 && write(fd, line, (size_t)n) != n)
+		abort();
+	real_close(fd);
+}
+
+static void bytes_read(struct step *s, const char *name)
+{
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", root(), name);
+	int fd = real_open(path, O_RDONLY | O_CLOEXEC, 0);
+	off_t size = fd < 0 ? -1 : lseek(fd, 0, SEEK_END);
+	if (size < 0)
+		abort();
+	s->bytes = malloc((size_t)size + 1);
+	if (pread(fd, s->bytes, (size_t)size, 0) != size)
+		abort();
+	s->size = (size_t)size;
+	real_close(fd);
+}
+
+static void line_read(struct node *n, const char *line)
+{
+	char word[16] = "", text[64] = "";
+	uint32_t a = 0, v[6];
+	int error = 0;
+
+	sscanf(line, "%15s", word);
+	if (sscanf(line, "driver %15s", n->driver) == 1 ||
+	    sscanf(line, "device %x", &n->device) == 1 ||
+	    sscanf(line, "stalls %d", &n->stalls) == 1 || sscanf(line, "row %u", &n->row) == 1)
+		return;
+	if (sscanf(line, "gt %u %u %u %u %u %u", v, v + 1, v + 2, v + 3, v + 4, v + 5) == 6) {
+		memcpy(&n->gts[n->nr_gts++], v, sizeof v);
+		return;
+	}
+	struct step *s = &n->steps[n->nr_steps++];
+	if (sscanf(line, "%*s %u %63s", &a, text) < 1 || n->nr_steps == STEPS)
+		abort();
+	error = atoi(text);
+	*s = (struct step){.what = *word, .gt = a, .error = error};
+	if (*word == 'r')
+		bytes_read(s, text);
+}
+
+static struct node *node_of(const char *path)
+{
+	char line[256];
+
+	for (unsigned i = 0; i < nr_nodes; i++)
+		if (!strcmp(nodes[i].name, path))
+			return &nodes[i];
+	FILE *f = fopen(path, "re");
+	if (!f || nr_nodes == NODES)
+		abort();
+	struct node *n = &nodes[nr_nodes++];
+	*n = (struct node){.row = 64};
+	snprintf(n->name, sizeof n->name, "%.63s", path);
+	while (fgets(line, sizeof line, f))
+		line_read(n, line);
+	fclose(f);
+	return n;
+}
+
+/* The next step of a GT that is of @what, or any of a stream. */
+static struct step *step_next(struct node *n, uint32_t gt, int opens)
+{
+	for (uint32_t i = 0; i < n->nr_steps; i++) {
+		struct step *s = &n->steps[i];
+		if (s->gt == gt && !s->done && (s->what == 'o') == opens)
+			return s;
+	}
+	return NULL;
+}
+
+/* Readable while the next step is one of data or errors. */
+static void readable(int fd, const struct step *s)
+{
+	uint64_t one = 1;
+
+	real_read(fd, &one, sizeof one);
+	one = 1;
+	if (s && s->what != 'p' && write(fd, &one, sizeof one) != sizeof one)
+		abort();
+}
+
+static int stream_open(struct node *n, uint32_t gt, unsigned long rate, unsigned long wait)
+{
+	struct step *s = step_next(n, gt, 1);
+
+	if (s)
+		s->done = 1;
+	int error = s ? s->error : n->busy >> gt & 1 ? EBUSY : 0;
+	say("open gt %u rate %lu wait %lu: %d\n", gt, rate, wait, error);
+	if (error) {
+		errno = error;
+		return -1;
+	}
+	/* As the kernel does it: not closed by exec, and blocking. */
+	int fd = eventfd(0, 0);
+	if (fd < 0 || fd >= FDS)
+		abort();
+	n->busy |= 1u << gt;
+	files[fd] = (struct file){STREAM, n, gt, 0};
+	return fd;
+}
+
+/* DRM_IOCTL_XE_OBSERVATION with its chain of properties. */
+static int observe(struct node *n, const uint64_t *o)
+{
+	struct property {
+		uint64_t next;
+		uint32_t name, pad, property, pad2;
+		uint64_t value, reserved[2];
+	} *p = (struct property *)(uintptr_t)o[3];
+	uint64_t v[4] = {0, UINT64_MAX, 1004, 1};
+	int links = 0;
+
+	if (o[0] || o[1] != 1 || o[2] != 0)
+		goto bad;
+	for (; p; p = (struct property *)(uintptr_t)p->next) {
+		if (++links > 5 || p->name || p->pad || p->pad2 || !p->property || p->property > 3)
+			goto bad;
+		v[p->property] = p->value;
+	}
+	if (v[1] > UINT32_MAX || v[2] / 251 < 1 || v[2] / 251 > 7 || v[3] > (512 << 10) / 64)
+		goto bad;
+	for (uint32_t i = 0; i < n->nr_gts; i++)
+		if (n->gts[i].id == v[1])
+			return stream_open(n, (uint32_t)v[1], v[2], v[3]);
+bad:
+	say("open refused\n");
+	errno = EINVAL;
+	return -1;
+}
+
+/* DRM_IOCTL_I915_PERF_OPEN as Intel's i915 has it; the kernel's knows no such flag. */
+static int perf_open(struct node *n, const uint64_t *o)
+{
+	const uint64_t *p = (const uint64_t *)(uintptr_t)o[1];
+	uint64_t v[8] = {0};
+
+	if (n->stalls || (uint32_t)o[0] != (1u | 2u | 4u | 1u << 16)) {
+		errno = EINVAL;
+		return -1;
+	}
+	for (uint32_t i = 0; i < o[0] >> 32; i++)
+		if (p[2 * i] > 1000 && p[2 * i] < 1007)
+			v[p[2 * i] - 1000] = p[2 * i + 1];
+	if (v[1] != 512 << 10 || v[2] < 1 || v[2] > 7 || v[4] != 4) {
+		errno = EINVAL;
+		return -1;
+	}
+	return stream_open(n, (uint32_t)v[5], v[2] * 251, v[6]);
+}
+
+static size_t answer(const struct node *n, uint32_t query, uint64_t *w, uint8_t *bytes)
+{
+	if (query == 2) {
+		w[0] = 5;
+		w[1] = n->device | 1 << 16;
+		return 48;
+	}
+	if (query == 3) {
+		w[0] = n->nr_gts;
+		for (uint32_t i = 0; i < n->nr_gts; i++) {
+			uint16_t *gt = (uint16_t *)(bytes + 8 + i * 96);
+			gt[0] = (uint16_t)n->gts[i].type;
+			gt[1] = (uint16_t)n->gts[i].tile;
+			gt[2] = (uint16_t)n->gts[i].id;
+			gt[16] = (uint16_t)n->gts[i].major;
+			gt[17] = (uint16_t)n->gts[i].minor;
+		}
+		return 8 + n->nr_gts * 96;
+	}
+	if (query == 5) {
+		for (uint32_t i = 0; i < n->nr_gts; i++) {
+			uint8_t *at = bytes + i * 16;
+			uint64_t mask = (UINT64_C(1) << n->gts[i].xecores) - 1;
+			memcpy(at, (uint16_t[]){(uint16_t)n->gts[i].id, 2}, 4);
+			memcpy(at + 4, &(uint32_t){8}, 4);
+			memcpy(at + 8, &mask, 8);
+		}
+		return n->nr_gts * 16;
+	}
+	w[2] = n->row;
+	w[3] = 512 << 10;
+	w[9] = 7;
+	for (uint64_t i = 0; i < 7; i++)
+		w[10 + i] = 251 * (i + 1);
+	return 80 + 7 * 8;
+}
+
+/* DRM_IOCTL_XE_DEVICE_QUERY: a size of 0 asks for the size. */
+static int query(struct node *n, uint64_t *q)
+{
+	union {
+		uint64_t words[256];
+		uint8_t bytes[2048];
+	} a = {{0}};
+	uint32_t what = (uint32_t)q[1], size = (uint32_t)(q[1] >> 32);
+	int error = what == 10 ? n->stalls : what != 2 && what != 3 && what != 5 ? EINVAL : 0;
+
+	size_t is = error ? 0 : answer(n, what, a.words, a.bytes);
+	if (!error && size && size != is)
+		error = EINVAL;
+	if (error) {
+		errno = error;
+		return -1;
+	}
+	q[1] = what | (uint64_t)is << 32;
+	if (size)
+		memcpy((void *)(uintptr_t)q[2], a.bytes, is);
+	return 0;
+}
+
+/* DRM_IOCTL_I915_QUERY of engines: two that compute and one that copies. */
+static int engines(uint64_t *q)
+{
+	struct {
+		uint64_t query;
+		int32_t size;
+		uint32_t flags;
+		uint64_t data;
+	} *item = (void *)(uintptr_t)q[1];
+	uint32_t *w = (uint32_t *)(uintptr_t)item->data;
+
+	if (item->query != 2 || item->size < 16 + 3 * 56) {
+		item->size = -EINVAL;
+		return 0;
+	}
+	w[0] = 3;
+	w[4] = 4 | 0 << 16;
+	w[4 + 14] = 1 | 0 << 16;
+	w[4 + 28] = 4 | 1 << 16;
+	item->size = 16 + 3 * 56;
+	return 0;
+}
+
+static int version(const struct node *n, uint64_t *v)
+{
+	size_t len = strlen(n->driver);
+
+	v[0] = 1 | (uint64_t)1 << 32;
+	v[1] = 0;
+	memcpy((void *)(uintptr_t)v[3], n->driver, len < v[2] ? len : v[2]);
+	v[2] = len;
+	return 0;
+}
+
+static int stream_call(int fd, unsigned long call)
+{
+	struct file *f = &files[fd];
+
+	if (call != 0x6900 && call != 0x6901) {
+		errno = EINVAL;
+		return -1;
+	}
+	f->enabled = call == 0x6900;
+	say("%s gt %u flags %s%s\n", f->enabled ? "enable" : "disable", f->gt,
+	    fcntl(fd, F_GETFD) & FD_CLOEXEC ? "cloexec " : "",
+	    fcntl(fd, F_GETFL) & O_NONBLOCK ? "nonblock" : "");
+	readable(fd, f->enabled ? step_next(f->node, f->gt, 0) : NULL);
+	return 0;
+}
+
+static int call(int fd, unsigned long request, void *argument)
+{
+	struct node *n = files[fd].node;
+	int rc = -1;
+
+	if (files[fd].kind == STREAM)
+		return stream_call(fd, request);
+	if (request == 0xc0406400)
+		rc = version(n, argument);
+	else if (!strcmp(n->driver, "xe") && request == 0xc0286440)
+		rc = query(n, argument);
+	else if (!strcmp(n->driver, "xe") && request == 0x4020644b)
+		rc = observe(n, argument);
+	else if (!strcmp(n->driver, "i915") && request == 0xc0106479)
+		rc = engines(argument);
+	else if (!strcmp(n->driver, "i915") && request == 0x40106476)
+		rc = perf_open(n, argument);
+	else
+		errno = ENOTTY;
+	return rc;
+}
+
+__attribute__((visibility("default"))) int ioctl(int fd, unsigned long request, ...)
+{
+	va_list ap;
+
+	va_start(ap, request);
+	void *argument = va_arg(ap, void *);
+	va_end(ap);
+	if (fd < 0 || fd >= FDS || !files[fd].kind) {
+		REAL(ioctl);
+		return real(fd, request, argument);
+	}
+	pthread_mutex_lock(&lock);
+	int rc = call(fd, request, argument);
+	pthread_mutex_unlock(&lock);
+	return rc;
+}
+
+static ssize_t stream_read(int fd, void *to, size_t size)
+{
+	struct file *f = &files[fd];
+	struct step *s = step_next(f->node, f->gt, 0);
+	ssize_t n = -1;
+
+	if (!f->enabled || size < f->node->row) {
+		errno = EINVAL;
+		return -1;
+	}
+	errno = EAGAIN;
+	if (s && s->what == 'r') {
+		n = (ssize_t)(s->size < size ? s->size : size);
+		memcpy(to, s->bytes, (size_t)n);
+		s->bytes += n;
+		s->size -= (size_t)n;
+		s->done = !s->size;
+	} else if (s) {
+		s->done = 1;
+		errno = s->what == 'e' ? s->error : EAGAIN;
+	}
+	int error = errno;
+	readable(fd, step_next(f->node, f->gt, 0));
+	errno = error;
+	return n;
+}
+
+__attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t size)
+{
+	if (fd < 0 || fd >= FDS || files[fd].kind != STREAM)
+		return real_read(fd, to, size);
+	pthread_mutex_lock(&lock);
+	ssize_t n = stream_read(fd, to, size);
+	pthread_mutex_unlock(&lock);
+	return n;
+}
+
+__attribute__((visibility("default"))) int close(int fd)
+{
+	if (fd >= 0 && fd < FDS && files[fd].kind) {
+		pthread_mutex_lock(&lock);
+		if (files[fd].kind == STREAM) {
+			files[fd].node->busy &= ~(1u << files[fd].gt);
+			say("close gt %u\n", files[fd].gt);
+		}
+		files[fd].kind = 0;
+		pthread_mutex_unlock(&lock);
+	}
+	return real_close(fd);
+}
+
+__attribute__((visibility("default"))) int open64(const char *path, int flags, ...)
+{
+	char to[PATH_MAX];
+	const char *at = moved(path, to);
+	va_list ap;
+
+	va_start(ap, flags);
+	mode_t mode = flags & (O_CREAT | O_TMPFILE) ? va_arg(ap, mode_t) : 0;
+	va_end(ap);
+	int fd = real_open(at, flags, mode);
+	if (at == to && fd >= 0 && fd < FDS && !strncmp(path, "/dev/dri/", 9)) {
+		say("node %s\n", path + 9);
+		files[fd] = (struct file){NODE, node_of(at), 0, 0};
+	}
+	return fd;
+}
+
+__attribute__((visibility("default"))) FILE *fopen64(const char *path, const char *mode)
+{
+	char to[PATH_MAX];
+	REAL(fopen64);
+
+	return real(moved(path, to), mode);
+}
+
+__attribute__((visibility("default"))) DIR *opendir(const char *path)
+{
+	char to[PATH_MAX];
+	REAL(opendir);
+
+	return real(moved(path, to));
+}
+
+__attribute__((visibility("default"))) ssize_t readlink(const char *restrict path,
+                                                        char *restrict name, size_t size)
+{
+	char to[PATH_MAX];
+	REAL(readlink);
+
+	return real(moved(path, to), name, size);
+}
