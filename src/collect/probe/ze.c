@@ -39,18 +39,25 @@ static void devices_ask(void *ze, struct ze_found *f)
 	uint32_t (*properties)(void *, void *) =
 	    (__typeof__(properties))dlsym(ze, "zeDeviceGetProperties");
 	void *all[DRIVERS_MAX], *of_one[DEVICES_MAX];
-	uint32_t nr = DRIVERS_MAX;
+	uint32_t nr = 0;
 
-	if (!drivers || !devices || !properties || drivers(&nr, all))
+	/* Drivers (22.43) do not correct a number that is larger than theirs. */
+	if (!drivers || !devices || !properties || drivers(&nr, NULL))
+		return;
+	nr = nr < DRIVERS_MAX ? nr : DRIVERS_MAX;
+	if (drivers(&nr, all))
 		return;
 	for (uint32_t i = 0; i < nr && i < DRIVERS_MAX; i++) {
-		uint32_t nr_devices = DEVICES_MAX;
+		uint32_t nr_devices = 0;
 		union {
 			uint32_t stype;
 			uint64_t words[PROPERTIES_BYTES / 8];
 			char bytes[PROPERTIES_BYTES];
 		} p = {.stype = STYPE_DEVICE_PROPERTIES};
-		if (devices(all[i], &nr_devices, of_one) || !nr_devices)
+		if (devices(all[i], &nr_devices, NULL) || !nr_devices)
+			continue;
+		nr_devices = nr_devices < DEVICES_MAX ? nr_devices : DEVICES_MAX;
+		if (devices(all[i], &nr_devices, of_one))
 			continue;
 		if (!f->nr_devices && !properties(of_one[0], &p))
 			snprintf(f->device, sizeof f->device, "%.*s", (int)sizeof f->device - 1,

@@ -189,8 +189,11 @@ static void parts_define(void *handle, void *driver, uint32_t parent)
 void af_ze_devices_define(void *driver)
 {
 	void *handles[AF_ZE_DEVICES] = {0};
-	uint32_t nr = AF_ZE_DEVICES;
+	uint32_t nr = 0;
 
+	if (af_ze_next.zeDeviceGet(driver, &nr, NULL) || !nr)
+		return;
+	nr = nr < AF_ZE_DEVICES ? nr : AF_ZE_DEVICES;
 	if (af_ze_next.zeDeviceGet(driver, &nr, handles))
 		return;
 	for (uint32_t i = 0; i < nr && i < AF_ZE_DEVICES; i++) {

@@ -132,10 +132,12 @@ static void devices_start(void **drivers, uint32_t nr)
 	void *own[DRIVERS_MAX];
 
 	if (!drivers) {
-		nr = DRIVERS_MAX;
 		drivers = own;
-		if (af_ze_next.zeDriverGet(&nr, drivers))
-			nr = 0;
+		if (af_ze_next.zeDriverGet(&nr, NULL))
+			return;
+		nr = nr < DRIVERS_MAX ? nr : DRIVERS_MAX;
+		if (nr && af_ze_next.zeDriverGet(&nr, drivers))
+			return;
 	}
 	for (uint32_t i = 0; i < nr && i < DRIVERS_MAX; i++)
 		af_ze_devices_define(drivers[i]);
