@@ -176,7 +176,7 @@ void af_ze_list_made(void *context, void *device, void *handle, const struct af_
 	    .lane = desc ? lane_make(context, device, handle) : NULL,
 	    .is_immediate = desc != NULL,
 	    .is_synchronous = desc && desc->mode == AF_ZE_QUEUE_SYNCHRONOUS,
-	    .graph = af_inject_next_id(&nr_graphs),
+	    .graph = desc ? 0 : af_inject_next_id(&nr_graphs),
 	    .nodes = nodes,
 	    .cap_nodes = cap,
 	};

@@ -14,6 +14,7 @@ enum {
 	PATIENCE = 8, /* launches before unfinished work is polled again */
 	POLLS = 8,    /* pieces polled at a launch */
 	TICK_NS = 1000000000,
+	END_NS = 20000000,
 };
 
 /* Lists are by index plus 1; 0 ends them. */
@@ -410,18 +411,35 @@ void af_ze_at_exit(void)
 	af_ze_clocks_read();
 }
 
-/* Whatever the driver is now, it is not called any more; a forked child counts nothing. */
+static bool ends_unfinished(struct ze_work *w, const void *arg)
+{
+	(void)arg;
+	work_give_up(w, AF_LOST_UNFINISHED);
+	return true;
+}
+
+/*
+ * Whatever the driver is now, it is not called any more. A thread that polls a queue at this moment
+ * is waited for a little; then its work is only counted. A forked child has none.
+ */
 __attribute__((destructor)) static void ze_destructor(void)
 {
-	uint64_t unfinished = 0;
 	struct af_ze_lane *l;
 
 	if (!af_inject_session())
 		return;
 	af_ze_check_fork();
-	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++)
-		unfinished += atomic_load(&l->nr_pending);
-	af_inject_lost(AF_LOST_UNFINISHED, unfinished);
+	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++) {
+		uint64_t until_ns = af_now_ns() + END_NS;
+		if (!atomic_load(&l->nr_pending))
+			continue;
+		while (atomic_load(&l->busy) && af_now_ns() < until_ns)
+			sched_yield();
+		if (atomic_load(&l->busy))
+			af_inject_lost(AF_LOST_UNFINISHED, atomic_load(&l->nr_pending));
+		else
+			lane_each(l, ends_unfinished, NULL);
+	}
 }
 
 /* The parent's events are the parent's. */
