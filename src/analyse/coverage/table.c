@@ -219,7 +219,9 @@ static void launches_table(const struct af_coverage *c, struct af_tables *f)
 		const struct af_coverage_launches *l = &c->launches[i];
 		struct launches_row *cell = af_table_row(f, t);
 		cell->process.text = l->text;
-		cell->api.text = l->api == AF_API_CUDA ? "CUDA" : "OpenCL";
+		cell->api.text = l->api == AF_API_CUDA         ? "CUDA"
+		                 : l->api == AF_API_LEVEL_ZERO ? "Level Zero"
+		                                               : "OpenCL";
 		cell->device.text = l->device_text;
 		cell->launches.value = l->calls;
 		cell->joined.value = l->joined;

@@ -324,7 +324,7 @@ static bool starts_with(const char *text, const char *start)
 /* The role of a frame in a call of CUDA. */
 enum frame_cuda {
 	FRAME_CUDA_NOT,
-	FRAME_CUDA_BELOW,   /* the driver, and what is called back by it */
+	FRAME_CUDA_BELOW,   /* the driver or Level Zero's loader, and what is called back by it */
 	FRAME_CUDA_INSIDE,  /* the runtime, within itself */
 	FRAME_CUDA_RUNTIME, /* a function of the runtime's interface */
 };
@@ -344,7 +344,7 @@ static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stac
 	                       ? af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3])
 	                       : "";
 	if (starts_with(module, "libcuda.so") || starts_with(module, "libcupti.so") ||
-	    starts_with(module, "libaflame.so"))
+	    starts_with(module, "libaflame.so") || starts_with(module, "libze_"))
 		return FRAME_CUDA_BELOW;
 	if (starts_with(name, "libcudart_static_") || starts_with(name, "__cudart"))
 		return FRAME_CUDA_INSIDE;

@@ -240,7 +240,7 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 	if (!is && !af_call_read(w, ev, &own))
 		return;
 	is = is ? is : &own;
-	struct launches_table *t = table_of(l, ev->process, AF_API_CUDA);
+	struct launches_table *t = table_of(l, ev->process, af_call_api(w, is));
 	uint64_t id = launches_extend(t, is->correlation);
 	if (call_enter(l, w, t, is, id))
 		return;
@@ -300,7 +300,7 @@ static __attribute__((noinline)) void take_work(struct af_launches *l, const str
 	if (!af_work_read(w, ev, work))
 		return;
 	struct launches_table *t = table_of(l, work->process, work->api);
-	if (work->api == AF_API_CUDA)
+	if (work->api != AF_API_OPENCL)
 		work->id = launches_extend(t, (uint32_t)work->id);
 	launches_expect(t, work->id);
 	struct launches_call *call = launches_find(t, work->id);

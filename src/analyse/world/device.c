@@ -25,6 +25,8 @@ void world_learn_device(struct af_world *w, const struct af_event *ev)
 	    .driver = world_text(w, &tails[2]),
 	};
 	*af_map_at(&w->by_device, world_key(ev->process, fixed.device), NULL) = i;
+	if (fixed.api == AF_API_LEVEL_ZERO)
+		*af_map_at(&w->by_ze, ev->process, NULL) = 1;
 }
 
 void world_learn_device_note(struct af_world *w, const struct af_event *ev)

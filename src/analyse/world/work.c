@@ -99,6 +99,10 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 		return false;
 	work->process = ev->process;
 	work->descriptor = af_world_descriptor(w, ev, descriptor);
+	if (work->api == AF_API_CUDA && af_work_device(w, work) &&
+	    __atomic_load_n(&w->descriptors[work->descriptor].api, __ATOMIC_RELAXED) ==
+	        AF_API_LEVEL_ZERO)
+		work->api = AF_API_LEVEL_ZERO;
 	return true;
 }
 
@@ -220,9 +224,20 @@ uint32_t af_work_find_device(const struct af_world *w, const struct af_work *wor
 	struct af_work_descriptor *d = &w->descriptors[work->descriptor];
 	const struct af_queue *queue = af_world_queue(w, work->process, d->is.queue);
 
-	if (queue)
-		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELAXED);
+	if (queue) {
+		const struct af_device *device = af_world_device(w, work->process, queue->device);
+		if (device)
+			__atomic_store_n(&d->api, device->api, __ATOMIC_RELAXED);
+		__atomic_store_n(&d->device, queue->device, __ATOMIC_RELEASE);
+	}
 	return queue ? queue->device : 0;
+}
+
+uint32_t af_call_api(const struct af_world *w, const struct af_call *call)
+{
+	bool is_ze = call->function && w->functions[call->function].api == AF_API_LEVEL_ZERO;
+
+	return is_ze && af_map_get(&w->by_ze, call->process) ? AF_API_LEVEL_ZERO : AF_API_CUDA;
 }
 
 /* Most works have a descriptor whose clock is known, which is asked whose it is. */

@@ -97,6 +97,12 @@ bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *unc
 /* start_ns of @work on the trace's clock, as af_work_place() would have it; 0: not known. */
 uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work);
 
+/*
+ * The API whose numbers a call's correlation is one of: that of its function in a process with
+ * devices of Level Zero's, else CUDA. Works have the same in `api`.
+ */
+uint32_t af_call_api(const struct af_world *w, const struct af_call *call);
+
 /* Slow path of what follows: by the queue. */
 uint32_t af_work_find_device(const struct af_world *w, const struct af_work *work);
 

@@ -118,6 +118,7 @@ struct af_queue {
 struct af_work_descriptor {
 	uint32_t process;
 	uint32_t device; /* of its queue, once af_work_device() found it; else 0 */
+	uint32_t api;    /* of that device; enum af_api */
 	uint32_t clock;  /* the device's, once af_work_place() found it: index plus 1; else 0 */
 	struct af_ev_descriptor is;               /* ids as in the trace: of the process */
 	const struct af_ev_launch_config *config; /* NULL: not known */
@@ -270,6 +271,7 @@ struct af_world {
 	struct af_map by_stack, by_py_stack, by_path, by_descriptor, by_string;
 	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
 	    by_gpu;
+	struct af_map by_ze; /* processes with a device of Level Zero's */
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol, by_later;

@@ -46,7 +46,14 @@ static const struct af_collector_ops collector_cuda = {
     .probe = af_cuda_probe,
 };
 
-/* A part of the one before, which --gpu-samples turns on. */
+static const struct af_collector_ops collector_ze = {
+    .name = "ze",
+    .summary = "Level Zero kernels, copies and command lists, with the stack of each call",
+    .flags = AF_SESSION_ZE,
+    .probe = af_ze_probe,
+};
+
+/* A part of CUDA's, which --gpu-samples turns on. */
 static const struct af_collector_ops collector_cuda_pc = {
     .name = "cuda-pc",
     .summary = "samples of the instructions that NVIDIA GPUs execute, and why they stall",
@@ -67,9 +74,8 @@ static const struct af_collector_ops collector_i915 = {
 };
 
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,    &collector_perf, &collector_timer,
-    &collector_opencl, &collector_cuda, &collector_cuda_pc,
-    &collector_xe,     &collector_i915, NULL,
+    &collector_bpf,     &collector_perf, &collector_timer, &collector_opencl, &collector_cuda,
+    &collector_cuda_pc, &collector_ze,   &collector_xe,    &collector_i915,   NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

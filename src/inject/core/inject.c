@@ -54,6 +54,13 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter)
 	return atomic_fetch_add(counter, 1) + 1;
 }
 
+uint32_t af_inject_new_id(enum af_inject_id what)
+{
+	static _Atomic uint32_t last[AF_IDS];
+
+	return af_inject_next_id(&last[what]);
+}
+
 static bool clients_send(const struct af_registration *registration, int fd)
 {
 	struct sockaddr_un to = {.sun_family = AF_UNIX};

@@ -96,8 +96,23 @@ bool af_inject_register(int fd, int sampler_error, bool sees_kernel);
  */
 void af_inject_ask(enum af_ask ask);
 
-/* Process-wide dense numbers, from 1, for definitions: devices, queues, programs, kernels. */
+/* Numbers from 1, of one counter. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);
+
+/* The ids that belong to the process, whichever API they are of. */
+enum af_inject_id {
+	AF_ID_DEVICE, /* CUDA's are ordinals plus 1 instead */
+	AF_ID_CONTEXT,
+	AF_ID_QUEUE,
+	AF_ID_PROGRAM,
+	AF_ID_KERNEL,
+	AF_ID_CODE,
+	AF_ID_NODE,
+	AF_IDS
+};
+
+/* The next id for a definition, from 1. Any thread. */
+uint32_t af_inject_new_id(enum af_inject_id what);
 
 /* Slow path of af_inject_check_fork(). */
 void af_inject_forked(void);

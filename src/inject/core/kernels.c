@@ -23,7 +23,7 @@ uint32_t af_kernel_id(struct af_kernels *k, struct af_thread_context *t, uint32_
 
 	if (__builtin_expect(known != 0, 1))
 		return (uint32_t)known;
-	uint32_t id = af_inject_next_id(&k->nr_ids);
+	uint32_t id = af_inject_new_id(AF_ID_KERNEL);
 	known = af_handles_claim(&k->ids, hash, id);
 	if (known != id)
 		return (uint32_t)known;

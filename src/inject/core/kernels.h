@@ -15,7 +15,6 @@ struct af_thread_context;
 /* The kernels of one API. */
 struct af_kernels {
 	struct af_handles ids; /* hash of program and name → id */
-	_Atomic uint32_t nr_ids;
 };
 
 #define AF_KERNELS_INIT                                                                            \

@@ -39,7 +39,6 @@ static uint8_t discarded[BUFFER_BYTES] __attribute__((aligned(64)));
 static struct af_handles queues = AF_HANDLES_INIT; /* context << 32 | stream, + 1 → id */
 /* By name alone: a record does not say which module its kernel is of. */
 static struct af_kernels kernels = AF_KERNELS_INIT;
-static _Atomic uint32_t nr_queue_ids;
 
 _Atomic uint64_t af_cuda_devices;
 
@@ -102,7 +101,7 @@ static uint32_t queue_of(struct af_thread_context *t, uint32_t device, uint32_t 
 
 	if (__builtin_expect(known != 0, 1))
 		return (uint32_t)known;
-	uint32_t id = af_inject_next_id(&nr_queue_ids);
+	uint32_t id = af_inject_new_id(AF_ID_QUEUE);
 	known = af_handles_claim(&queues, key, id);
 	if (known == id)
 		af_stream_put(&t->stream, queue, af_now_ns(), .queue = id,

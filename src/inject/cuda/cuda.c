@@ -20,7 +20,6 @@ static struct {
 	void *library, *subscriber;
 	_Atomic uint32_t epoch; /* of the process it is on in; 0: off */
 	_Atomic uint32_t fatal; /* CUPTI has ended itself */
-	_Atomic uint32_t nr_programs;
 	bool updates_reported;
 	_Atomic bool wants[AF_CLIENT_DOMAINS][AF_CLIENT_IDS];
 	bool always[AF_CLIENT_IDS]; /* of the driver's API: a plain recording needs these */
@@ -57,7 +56,7 @@ static void module_loaded(const struct af_cupti_module *m)
 {
 	if (!m->cubin || !m->size)
 		return;
-	uint32_t program = af_inject_next_id(&cuda.nr_programs);
+	uint32_t program = af_inject_new_id(AF_ID_PROGRAM);
 	af_program_define(program, 0, AF_OBJECT_NATIVE, m->cubin, m->size, "");
 	af_cuda_pc_module(program, m);
 }

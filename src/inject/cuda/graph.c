@@ -13,7 +13,6 @@
  */
 
 static struct af_handles nodes = AF_HANDLES_INIT; /* CUPTI's id + 1 → ours */
-static _Atomic uint32_t nr_node_ids;
 
 uint32_t af_cuda_node(uint64_t node)
 {
@@ -22,7 +21,7 @@ uint32_t af_cuda_node(uint64_t node)
 	uint64_t known = af_handles_get(&nodes, node + 1);
 	if (known)
 		return (uint32_t)known;
-	return (uint32_t)af_handles_claim(&nodes, node + 1, af_inject_next_id(&nr_node_ids));
+	return (uint32_t)af_handles_claim(&nodes, node + 1, af_inject_new_id(AF_ID_NODE));
 }
 
 static uint64_t node_id(void *node)

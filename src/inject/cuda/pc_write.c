@@ -14,7 +14,7 @@ enum { NAME_MAX_BYTES = 60000 };
 
 static struct af_handles codes = AF_HANDLES_INIT;    /* hash of CRC, symbol and name → id */
 static struct af_handles programs = AF_HANDLES_INIT; /* CRC → program */
-static _Atomic uint32_t nr_codes, nr_windows, nr_stalls;
+static _Atomic uint32_t nr_windows, nr_stalls;
 
 void af_pc_crc_define(uint32_t program, uint64_t crc)
 {
@@ -99,7 +99,7 @@ static uint32_t code_of(struct af_thread_context *t, const struct af_cupti_pc *p
 
 	if (__builtin_expect(known != 0, 1))
 		return (uint32_t)known;
-	uint32_t id = af_inject_next_id(&nr_codes);
+	uint32_t id = af_inject_new_id(AF_ID_CODE);
 	known = af_handles_claim(&codes, key, id);
 	if (known != id)
 		return (uint32_t)known;

@@ -11,7 +11,6 @@
 enum { DEVICES_MAX = 256, NAME_BYTES = 256 };
 
 static struct af_handles opencl_devices = AF_HANDLES_INIT; /* → struct af_opencl_device * */
-static _Atomic uint32_t nr_device_ids;
 
 /* Taken to fill a slot and write its definition, never while the runtime is called. */
 static pthread_mutex_t devices_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -104,7 +103,7 @@ static bool device_register(cl_device_id handle, struct af_opencl_device *parent
 		*d = (struct af_opencl_device){
 		    .handle = handle,
 		    .root = parent ? parent->root : d,
-		    .id = af_inject_next_id(&nr_device_ids),
+		    .id = af_inject_new_id(AF_ID_DEVICE),
 		};
 		device_define(d, parent ? parent->id : 0, f);
 		atomic_store_explicit(&nr_devices, nr + 1, memory_order_release);

@@ -23,17 +23,15 @@ static struct af_handles opencl_kernels = AF_HANDLES_INIT;  /* → id */
 /* By name, not by handle: programs make the same kernel over and over. */
 static struct af_kernels kernels = AF_KERNELS_INIT;
 
-static _Atomic uint32_t nr_program_ids;
-
 uint32_t af_opencl_program_id(void)
 {
-	return af_inject_next_id(&nr_program_ids);
+	return af_inject_new_id(AF_ID_PROGRAM);
 }
 
 /* A handle that comes back is another program. */
 static uint32_t program_new(cl_program handle)
 {
-	uint32_t id = af_inject_next_id(&nr_program_ids);
+	uint32_t id = af_inject_new_id(AF_ID_PROGRAM);
 
 	af_handles_set(&opencl_programs, (uintptr_t)handle, id);
 	return id;
@@ -45,7 +43,7 @@ uint32_t af_opencl_program(cl_program handle)
 
 	if (!known && handle)
 		known = af_handles_claim(&opencl_programs, (uintptr_t)handle,
-		                         af_inject_next_id(&nr_program_ids));
+		                         af_inject_new_id(AF_ID_PROGRAM));
 	return (uint32_t)known;
 }
 

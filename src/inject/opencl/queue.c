@@ -18,8 +18,6 @@ enum {
 static struct af_handles opencl_queues = AF_HANDLES_INIT;   /* → struct af_opencl_queue * */
 static struct af_handles opencl_contexts = AF_HANDLES_INIT; /* → id */
 
-static _Atomic uint32_t nr_queue_ids, nr_context_ids;
-
 /* Taken to find a free struct and to write its definition, never while the runtime is called. */
 static pthread_mutex_t queues_lock = PTHREAD_MUTEX_INITIALIZER;
 static struct af_opencl_queue *queues;
@@ -48,7 +46,7 @@ static uint32_t opencl_context(cl_context handle)
 
 	if (!id && handle)
 		id = (uint32_t)af_handles_claim(&opencl_contexts, (uintptr_t)handle,
-		                                af_inject_next_id(&nr_context_ids));
+		                                af_inject_new_id(AF_ID_CONTEXT));
 	return id;
 }
 
@@ -95,7 +93,7 @@ static void queue_fill(struct af_opencl_queue *q, cl_command_queue handle,
                        cl_command_queue_properties asked, const cl_queue_properties *properties)
 {
 	q->handle = handle;
-	q->id = af_inject_next_id(&nr_queue_ids);
+	q->id = af_inject_new_id(AF_ID_QUEUE);
 	q->in_order = !(asked & CL_QUEUE_OUT_OF_ORDER_EXEC_MODE_ENABLE);
 	q->cursor = 0;
 	atomic_store(&q->patience, 0);
@@ -335,7 +333,7 @@ static cl_int CL_API_CALL opencl_set_queue_property(cl_command_queue handle,
 static cl_context context_made(cl_context c)
 {
 	if (c && af_inject_session())
-		af_handles_set(&opencl_contexts, (uintptr_t)c, af_inject_next_id(&nr_context_ids));
+		af_handles_set(&opencl_contexts, (uintptr_t)c, af_inject_new_id(AF_ID_CONTEXT));
 	return c;
 }
 

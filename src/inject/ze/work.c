@@ -1,0 +1,451 @@
+/* Work in flight: a table of events, polled in the order of each queue; GPU_WORK. */
+#include <sched.h>
+#include <string.h>
+#include <sys/mman.h>
+
+#include "base/pages.h"
+#include "inject/api/sums.h"
+#include "inject/core/inject.h"
+#include "inject/ze/ze.h"
+
+enum {
+	CHUNK_WORKS = 1024,
+	CHUNKS = 256, /* 262,144 pieces of work in flight */
+	PATIENCE = 8, /* launches before unfinished work is polled again */
+	POLLS = 8,    /* pieces polled at a launch */
+	TICK_NS = 1000000000,
+	END_NS = 20000000,
+};
+
+/* Lists are by index plus 1; 0 ends them. */
+struct ze_work {
+	struct af_ze_launched is;
+	_Atomic uint32_t next; /* also of a piece that was just taken off the free stack */
+	bool written;          /* it only waits to be unlinked */
+};
+
+static _Atomic(struct ze_work *) chunks[CHUNKS];
+/* Stack of free indices; the upper half counts, so that a pop cannot mistake a reused head. */
+static _Atomic uint64_t works_free;
+static _Atomic uint32_t works_used; /* indices handed out so far */
+static _Atomic uint64_t last_correlation;
+static _Atomic uint64_t next_tick_ns;
+
+uint64_t af_ze_correlation_next(void)
+{
+	return atomic_fetch_add(&last_correlation, 1) + 1;
+}
+
+uint64_t af_ze_correlation_last(void)
+{
+	return atomic_load(&last_correlation);
+}
+
+static struct ze_work *work_at(uint32_t index)
+{
+	struct ze_work *chunk =
+	    atomic_load_explicit(&chunks[(index - 1) / CHUNK_WORKS], memory_order_acquire);
+
+	return &chunk[(index - 1) % CHUNK_WORKS];
+}
+
+static uint32_t work_next(uint32_t index)
+{
+	return atomic_load_explicit(&work_at(index)->next, memory_order_relaxed);
+}
+
+static void work_set_next(uint32_t index, uint32_t next)
+{
+	atomic_store_explicit(&work_at(index)->next, next, memory_order_relaxed);
+}
+
+static bool chunk_make(uint32_t i)
+{
+	struct ze_work *none = NULL;
+	size_t size = CHUNK_WORKS * sizeof(struct ze_work);
+
+	if (atomic_load(&chunks[i]))
+		return true;
+	void *p = af_pages(size, 0);
+	if (!p)
+		return false;
+	if (!atomic_compare_exchange_strong(&chunks[i], &none, p))
+		munmap(p, size);
+	return true;
+}
+
+/* An index, 0 when the table is full. Chunks are never unmapped: a loser of the race may read. */
+static uint32_t work_alloc(void)
+{
+	uint64_t head = atomic_load_explicit(&works_free, memory_order_acquire);
+
+	while ((uint32_t)head) {
+		uint64_t next = work_next((uint32_t)head) | ((head >> 32) + 1) << 32;
+		if (atomic_compare_exchange_weak_explicit(
+			&works_free, &head, next, memory_order_acquire, memory_order_acquire))
+			return (uint32_t)head;
+	}
+	uint32_t used = atomic_load(&works_used);
+	do {
+		if (used >= CHUNKS * CHUNK_WORKS || !chunk_make(used / CHUNK_WORKS))
+			return 0;
+	} while (!atomic_compare_exchange_weak(&works_used, &used, used + 1));
+	return used + 1;
+}
+
+static void work_free(uint32_t index)
+{
+	uint64_t head = atomic_load_explicit(&works_free, memory_order_relaxed), mine;
+
+	work_at(index)->is.correlation = 0;
+	do {
+		work_set_next(index, (uint32_t)head);
+		mine = ((head >> 32) + 1) << 32 | index;
+	} while (!atomic_compare_exchange_weak_explicit(
+	    &works_free, &head, mine, memory_order_release, memory_order_relaxed));
+}
+
+/* @ns NULL: its times are not known, for @reason. */
+static void work_write(const struct af_ze_launched *w, const struct af_ze_stamps *ns,
+                       enum af_lost reason)
+{
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return;
+	uint64_t now = af_now_ns(), busy = ns ? ns->end - ns->start : 0;
+	uint32_t id =
+	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &w->descriptor);
+	if (!ns)
+		af_stream_put(&t->stream, lost, now, .reason = reason, .count = 1);
+	if (af_sums_only())
+		af_sums_add(t, AF_SUM_WORK | id, !ns, busy, 0);
+	else if (ns && busy <= UINT32_MAX)
+		af_stream_put(&t->stream, gpu_work, now, .descriptor = id,
+		              .correlation = (uint32_t)w->correlation, .start_ns = ns->start,
+		              .busy_ns = (uint32_t)busy, .node = w->node);
+	else
+		af_stream_put(&t->stream, gpu_work_long, now, .descriptor = id,
+		              .correlation = (uint32_t)w->correlation,
+		              .start_ns = ns ? ns->start : 0, .end_ns = ns ? ns->end : 0,
+		              .node = w->node);
+	af_thread_leave(t);
+}
+
+uint32_t af_ze_work_push(const struct af_ze_launched *launched)
+{
+	struct af_ze_lane *l = launched->lane;
+	uint32_t index = launched->event ? work_alloc() : 0;
+
+	if (!index) {
+		work_write(launched, NULL,
+		           launched->event ? AF_LOST_TABLE_FULL : AF_LOST_NO_STAMPS);
+		return 0;
+	}
+	struct ze_work *w = work_at(index);
+	w->is = *launched;
+	w->written = false;
+	atomic_fetch_add(&l->nr_pending, 1);
+	uint32_t head = atomic_load_explicit(&l->pushed, memory_order_relaxed);
+	do {
+		work_set_next(index, head);
+	} while (!atomic_compare_exchange_weak_explicit(
+	    &l->pushed, &head, index, memory_order_release, memory_order_relaxed));
+	return index;
+}
+
+/*
+ * The thread that claims a queue looks after its work. Nobody waits for it at a launch; whoever is
+ * about to reset an event does (@wait), a few calls of the driver at most.
+ */
+static bool lane_claim(struct af_ze_lane *l, bool wait)
+{
+	while (atomic_exchange_explicit(&l->busy, 1, memory_order_acquire)) {
+		if (!wait)
+			return false;
+		sched_yield();
+	}
+	return true;
+}
+
+static void lane_unclaim(struct af_ze_lane *l)
+{
+	atomic_store_explicit(&l->busy, 0, memory_order_release);
+}
+
+/* Move what was pushed to the end of the queue's own list, oldest first. */
+static void lane_collect(struct af_ze_lane *l)
+{
+	uint32_t index = atomic_exchange_explicit(&l->pushed, 0, memory_order_acquire);
+	uint32_t newest = index, oldest = 0;
+
+	while (index) {
+		uint32_t below = work_next(index);
+		work_set_next(index, oldest);
+		oldest = index;
+		index = below;
+	}
+	if (!oldest)
+		return;
+	if (l->newest)
+		work_set_next(l->newest, oldest);
+	else
+		l->oldest = oldest;
+	l->newest = newest;
+}
+
+static void lane_unlink(struct af_ze_lane *l, uint32_t before, uint32_t index)
+{
+	uint32_t next = work_next(index);
+
+	if (before)
+		work_set_next(before, next);
+	else
+		l->oldest = next;
+	if (l->newest == index)
+		l->newest = before;
+	work_free(index);
+	atomic_fetch_sub(&l->nr_pending, 1);
+}
+
+/* An event of ours is free again, once it is reset. */
+static void event_done(const struct af_ze_launched *w)
+{
+	if (w->events && !af_ze_next.zeEventHostReset(w->event))
+		af_ze_event_give(w->events, w->event);
+}
+
+/*
+ * Write @w if its event has been signalled. False: it has not. With @complete, all that was
+ * launched before is done, so an event that may be an earlier launch's is this one's.
+ */
+static bool work_poll(struct ze_work *w, bool complete)
+{
+	struct af_ze_kernel_timestamp t = {0};
+	struct af_ze_stamps ns;
+
+	if (w->written)
+		return true;
+	if ((w->is.overtakes && !complete) || af_ze_next.zeEventQueryStatus(w->is.event))
+		return false;
+	bool stamped = !af_ze_next.zeEventQueryKernelTimestamp(w->is.event, &t);
+	if (stamped && w->is.is_stale && t.global.start == w->is.stale && !complete)
+		return false;
+	stamped = stamped && !(w->is.is_stale && t.global.start == w->is.stale) &&
+	          af_ze_device_stamps(w->is.lane->device, w->is.launched_ns, &t.global, &ns);
+	work_write(&w->is, stamped ? &ns : NULL, AF_LOST_NO_STAMPS);
+	event_done(&w->is);
+	return true;
+}
+
+/* Its event is not to be read any more. */
+static void work_give_up(struct ze_work *w, enum af_lost reason)
+{
+	if (!w->written)
+		work_write(&w->is, NULL, reason);
+	w->written = true;
+}
+
+/* Poll up to @polls pieces from where the last poll ended; up to @most are written. */
+static void lane_poll(struct af_ze_lane *l, uint32_t most, uint32_t polls)
+{
+	uint32_t before = l->cursor, index = before ? work_next(before) : l->oldest;
+	bool found = false;
+
+	while (index && polls-- && most) {
+		uint32_t next = work_next(index);
+		if (work_poll(work_at(index), false)) {
+			lane_unlink(l, before, index);
+			found = true;
+			most--;
+		} else {
+			before = index;
+		}
+		index = next;
+	}
+	l->cursor = index ? before : 0;
+	atomic_store_explicit(&l->patience, found ? 0 : PATIENCE, memory_order_relaxed);
+}
+
+void af_ze_harvest(struct af_ze_lane *l, uint32_t most)
+{
+	bool all = most == UINT32_MAX;
+
+	if (!atomic_load_explicit(&l->nr_pending, memory_order_relaxed) || !lane_claim(l, false))
+		return;
+	lane_collect(l);
+	if (all)
+		l->cursor = 0;
+	lane_poll(l, most, all ? UINT32_MAX : POLLS);
+	lane_unclaim(l);
+}
+
+void af_ze_harvest_some(struct af_ze_lane *l)
+{
+	uint32_t patience = atomic_load_explicit(&l->patience, memory_order_relaxed);
+
+	if (patience)
+		atomic_store_explicit(&l->patience, patience - 1, memory_order_relaxed);
+	else
+		af_ze_harvest(l, 2); /* twice what the launch adds */
+}
+
+/* Go through all work of @l, claimed: what @ends is written and unlinked. */
+static void lane_each(struct af_ze_lane *l, bool (*ends)(struct ze_work *w, const void *arg),
+                      const void *arg)
+{
+	uint32_t before = 0, index, next;
+
+	lane_claim(l, true);
+	lane_collect(l);
+	l->cursor = 0;
+	for (index = l->oldest; index; index = next) {
+		next = work_next(index);
+		if (ends(work_at(index), arg))
+			lane_unlink(l, before, index);
+		else
+			before = index;
+	}
+	lane_unclaim(l);
+}
+
+static bool ends_completed(struct ze_work *w, const void *arg)
+{
+	const uint64_t *correlation = arg;
+
+	if (w->is.correlation > *correlation)
+		return work_poll(w, false);
+	if (!work_poll(w, true))
+		work_give_up(w, AF_LOST_NO_STAMPS);
+	return true;
+}
+
+void af_ze_completed(struct af_ze_lane *l, uint64_t correlation)
+{
+	if (atomic_load(&l->nr_pending))
+		lane_each(l, ends_completed, &correlation);
+}
+
+static bool ends_of_context(struct ze_work *w, const void *context)
+{
+	if (w->is.lane->context != context)
+		return work_poll(w, false);
+	if (!work_poll(w, false))
+		work_give_up(w, AF_LOST_UNFINISHED);
+	return true;
+}
+
+void af_ze_works_end(void *context)
+{
+	struct af_ze_lane *l;
+
+	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++)
+		if (atomic_load(&l->nr_pending) && l->context == context)
+			lane_each(l, ends_of_context, context);
+}
+
+bool af_ze_work_waits(uint32_t index, uint64_t correlation)
+{
+	return index && work_at(index)->is.correlation == correlation;
+}
+
+/* Which piece of work is meant: by its place, and what it must still be. */
+struct work_one {
+	uint32_t index;
+	uint64_t correlation; /* 0: of whichever launch */
+	void *event;
+};
+
+static bool ends_one(struct ze_work *w, const void *arg)
+{
+	const struct work_one *one = arg;
+
+	if (w != work_at(one->index) || w->is.event != one->event)
+		return false;
+	if (!work_poll(w, false))
+		work_give_up(w, AF_LOST_NO_STAMPS);
+	return true;
+}
+
+void af_ze_work_event_ends(uint32_t index, void *event)
+{
+	const struct work_one one = {.index = index, .event = event};
+	struct ze_work *w = work_at(index);
+	struct af_ze_lane *l = w->is.correlation && w->is.event == event ? w->is.lane : NULL;
+
+	if (l)
+		lane_each(l, ends_one, &one);
+}
+
+struct af_ze_lane *af_ze_work_lane(uint32_t index)
+{
+	return index && work_at(index)->is.correlation ? work_at(index)->is.lane : NULL;
+}
+
+void af_ze_harvest_all(void)
+{
+	struct af_ze_lane *l;
+
+	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++)
+		af_ze_harvest(l, UINT32_MAX);
+}
+
+void af_ze_tick(uint64_t now_ns)
+{
+	uint64_t due = atomic_load_explicit(&next_tick_ns, memory_order_relaxed);
+
+	if (now_ns < due || !atomic_compare_exchange_strong(&next_tick_ns, &due, now_ns + TICK_NS))
+		return;
+	if (!due)
+		return; /* the first event: everything has just begun */
+	af_ze_harvest_all();
+	af_ze_clocks_read();
+}
+
+void af_ze_at_exit(void)
+{
+	if (!af_inject_session())
+		return;
+	af_ze_check_fork();
+	af_ze_harvest_all();
+	af_ze_clocks_read();
+}
+
+static bool ends_unfinished(struct ze_work *w, const void *arg)
+{
+	(void)arg;
+	work_give_up(w, AF_LOST_UNFINISHED);
+	return true;
+}
+
+/*
+ * Whatever the driver is now, it is not called any more. A thread that polls a queue at this moment
+ * is waited for a little; then its work is only counted. A forked child has none.
+ */
+__attribute__((destructor)) static void ze_destructor(void)
+{
+	struct af_ze_lane *l;
+
+	if (!af_inject_session())
+		return;
+	af_ze_check_fork();
+	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++) {
+		uint64_t until_ns = af_now_ns() + END_NS;
+		if (!atomic_load(&l->nr_pending))
+			continue;
+		while (atomic_load(&l->busy) && af_now_ns() < until_ns)
+			sched_yield();
+		if (atomic_load(&l->busy))
+			af_inject_lost(AF_LOST_UNFINISHED, atomic_load(&l->nr_pending));
+		else
+			lane_each(l, ends_unfinished, NULL);
+	}
+}
+
+/* The parent's events are the parent's. */
+void af_ze_works_after_fork(void)
+{
+	atomic_store(&works_free, 0);
+	atomic_store(&works_used, 0);
+	atomic_store(&next_tick_ns, 0);
+}

@@ -1,0 +1,431 @@
+#!/usr/bin/env python3
+"""Level Zero: Intel's own driver in its mode without hardware, which compiles and launches but
+completes no event; and a mock of a driver under the real loader, whose work takes exactly as long as
+is asked for."""
+
+import os
+import shutil
+import subprocess
+
+from machine import BUILD, SCRIPTS, WORKPLACE, program
+from recording import aflame, bare, new_path, record
+from shares import having, weight_of
+from tap import Skip, case, equal, expect, note, run_cases
+
+MOCK = os.path.join(BUILD, "tests/mock_ze/libmock_ze.so")
+HZ, TICK_NS = 12500000, 80
+
+# intel.md: no hardware (AUB capture), a Ponte Vecchio of two subslices.
+NO_HARDWARE = {
+    "NEOReadDebugKeys": "1",
+    "SetCommandStreamReceiver": "1",
+    "ProductFamilyOverride": "pvc",
+    "HardwareInfoOverride": "1x2x8",
+    "AUBDumpCaptureFileName": "/dev/null",
+}
+
+
+def clean(**more):
+    """The environment without another driver's variables."""
+    left = {k: v for k, v in os.environ.items() if k not in NO_HARDWARE and not k.startswith("ZE")}
+    return dict(left, **{k: str(v) for k, v in more.items()})
+
+
+# --- the mock
+
+
+def module(*names):
+    path = new_path("module")
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(" ".join(names))
+    return path
+
+
+class Mocked:
+    """A recording of ze_works on the mock, and the mock's own account of its work."""
+
+    def __init__(self, mode, knobs=None, modules=None, **how):
+        if not os.path.exists(MOCK):
+            raise Skip("mock_ze was not built here: libze-dev is missing")
+        self.log = new_path("log")
+        env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK, MOCK_ZE_LOG=self.log, **(knobs or {}))
+        modules = modules or (module("heavy"), module("light", "never", "refused"))
+        self.run = record(program("ze_works"), mode, *modules, env=env, **how)
+        plain = subprocess.run(
+            [program("ze_works"), mode, *modules],
+            env=dict(env, MOCK_ZE_LOG="/dev/null"),
+            stdout=subprocess.PIPE,
+            check=False,
+        )
+        if mode != "many":
+            equal(self.run.stdout, plain.stdout, "the output of the program, recorded")
+
+    def did(self):
+        """[(name, start, end)] in ns of the device's clock, as the mock did it."""
+        with open(self.log, encoding="utf-8") as file:
+            rows = [line.split() for line in file]
+        return [(n, int(s) * TICK_NS, int(e) * TICK_NS) for n, s, e in rows]
+
+    def works(self):
+        """[(name, start, end)] of the trace; those without times have None."""
+        return [(w["name"], w["start"], w["end"]) for w in works(self.run)]
+
+
+def works(run):
+    """Pieces of device work with their kernel, descriptor and launch, in the order of the launches."""
+    kernels = {(e["process"], e["fields"]["kernel"]): e["fields"] for e in run.events("kernel")}
+    descriptors = {
+        (e["stream"], e["fields"]["descriptor"]): e["fields"] for e in run.events("descriptor")
+    }
+    names = {"COPY": "[copy]", "READ": "[copy]", "WRITE": "[copy]", "HOST": "[copy]", "FILL": "[fill]"}
+    found = []
+    for event in run.events("gpu_work") + run.events("gpu_work_long"):
+        fields = event["fields"]
+        d = descriptors[event["stream"], fields["descriptor"]]
+        kernel = kernels.get((event["process"], d["kernel"]))
+        start = fields["start_ns"] or None
+        end = fields.get("end_ns") or (start + fields["busy_ns"] if start else None)
+        found.append(
+            dict(
+                name=kernel["name"] if kernel else names.get(d["op"], d["op"]),
+                start=start,
+                end=end,
+                descriptor=d,
+                node=fields["node"],
+                correlation=fields["correlation"],
+                process=event["process"],
+            )
+        )
+    return sorted(found, key=lambda w: (w["process"], w["correlation"], w["node"]))
+
+
+def calls(run, name):
+    functions = {
+        (e["process"], e["fields"]["function"]): e["fields"]["name"] for e in run.events("function")
+    }
+    return [
+        e
+        for e in run.events("call") + run.events("call_long")
+        if functions[e["process"], e["fields"]["function"]] == name
+    ]
+
+
+def lost(run):
+    return {f["reason"]: f["count"] for f in run.fields("lost")}
+
+
+def same_times(mocked, message="times"):
+    equal(sorted(mocked.works()), sorted(mocked.did()), message)
+    equal(lost(mocked.run), {}, "losses")
+
+
+PATHS = {
+    ("hot_path", "launch", "zeCommandListAppendLaunchKernel"): (3, 3 * 8000),
+    ("cold_path", "launch", "zeCommandListAppendLaunchKernel"): (1, 80000),
+    ("run_list", "zeCommandQueueExecuteCommandLists"): (8, 6 * 16000 + 2 * 4000),
+    # What the list was made of lies on what executed it.
+    ("run_list", "zeCommandQueueExecuteCommandLists", "fill_list", "launch"): (
+        8,
+        6 * 16000 + 2 * 4000,
+    ),
+}
+
+
+def check_paths(run, timed):
+    for weight in ("count", "time") if timed else ("count",):
+        stacks = [
+            ([bare(f) for f in frames], w) for frames, w in run.stacks(view="gpu", weight=weight)
+        ]
+        for path, (count, ns) in PATHS.items():
+            got = weight_of(stacks, having("main", "mode_paths", *path, "heavy"))
+            equal(got, count if weight == "count" else ns, "%s of %s" % (weight, ";".join(path)))
+        for frames, _ in stacks:
+            expect(not [f for f in frames if "libze_" in f or "aflame" in f], frames)
+        total = sum(w for _, w in stacks)
+        equal(total, 12 if weight == "count" else 3 * 8000 + 80000 + 104000, "all " + weight)
+
+
+@case("mock: device time is under the call paths that asked for it, to the nanosecond")
+def _():
+    mocked = Mocked("paths")
+    same_times(mocked)
+    check_paths(mocked.run, timed=True)
+    for work in works(mocked.run):
+        d = work["descriptor"]
+        equal((d["op"], d["local_x"], d["local_y"], d["local_z"]), ("KERNEL", 64, 2, 1), "local size")
+        equal((d["global_x"], d["global_y"], d["global_z"]), (1024, 6, 1), "global size")
+
+
+@case("mock: stamps of few bits that come round are the right times")
+def _():
+    # 22 bits of 80 ns come round every 0.3 s, here 1.6 ms after the start.
+    mocked = Mocked("paths", knobs={"MOCK_ZE_BITS": 22, "MOCK_ZE_FIRST": (1 << 22) - 20000})
+    same_times(mocked)
+    ends = [end // TICK_NS >> 22 for _, _, end in mocked.did()]
+    expect(len(set(ends)) > 1, "the timer did not come round: %s" % ends)
+
+
+@case("mock: devices with their PCI address, UUID and clock")
+def _():
+    run = Mocked("paths").run
+    notes = {}
+    for fields in run.fields("device_note"):
+        notes.setdefault(fields["device"], {})[fields["key"]] = fields["value"]
+    devices = {f["device"]: f for f in run.fields("device")}
+    equal([d["name"] for d in devices.values()], ["mock GPU 0", "mock GPU 1"], "devices")
+    equal({d["api"] for d in devices.values()}, {"LEVEL_ZERO"}, "API")
+    equal([n["pci"] for n in notes.values()], ["0000:03:00.0", "0000:04:00.0"], "PCI")
+    equal(notes[1]["uuid"], "10101010-1010-1010-1010-101010101010", "UUID")
+    used = {f["device"] for f in run.fields("queue")}
+    pairs = [f for f in run.fields("clock") if f["clock"] == "DEVICE"]
+    equal({f["device"] for f in pairs}, used, "devices with a clock: those in use")
+    expect(len(pairs) >= 2, pairs)
+    for a, b in zip(pairs, pairs[1:]):
+        apart = (b["foreign"] - a["foreign"]) - (b["mono_ns"] - a["mono_ns"])
+        wide = a["uncertainty_ns"] + b["uncertainty_ns"] + 2 * TICK_NS
+        expect(abs(apart) <= wide, "pairs are %d ns apart, within %d" % (apart, wide))
+
+
+@case("mock: copies and fills with their bytes and directions; the program's data are its own")
+def _():
+    mocked = Mocked("copies")
+    equal(mocked.run.truth["sum"], 128 * 7 + 128 * 1, "the bytes that came back")
+    same_times(mocked)
+    ops = [(w["descriptor"]["op"], w["descriptor"]["bytes"]) for w in works(mocked.run)]
+    equal(ops, [("WRITE", 256), ("FILL", 128), ("READ", 256)], "work")
+    for name in ("Barrier", "WaitOnEvents", "SignalEvent"):
+        expect(calls(mocked.run, "zeCommandListAppend" + name), "no call of " + name)
+    memory = [(f["category"], f["memory"], f["bytes"]) for f in mocked.run.fields("memory")]
+    equal(memory, [("ALLOC", "DEVICE", 256), ("FREE", "DEVICE", 0)], "memory")
+
+
+@case("mock: the program's own events give the times, however it resets them")
+def _():
+    mocked = Mocked("events")
+    same_times(mocked)
+    equal(len(mocked.did()), 5, "pieces of work")
+
+
+@case("mock: a list that runs again before it has completed: the last run has its times")
+def _():
+    mocked = Mocked("pipelined")
+    did, got = mocked.did(), mocked.works()
+    equal(len(got), len(did), "pieces of work")
+    equal(sorted(w for w in got if w[1]), sorted(did[4:]), "times of the last run, and of one after")
+    equal([w for w in got if not w[1]], [("heavy", None, None)] * 4, "the others")
+    equal(sum(f["count"] for f in mocked.run.fields("lost")), 4, "losses")
+
+
+@case("mock: a module is unloaded, and another one's code comes to its address")
+def _():
+    run = Mocked("reload").run
+    expect(run.truth["heavy"] == run.truth["light"] != 0, run.truth)
+    codes = {f["code"]: f["name"] for f in run.fields("code")}
+    placed = [
+        (codes[f["code"]], int(f["address"], 16), f["size"]) for f in run.fields("code_placed")
+    ]
+    at = int(run.truth["heavy"])
+    equal(placed, [("heavy", at, 320), ("heavy", at, 0), ("light", at, 320), ("light", at, 0)], "code")
+    check_objects(run)
+
+
+def check_objects(run):
+    """Every program's binary is in objects/, an ELF file with the symbol that CODE names."""
+    programs = {f["program"]: f for f in run.fields("program")}
+    expect(programs, "no programs")
+    for code in run.fields("code"):
+        object_ = programs[code["program"]]
+        path = os.path.join(run.path, "objects", object_["object"])
+        equal(os.path.getsize(path), object_["size"], "size of the object")
+        done = subprocess.run(
+            ["readelf", "-sW", path], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, check=False
+        )
+        rows = [line.split() for line in done.stdout.decode().splitlines()]
+        names = {row[0]: row[-1] for row in rows if len(row) >= 8}
+        equal(names.get("%d:" % code["symbol"]), code["name"], "symbol %d" % code["symbol"])
+
+
+@case("mock: threads with lists of their own")
+def _():
+    mocked = Mocked("threads")
+    same_times(mocked)
+    equal(len(mocked.did()), 200, "pieces of work")
+    equal(len({e["tid"] for e in calls(mocked.run, "zeCommandListAppendLaunchKernel")}), 4, "threads")
+
+
+@case("mock: a child of the program writes nothing of its parent's, and its parent goes on")
+def _():
+    mocked = Mocked("fork")
+    equal(mocked.run.truth["child"], 3, "status of the child")
+    same_times(mocked)
+    equal(len(mocked.did()), 2, "pieces of work")
+
+
+@case("mock: another program takes the process over")
+def _():
+    mocked = Mocked("exec")
+    done = works(mocked.run)
+    equal({p: len([w for w in done if w["process"] == p]) for p in (1, 2)}, {1: 2, 2: 12}, "works")
+
+
+@case("mock: zeInit twice, two contexts, one of them destroyed")
+def _():
+    mocked = Mocked("contexts")
+    same_times(mocked)
+    equal(len({f["context"] for f in mocked.run.fields("queue")}), 2, "contexts")
+    equal(len(mocked.run.fields("queue")), 2, "queues")
+
+
+@case("mock: work that does not end is counted, and the program ends")
+def _():
+    mocked = Mocked("never")
+    equal(mocked.works(), [("never", None, None)] * 5, "works")
+    equal(sum(f["count"] for f in mocked.run.fields("lost")), 5, "losses")
+    equal({f["reason"] for f in mocked.run.fields("lost")}, {"UNFINISHED"}, "reason")
+    equal(len(calls(mocked.run, "zeCommandListAppendLaunchKernel")), 5, "launches")
+
+
+@case("mock: a launch that the driver refuses has its error, and no work")
+def _():
+    mocked = Mocked("refused")
+    (call,) = calls(mocked.run, "zeCommandListAppendLaunchKernel")
+    equal(call["fields"]["status"], int(mocked.run.truth["status"]), "status")
+    equal(mocked.works(), [], "works")
+
+
+@case("mock: a device without a clock has launches and no times")
+def _():
+    mocked = Mocked("contexts", knobs={"MOCK_ZE_NO_CLOCK": 1})
+    equal(mocked.works(), [("heavy", None, None)] * 2, "works")
+    equal(sum(f["count"] for f in mocked.run.fields("lost")), 2, "NO_STAMPS")
+
+
+@case("mock: a tracer of the program's own sees what it would see")
+def _():
+    mocked = Mocked("tracer", knobs={"ZE_ENABLE_TRACING_LAYER": 1})
+    equal(mocked.run.truth["traced"], 2, "launches that it saw")
+    same_times(mocked)
+
+
+@case("mock: memory does not grow with launches")
+def _():
+    run = Mocked("many", options=("--max-size", "1G")).run
+    note("200,000 launches: %d KiB more after the first tenth" % run.truth["grown_kib"])
+    expect(run.truth["grown_kib"] < 8192, run.truth)
+    equal(len(run.events("gpu_work")), 200000, "works")
+
+
+@case("a tracing layer that the user turned off stays off, and the trace says so")
+def _():
+    mocked = Mocked("contexts", knobs={"ZE_ENABLE_TRACING_LAYER": 0})
+    equal(mocked.works(), [], "works")
+    notes = [f["value"] for f in mocked.run.fields("note") if f["key"] == "ze"]
+    expect(notes and "ZE_ENABLE_TRACING_LAYER=0" in notes[0] and "unset it" in notes[0], notes)
+
+
+@case("doctor finds the loader, the driver and the tracing layer, or names the fix")
+def _():
+    if not os.path.exists(MOCK):
+        raise Skip("mock_ze was not built here")
+    done = aflame("doctor", env=clean(ZE_ENABLE_ALT_DRIVERS=MOCK))
+    expect("2 devices (mock GPU 0); traced by the loader's layer" in done.stdout, done.stdout)
+    done = aflame("doctor", env=clean(ZE_ENABLE_ALT_DRIVERS=MOCK, ZE_ENABLE_TRACING_LAYER=0))
+    text = " ".join(done.stdout.split())
+    expect("ZE_ENABLE_TRACING_LAYER keeps the loader's tracing layer off: unset it" in text, text)
+    done = aflame("doctor", env=clean(ZE_ENABLE_ALT_DRIVERS="/nonexistent.so"))
+    text = " ".join(done.stdout.split())
+    expect("Level Zero finds no device" in text or "no Level Zero loader" in text, text)
+
+
+@case("--api cuda leaves Level Zero alone")
+def _():
+    run = Mocked("contexts", options=("--api", "cuda")).run
+    equal(run.counts().get("gpu_work", 0), 0, "works")
+
+
+# --- Intel's driver without hardware
+
+
+def spirv(name):
+    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
+    if not shutil.which("ocloc"):
+        raise Skip("no ocloc (intel-opencl-icd)")
+    out = new_path("ocloc")
+    subprocess.run(
+        ["ocloc", "compile", "-file", os.path.join(SCRIPTS, "ze_kernels.cl"), "-device", "pvc",
+         "-options", "-g -DKERNEL=" + name, "-output", name, "-out_dir", out],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=WORKPLACE,
+    )  # fmt: skip
+    found = [f for f in os.listdir(out) if f.endswith(".spv")] if os.path.isdir(out) else []
+    if not found:
+        raise Skip("ocloc does not compile for pvc here")
+    return os.path.join(out, found[0])
+
+
+def intel(mode, *modules, **how):
+    """A recording of ze_works with Intel's driver; the program's output is checked against a bare run."""
+    env = clean(**NO_HARDWARE, **how.pop("knobs", {}))
+    words = (program("ze_works"), mode, *modules)
+    plain = subprocess.run(words, env=env, stdout=subprocess.PIPE, check=False, timeout=120)
+    if plain.returncode:
+        raise Skip("Intel's Level Zero driver does not run without hardware here: %s" % plain.stdout)
+    run = record(*words, env=env, **how)
+    equal(run.stdout, plain.stdout, "the output of the program, recorded")
+    return run
+
+
+@case("Intel's driver: kernels with names and addresses, launches with their exact stacks")
+def _():
+    run = intel("paths", spirv("heavy"))
+    check_paths(run, timed=False)
+    (device,) = run.fields("device")
+    expect("Intel" in device["name"] and device["vendor"] == "Intel", device)
+    (kernel,) = run.fields("kernel")
+    equal(kernel["name"], "heavy", "kernel")
+    check_objects(run)
+    (program_,) = run.fields("program")
+    equal(program_["form"], "NATIVE", "form")
+    made, gone = run.fields("code_placed")
+    expect(int(made["address"], 16) and made["size"] and not gone["size"], (made, gone))
+    equal((made["address"], made["code"]), (gone["address"], gone["code"]), "what was removed")
+    reasons = set(lost(run))
+    expect(reasons <= {"NO_STAMPS", "UNFINISHED"} and reasons, "losses: %s" % reasons)
+
+
+@case("Intel's driver: a stack is the C stack, frame by frame")
+def _():
+    run = intel("paths", spirv("heavy"))
+    stacks = run.stacks(view="gpu", weight="count")
+    exact = [[bare(f) for f in frames] for frames, _ in stacks]
+    from_main = [frames[frames.index("main") :] for frames in exact]
+    top = ["main", "mode_paths"]
+    append = ["launch", "zeCommandListAppendLaunchKernel"]
+    execute = ["run_list", "zeCommandQueueExecuteCommandLists"]
+    expect(top + ["hot_path"] + append + ["heavy"] in from_main, from_main)
+    expect(top + ["cold_path"] + append + ["heavy"] in from_main, from_main)
+    graphs = [f for f in from_main if f[2:4] == execute]
+    equal(len(graphs), 2, "lists: before and after it was reset")
+    for frames in graphs:
+        expect(frames[4].startswith("[graph ") and frames[5:] == ["fill_list", "launch", "heavy"], frames)
+
+
+@case("Intel's driver: a module is unloaded, and another one's code comes to its address")
+def _():
+    run = intel("reload", spirv("heavy"), spirv("light"))
+    codes = {f["code"]: f["name"] for f in run.fields("code")}
+    placed = [(codes[f["code"]], int(f["address"], 16), bool(f["size"])) for f in run.fields("code_placed")]
+    heavy, light = int(run.truth["heavy"]), int(run.truth["light"])
+    equal(placed, [("heavy", heavy, True), ("heavy", heavy, False), ("light", light, True), ("light", light, False)], "code")
+    equal(heavy, light, "addresses: the driver used the place again")
+    check_objects(run)
+
+
+@case("Intel's driver: threads, a fork, two contexts, its own tracer")
+def _():
+    path = spirv("heavy")
+    for mode, launches in (("threads", 200), ("contexts", 2), ("fork", 2), ("tracer", 2)):
+        run = intel(mode, path, knobs={"ZE_ENABLE_TRACING_LAYER": "1"} if mode == "tracer" else {})
+        equal(len(calls(run, "zeCommandListAppendLaunchKernel")), launches, "launches of " + mode)
+
+
+run_cases()
