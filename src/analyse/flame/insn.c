@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
-#include "analyse/join/attribution.h"
 #include "analyse/world/code_names.h"
 #include "base/arena.h"
 #include "sym/device/stalls.h"

@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/flame/insn.h"
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
-#include "analyse/join/attribution.h"
 #include "base/arena.h"
 
 /*

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"

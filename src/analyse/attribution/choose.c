@@ -1,5 +1,5 @@
 /* Chooses which works of a window get the samples of a code, and adds them up. */
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/code_names.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"

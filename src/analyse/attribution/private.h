@@ -1,10 +1,10 @@
 /*
  * Shared by the files of attribution: the held data, and the scratch memory of joining.
  */
-#ifndef AF_ANALYSE_JOIN_ATTRIBUTION_PRIVATE_H
-#define AF_ANALYSE_JOIN_ATTRIBUTION_PRIVATE_H
+#ifndef AF_ANALYSE_ATTRIBUTION_PRIVATE_H
+#define AF_ANALYSE_ATTRIBUTION_PRIVATE_H
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/world/time_range.h"
 #include "base/keys.h"
 

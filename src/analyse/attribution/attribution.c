@@ -2,7 +2,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"

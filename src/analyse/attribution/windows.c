@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
 

@@ -26,8 +26,8 @@
  * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all launch
  * groups add up to all samples of the trace, and so do the parts of each instruction.
  */
-#ifndef AF_ANALYSE_JOIN_ATTRIBUTION_H
-#define AF_ANALYSE_JOIN_ATTRIBUTION_H
+#ifndef AF_ANALYSE_ATTRIBUTION_ATTRIBUTION_H
+#define AF_ANALYSE_ATTRIBUTION_ATTRIBUTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
