@@ -1,4 +1,6 @@
 /* Chooses which works of a window get the samples of a code, and adds them up. */
+#include <string.h>
+
 #include "analyse/attribution/private.h"
 #include "analyse/world/code_names.h"
 #include "analyse/world/work.h"
@@ -42,6 +44,8 @@ static uint32_t portion_until(uint32_t count, uint64_t upto_ns, uint64_t all_ns,
 {
 	if (upto_ns >= all_ns)
 		return count;
+	if (!upto_ns)
+		return 0;
 	unsigned __int128 part = (unsigned __int128)count * upto_ns << 32;
 	return (uint32_t)((part / all_ns + phase) >> 32);
 }
@@ -55,28 +59,30 @@ uint32_t attribution_portion(const struct attribution_span *span, uint32_t count
 }
 
 void attribution_touch(struct attribution_private *p, uint32_t launch_group,
-                       const struct attribution_span *busy, const struct attribution_span *near)
+                       const struct attribution_ran *ran)
 {
 	struct attribution_seen *s = &p->seen[launch_group];
 	struct attribution_kernel *k = &p->kernels[p->kernel_of[launch_group]];
 
 	if (s->epoch != p->epoch) {
 		if (k->epoch != p->epoch)
-			*k = (struct attribution_kernel){.epoch = p->epoch};
+			k->first = 0;
+		k->epoch = p->epoch;
 		*s = (struct attribution_seen){.epoch = p->epoch, .next = k->first};
 		k->first = launch_group + 1;
 		AF_GROW(p->touched, p->nr_touched, p->cap_touched);
 		p->touched[p->nr_touched++] = launch_group;
 	}
-	attribution_span_add(&s->busy, busy);
-	attribution_span_add(&s->near, near);
+	attribution_span_add(&s->ran.busy, &ran->busy);
+	attribution_span_add(&s->ran.near, &ran->near);
+	attribution_span_add(&s->ran.launched, &ran->launched);
 }
 
 void attribution_share(struct attribution_private *p, uint32_t launch_group,
                        const struct attribution_span *span)
 {
 	AF_GROW(p->shares, p->nr_shares, p->cap_shares);
-	p->shares[p->nr_shares++] = (struct attribution_share){launch_group, *span};
+	p->shares[p->nr_shares++] = (struct attribution_share){launch_group, 0, *span};
 }
 
 /* Is it the same frame of the same stack, whatever stream it ran in? */
@@ -104,41 +110,93 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 	return c;
 }
 
-/* Shares of the launch groups of kernel @k, that ran in the window or, where @near, beside it. */
+/* By what shares are: in this order, and the next one only where there are none. */
+enum share_by { BY_TIME, BY_LAUNCHES, BY_NEAR, BY_END };
+
+static const struct attribution_span *span_by(const struct attribution_seen *s, enum share_by by)
+{
+	return by == BY_TIME ? &s->ran.busy : by == BY_LAUNCHES ? &s->ran.launched : &s->ran.near;
+}
+
+/* Shares of the launch groups of kernel @k that ran in the window or, BY_NEAR, beside it. */
 static void share_kernel(struct attribution_private *p, const struct attribution_kernel *k,
-                         bool near)
+                         enum share_by by)
 {
 	for (uint32_t i = k->first; i; i = p->seen[i - 1].next) {
-		const struct attribution_seen *s = &p->seen[i - 1];
-		if (near)
-			attribution_share(p, i - 1, &s->near);
-		else if (s->busy.all_ns)
-			attribution_share(p, i - 1, &s->busy);
+		const struct attribution_span *span = span_by(&p->seen[i - 1], by);
+		if (span->all_ns)
+			attribution_share(p, i - 1, span);
 	}
 }
 
 /* A function that kernels call: shares of the kernels that may have called it. */
-static void share_callers(struct af_attribution *a, const struct af_world *w, uint32_t code)
+static void share_callers(struct af_attribution *a, const struct af_world *w, uint32_t code,
+                          enum share_by by)
 {
 	struct attribution_private *p = a->private_;
 
 	for (uint32_t i = 0; a->names && i < p->nr_touched; i++) {
-		uint32_t launch_group = p->touched[i], name = a->launch_groups[launch_group].name;
-		if (name && p->seen[launch_group].busy.all_ns &&
-		    af_code_names_runs(a->names, w, code, af_strtab_get(&w->strings, name)))
-			attribution_share(p, launch_group, &p->seen[launch_group].busy);
+		uint32_t launch_group = p->touched[i];
+		const struct af_launch_group *g = &a->launch_groups[launch_group];
+		const struct attribution_span *span = span_by(&p->seen[launch_group], by);
+		if (g->name && span->all_ns && g->is.process == w->codes[code].process &&
+		    af_code_names_runs(a->names, w, code, af_strtab_get(&w->strings, g->name)))
+			attribution_share(p, launch_group, span);
 	}
 }
 
 /* Graphs that were timed as a whole have no kernels of their own. */
-static void share_graphs(struct af_attribution *a)
+static void share_graphs(struct af_attribution *a, uint32_t process)
 {
 	struct attribution_private *p = a->private_;
 
-	for (uint32_t i = 0; i < p->nr_touched; i++)
-		if (a->launch_groups[p->touched[i]].is.op == AF_OP_GRAPH &&
-		    p->seen[p->touched[i]].busy.all_ns)
-			attribution_share(p, p->touched[i], &p->seen[p->touched[i]].busy);
+	for (uint32_t i = 0; i < p->nr_touched; i++) {
+		const struct af_launch_group *g = &a->launch_groups[p->touched[i]];
+		const struct attribution_span *busy = &p->seen[p->touched[i]].ran.busy;
+		if (g->is.op == AF_OP_GRAPH && g->is.process == process && busy->all_ns)
+			attribution_share(p, p->touched[i], busy);
+	}
+}
+
+/* Launches of the kernel whose times nobody knows: it may be any of them. */
+static void share_always(struct attribution_private *p, const struct attribution_kernel *k)
+{
+	for (uint32_t i = k->always; i; i = p->always[i - 1].next)
+		if (p->always[i - 1].launched.all_ns)
+			attribution_share(p, i - 1, &p->always[i - 1].launched);
+}
+
+/* Did all launches of the kernel come by one path? */
+static bool one_path(const struct af_attribution *a, const struct attribution_kernel *k)
+{
+	const struct attribution_always *always = a->private_->always;
+	bool one = true;
+
+	for (uint32_t i = k->always; i; i = always[i - 1].next)
+		one &= same_path(&a->launch_groups[k->always - 1], &a->launch_groups[i - 1]);
+	return one;
+}
+
+/* Shares of the kernel @k, NULL when nothing is known of it. Returns what they are by. */
+static enum share_by share_all(struct af_attribution *a, const struct af_world *w, uint32_t code,
+                               const struct attribution_kernel *k)
+{
+	struct attribution_private *p = a->private_;
+	uint32_t first = p->nr_shares, by;
+
+	for (by = BY_TIME; by < BY_END; by++) {
+		if (k && k->epoch == p->epoch)
+			share_kernel(p, k, by);
+		else if (!k && by < BY_NEAR)
+			share_callers(a, w, code, by);
+		if (p->nr_shares > first)
+			return by;
+	}
+	share_graphs(a, w->codes[code].process);
+	if (p->nr_shares > first || !k || !p->last)
+		return BY_TIME;
+	share_always(p, k);
+	return BY_LAUNCHES;
 }
 
 static void choose(struct af_attribution *a, const struct af_world *w, uint32_t code,
@@ -146,23 +204,16 @@ static void choose(struct af_attribution *a, const struct af_world *w, uint32_t 
 {
 	struct attribution_private *p = a->private_;
 	const struct af_device_code *c = &w->codes[code];
-	const uint64_t *slot = c->kernel ? af_map_get(&p->by_name, c->kernel) : NULL;
+	const uint64_t *slot =
+	    c->kernel ? af_map_get(&p->by_name, (uint64_t)c->process << 32 | c->kernel) : NULL;
 	const struct attribution_kernel *k = slot ? &p->kernels[*slot] : NULL;
 	uint32_t first = p->nr_shares;
-	bool near = false;
 
-	if (k && k->epoch == p->epoch) {
-		share_kernel(p, k, false);
-		near = p->nr_shares == first;
-		if (near)
-			share_kernel(p, k, true);
-	}
-	if (!k)
-		share_callers(a, w, code);
-	if (p->nr_shares == first)
-		share_graphs(a);
+	enum share_by by = share_all(a, w, code, k);
 	*choice = attribution_among(a, first);
-	choice->exact &= !near;
+	choice->launches = by == BY_LAUNCHES;
+	/* When works without times ran is not known, so it may have been any of them. */
+	choice->exact &= by == BY_TIME || (by == BY_LAUNCHES && k && one_path(a, k));
 }
 
 struct attribution_choice *attribution_choose(struct af_attribution *a, const struct af_world *w,
@@ -180,6 +231,72 @@ struct attribution_choice *attribution_choose(struct af_attribution *a, const st
 		p->chosen[p->nr_chosen++] = code;
 	}
 	return choice->nr ? choice : NULL;
+}
+
+/* The shares of @from again; of several, those by launches have none if others have times. */
+static void alias_share(struct attribution_private *p, const struct attribution_choice *from,
+                        uint32_t member, bool timed)
+{
+	for (uint32_t i = 0; i < from->nr && from->launches == !timed; i++) {
+		AF_GROW(p->shares, p->nr_shares, p->cap_shares);
+		p->shares[p->nr_shares] = p->shares[from->first + i];
+		p->shares[p->nr_shares++].member = member;
+	}
+}
+
+uint32_t attribution_choose_alias(struct af_attribution *a, const struct af_world *w,
+                                  const struct attribution_alias_code *codes, uint32_t nr)
+{
+	struct attribution_private *p = a->private_;
+	bool fresh, timed = false, several = false;
+	uint64_t *slot = af_keys_at(&p->by_alias, codes, nr * sizeof *codes, &fresh);
+
+	if (fresh) {
+		AF_ROOM(p->alias_codes, (size_t)p->nr_alias_codes + nr, p->cap_alias_codes);
+		memcpy(p->alias_codes + p->nr_alias_codes, codes, nr * sizeof *codes);
+		AF_GROW(p->aliases, p->nr_aliases, p->cap_aliases);
+		p->aliases[p->nr_aliases] = (struct attribution_alias){p->nr_alias_codes, nr, {0}};
+		p->nr_alias_codes += nr;
+		*slot = p->nr_aliases++;
+	}
+	struct attribution_alias *alias = &p->aliases[*slot];
+	if (alias->choice.epoch == p->epoch)
+		return (uint32_t)*slot;
+	for (uint32_t i = 0; i < nr; i++) {
+		timed |= !p->choices[codes[i].code].launches;
+		several |= w->codes[codes[i].code].process != w->codes[codes[0].code].process;
+	}
+	uint32_t first = p->nr_shares;
+	for (uint32_t i = 0; i < nr; i++)
+		alias_share(p, &p->choices[codes[i].code], alias->first + i, timed);
+	alias->choice = attribution_among(a, first);
+	alias->choice.exact = false;
+	alias->choice.launches = !timed;
+	alias->choice.shared = several;
+	AF_GROW(p->chosen, p->nr_chosen, p->cap_chosen);
+	p->chosen[p->nr_chosen++] = (uint32_t)*slot | ATTRIBUTION_ALIAS;
+	return (uint32_t)*slot;
+}
+
+void attribution_alias_member(const struct attribution_private *p, uint32_t member,
+                              struct af_attributed *f)
+{
+	const struct attribution_alias_code *c = &p->alias_codes[member];
+
+	f->code = c->code;
+	f->offset -= c->base;
+	if (c->is_32)
+		f->offset = (uint32_t)f->offset;
+}
+
+void attribution_divide_all(struct attribution_private *p)
+{
+	for (uint32_t i = 0; i < p->nr_chosen; i++) {
+		uint32_t code = p->chosen[i];
+		attribution_divide_choice(p, code & ATTRIBUTION_ALIAS
+		                                 ? &p->aliases[code & ~ATTRIBUTION_ALIAS].choice
+		                                 : &p->choices[code]);
+	}
 }
 
 static bool not_issued(const struct af_world *w, uint32_t stall)
@@ -209,6 +326,10 @@ void attribution_put(struct af_attribution *a, const struct af_world *w,
 		*(!choice->recorded ? &d->unattributed
 		  : choice->exact   ? &d->exact
 		                    : &d->apportioned) += count;
+	if (!latency && !choice->exact) {
+		d->by_launches += choice->launches ? count : 0;
+		d->shared += choice->shared ? count : 0;
+	}
 	if (what->cut && !latency) {
 		d->samples += count;
 		d->edge += count;

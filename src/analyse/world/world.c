@@ -7,12 +7,13 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {
-	    &w->by_stack,  &w->by_py_stack, &w->by_path,    &w->by_descriptor,
-	    &w->by_string, &w->by_py_code,  &w->by_kernel,  &w->by_device,
-	    &w->by_queue,  &w->by_gpu,      &w->by_kstack,  &w->by_thread,
-	    &w->by_pid,    &w->by_function, &w->by_node,    &w->by_program,
-	    &w->by_code,   &w->by_stall,    &w->by_mapping, &w->by_function_source};
+	struct af_map *maps[] = {&w->by_stack,      &w->by_py_stack, &w->by_path,
+	                         &w->by_descriptor, &w->by_string,   &w->by_py_code,
+	                         &w->by_kernel,     &w->by_device,   &w->by_queue,
+	                         &w->by_gpu,        &w->by_pci,      &w->by_kstack,
+	                         &w->by_thread,     &w->by_pid,      &w->by_function,
+	                         &w->by_node,       &w->by_program,  &w->by_code,
+	                         &w->by_stall,      &w->by_mapping,  &w->by_function_source};
 	struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
 	                          &w->by_address, &w->by_symbol,     &w->by_later};
 
