@@ -318,7 +318,9 @@ void attribution_put(struct af_attribution *a, const struct af_world *w,
 	struct af_sampled_device *d = &a->devices[what->place];
 	uint32_t reason = af_world_stall_of(w, what->stall);
 	bool latency = not_issued(w, what->stall);
-	uint32_t count = attribution_portion(&choice->span, what->count, what->phase);
+	bool whole = choice->span.in_range_ns == choice->span.all_ns;
+	uint32_t count =
+	    whole ? what->count : attribution_portion(&choice->span, what->count, what->phase);
 
 	if (!count)
 		return;

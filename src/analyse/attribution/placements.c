@@ -180,19 +180,18 @@ void address_index_make(struct address_index *index, const struct address_placem
 struct address_segment *address_index_find(const struct address_index *index, uint64_t address,
                                            struct address_segment *last)
 {
-	uint32_t low = 0, high = index->nr_segments;
+	struct address_segment *at = index->segments, *end = at + index->nr_segments;
+	uint32_t nr = index->nr_segments;
 
-	if (last && address >= last->start &&
-	    (last + 1 == index->segments + high || address < last[1].start))
+	if (last && address >= last->start && (last + 1 == end || address < last[1].start))
 		return last;
-	while (low < high) {
-		uint32_t mid = low + (high - low) / 2;
-		if (index->segments[mid].start <= address)
-			low = mid + 1;
-		else
-			high = mid;
+	/* Without branches that nobody could predict. */
+	while (nr > 1) {
+		uint32_t half = nr / 2;
+		at = at[half].start <= address ? at + half : at;
+		nr -= half;
 	}
-	return low ? &index->segments[low - 1] : NULL;
+	return nr && at->start <= address ? at : NULL;
 }
 
 void address_index_free(struct address_index *index)

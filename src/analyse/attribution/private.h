@@ -268,6 +268,9 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice);
 void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
                        uint32_t stall, uint32_t count, bool latency);
+/* Have the memory at hand that attribution_count() will need. */
+void attribution_fetch(const struct attribution_private *p, uint32_t group, uint64_t offset,
+                       uint32_t stall);
 void attribution_divide(struct attribution_private *p, uint32_t group,
                         const struct attribution_choice *choice, uint64_t count);
 void attribution_expand(struct af_attribution *a);

@@ -8,6 +8,7 @@
 
 enum {
 	RESOLVE_CODES = 64, /* at one address */
+	RESOLVE_ROWS = 64,
 	RESOLVE_STALLS = 64 /* reasons that are remembered */
 };
 
@@ -20,6 +21,7 @@ struct resolving {
 	const struct address_device *device;
 	const struct attribution_window *win;
 	const struct address_index *index;
+	bool cut;                        /* the window crosses an end of the time range */
 	uint32_t stalls[RESOLVE_STALLS]; /* of the world, plus 1, by the recorder's number */
 };
 
@@ -90,7 +92,7 @@ static void segment_resolve(const struct resolving *r, struct address_segment *s
 	}
 }
 
-static uint32_t stall_of(struct resolving *r, uint32_t stall)
+static inline uint32_t stall_of(struct resolving *r, uint32_t stall)
 {
 	if (stall >= RESOLVE_STALLS)
 		return af_world_stall(r->w, 0, stall);
@@ -99,20 +101,17 @@ static uint32_t stall_of(struct resolving *r, uint32_t stall)
 	return r->stalls[stall] - 1;
 }
 
-/* Row @i. Phases lie evenly, however many there are. */
-static struct attribution_put row_put(struct resolving *r, const struct address_row *row,
-                                      uint32_t i)
+/* Make @put of row @i, without a code. Phases lie evenly, however many there are. */
+static inline void row_put(struct resolving *r, const struct address_row *row, uint32_t i,
+                           struct attribution_put *put)
 {
-	const struct af_time_range *in = &r->w->time_range;
-
-	return (struct attribution_put){
-	    .place = r->device->place,
-	    .stall = stall_of(r, row->stall),
-	    .count = row->count,
-	    .offset = row->address,
-	    .cut = in->to_ns && (r->win->start_ns < in->from_ns || r->win->end_ns > in->to_ns),
-	    .phase = (i + 1) * PHASE_STEP,
-	};
+	put->place = r->device->place;
+	put->code = 0;
+	put->stall = stall_of(r, row->stall);
+	put->count = row->count;
+	put->offset = row->address;
+	put->cut = r->cut;
+	put->phase = (i + 1) * PHASE_STEP;
 }
 
 static struct resolving resolving_of(struct af_attribution *a, const struct af_world *w,
@@ -124,7 +123,61 @@ static struct resolving resolving_of(struct af_attribution *a, const struct af_w
 
 	index->is_32 = win->flags & AF_WINDOW_ADDRESS_32;
 	address_index_make(index, &p->addresses->placements, w, device->id);
-	return (struct resolving){a, w, device, win, index, {0}};
+	const struct af_time_range *in = &w->time_range;
+	bool cut = in->to_ns && (win->start_ns < in->from_ns || win->end_ns > in->to_ns);
+	return (struct resolving){a, w, device, win, index, cut, {0}};
+}
+
+/* Rows that are joined together, as memory is slow: each step is one for all of them. */
+struct block {
+	const struct address_row *rows;
+	const struct address_segment *segments[RESOLVE_ROWS]; /* NULL: of nobody */
+	struct attribution_put puts[RESOLVE_ROWS];
+	uint32_t nr;
+};
+
+static struct attribution_choice *choice_of(struct attribution_private *p, uint32_t code)
+{
+	return code & ATTRIBUTION_ALIAS ? &p->aliases[code & ~ATTRIBUTION_ALIAS].choice
+	                                : &p->choices[code];
+}
+
+/* The segments of rows, resolved, and what is to be put where they have a code. */
+static void block_find(struct resolving *r, struct block *b, uint32_t first,
+                       struct address_segment **last)
+{
+	struct attribution_private *p = r->a->private_;
+	struct address_segment *segment = *last;
+
+	for (uint32_t i = 0; i < b->nr; i++) {
+		const struct address_row *row = &b->rows[i];
+		segment = address_index_find(r->index, row->address, segment);
+		if (segment && segment->epoch != p->epoch)
+			segment_resolve(r, segment);
+		b->segments[i] = segment && segment->code ? segment : NULL;
+		if (!b->segments[i])
+			continue;
+		struct attribution_put *put = &b->puts[i];
+		row_put(r, row, first + i, put);
+		put->code = segment->code;
+		/* The base of an alias is 0. */
+		put->offset -= segment->base;
+		if (r->index->is_32)
+			put->offset = (uint32_t)put->offset;
+	}
+	*last = segment;
+}
+
+static void block_fetch(const struct resolving *r, const struct block *b)
+{
+	struct attribution_private *p = r->a->private_;
+
+	for (uint32_t i = 0; i < b->nr; i++) {
+		const struct attribution_put *put = &b->puts[i];
+		uint32_t group = b->segments[i] ? choice_of(p, put->code)->group : 0;
+		if (group)
+			attribution_fetch(p, group - 1, put->offset, put->stall);
+	}
 }
 
 bool address_resolve(struct af_attribution *a, const struct af_world *w,
@@ -133,29 +186,21 @@ bool address_resolve(struct af_attribution *a, const struct af_world *w,
 {
 	struct resolving r = resolving_of(a, w, device, win);
 	struct attribution_private *p = a->private_;
-	struct address_segment *segment = NULL;
+	struct address_segment *last = NULL;
 	uint32_t left = 0;
+	struct block b;
 
-	for (uint32_t i = 0; i < rows->nr; i++) {
-		const struct address_row row = rows->all[i];
-		segment = address_index_find(r.index, row.address, segment);
-		if (segment && segment->epoch != p->epoch)
-			segment_resolve(&r, segment);
-		if (!segment || !segment->code) {
-			rows->all[left++] = row;
-			continue;
+	for (uint32_t first = 0; first < rows->nr; first += b.nr) {
+		b.nr = rows->nr - first < RESOLVE_ROWS ? rows->nr - first : RESOLVE_ROWS;
+		b.rows = rows->all + first;
+		block_find(&r, &b, first, &last);
+		block_fetch(&r, &b);
+		for (uint32_t i = 0; i < b.nr; i++) {
+			if (b.segments[i])
+				attribution_put(a, w, choice_of(p, b.puts[i].code), &b.puts[i]);
+			else
+				rows->all[left++] = b.rows[i]; /* of this block or before it */
 		}
-		struct attribution_put put = row_put(&r, &row, i);
-		uint32_t alias = segment->code & ~ATTRIBUTION_ALIAS;
-		put.code = segment->code;
-		if (segment->code & ATTRIBUTION_ALIAS) {
-			attribution_put(a, w, &p->aliases[alias].choice, &put);
-			continue;
-		}
-		put.offset -= segment->base;
-		if (r.index->is_32)
-			put.offset = (uint32_t)put.offset;
-		attribution_put(a, w, &p->choices[segment->code], &put);
 	}
 	attribution_divide_all(p);
 	rows->nr = left;
@@ -188,9 +233,10 @@ void address_give_up(struct af_attribution *a, const struct af_world *w,
 	struct address_segment *segment = NULL;
 
 	for (uint32_t i = 0; i < rows->nr; i++) {
-		struct attribution_put put = row_put(&r, &rows->all[i], i);
+		struct attribution_put put;
 		uint64_t base = 0;
 
+		row_put(&r, &rows->all[i], i, &put);
 		segment = address_index_find(r.index, rows->all[i].address, segment);
 		put.code = segment ? only_code(&r, segment, &base) : 0;
 		if (put.code)

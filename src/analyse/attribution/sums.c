@@ -31,7 +31,7 @@ struct sums_group {
 
 struct sums_count {
 	uint64_t offset, count, latency;
-	uint32_t group;
+	uint32_t group; /* plus 1, until the end; 0: the place is free */
 	uint32_t stall; /* its unit, at the end */
 };
 
@@ -45,11 +45,9 @@ struct sums_member {
 struct attribution_sums {
 	struct sums_unit *units;
 	struct sums_group *groups;
-	struct sums_count *counts;
+	struct sums_count *counts; /* a table by what they are of, until the end */
 	struct sums_member *members;
 	uint32_t nr_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members, cap_members;
-	/* Counts by what they are of: their indexes plus 1, 0 for a free slot; a power of two. */
-	uint32_t *slots, nr_slots;
 	struct af_map by_member;
 	struct af_keys by_group;
 	uint32_t *key; /* of a group */
@@ -73,7 +71,6 @@ void attribution_sums_free(struct attribution_private *p)
 	if (!s)
 		return;
 	af_keys_free(&s->by_group);
-	free(s->slots);
 	af_map_free(&s->by_member);
 	af_map_free(&s->mixed);
 	free(s->key);
@@ -133,33 +130,64 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	return group_at(s, key, choice->nr);
 }
 
-/* The slot of a count: its own, or a free one. */
-static uint32_t *count_slot(const struct attribution_sums *s, uint32_t group, uint64_t offset,
-                            uint32_t stall)
+/* Where a count is, or those before it are. */
+static inline uint32_t count_place(const struct attribution_sums *s, uint32_t group,
+                                   uint64_t offset, uint32_t stall)
 {
 	uint64_t hash = af_mul_fold(offset ^ af_hash_seed[0], af_hash_seed[1]);
 
 	hash =
 	    af_mul_fold(hash ^ ((uint64_t)group << 32 | stall) ^ af_hash_seed[2], af_hash_seed[3]);
-	for (uint32_t i = (uint32_t)hash & (s->nr_slots - 1);; i = (i + 1) & (s->nr_slots - 1)) {
-		if (!s->slots[i])
-			return &s->slots[i];
-		const struct sums_count *c = &s->counts[s->slots[i] - 1];
-		if (c->offset == offset && c->group == group && c->stall == stall)
-			return &s->slots[i];
-	}
+	return (uint32_t)((hash >> 32) * s->cap_counts >> 32);
 }
 
-/* Twice as many slots. */
-static void slots_grow(struct attribution_sums *s)
+/* The count of @group, which is plus 1: its own, or a free one. */
+static struct sums_count *count_at(const struct attribution_sums *s, uint32_t group,
+                                   uint64_t offset, uint32_t stall)
 {
-	s->nr_slots = s->nr_slots ? s->nr_slots * 2 : 1024;
-	free(s->slots);
-	s->slots = af_xcalloc(s->nr_slots, sizeof *s->slots);
-	for (uint32_t i = 0; i < s->nr_counts; i++) {
-		const struct sums_count *c = &s->counts[i];
-		*count_slot(s, c->group, c->offset, c->stall) = i + 1;
-	}
+	struct sums_count *c = &s->counts[count_place(s, group, offset, stall)];
+
+	while (c->group && (c->offset != offset || c->group != group || c->stall != stall))
+		if (++c == s->counts + s->cap_counts)
+			c = s->counts;
+	return c;
+}
+
+/* Half as much room again: four of five places may be taken. */
+static void counts_grow(struct attribution_sums *s)
+{
+	struct sums_count *old = s->counts;
+	uint32_t cap = s->cap_counts;
+
+	if (cap > UINT32_MAX / 3 * 2)
+		af_memory_is_out();
+	s->cap_counts = cap ? cap + cap / 2 : 1024;
+	s->counts = af_xcalloc(s->cap_counts, sizeof *s->counts);
+	for (uint32_t i = 0; i < cap; i++)
+		if (old[i].group)
+			*count_at(s, old[i].group, old[i].offset, old[i].stall) = old[i];
+	free(old);
+}
+
+/* At the end: only the counts, one after the other, each with its group. */
+static void counts_pack(struct attribution_sums *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->cap_counts; i++)
+		if (s->counts[i].group) {
+			s->counts[nr] = s->counts[i];
+			s->counts[nr++].group--;
+		}
+}
+
+void attribution_fetch(const struct attribution_private *p, uint32_t group, uint64_t offset,
+                       uint32_t stall)
+{
+	const struct attribution_sums *s = p->sums;
+
+	if (s && s->cap_counts)
+		__builtin_prefetch(&s->counts[count_place(s, group + 1, offset, stall)], 1);
 }
 
 void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
@@ -167,16 +195,13 @@ void attribution_count(struct attribution_private *p, uint32_t group, uint64_t o
 {
 	struct attribution_sums *s = p->sums;
 
-	if (s->nr_counts >= s->nr_slots / 2)
-		slots_grow(s);
-	uint32_t *slot = count_slot(s, group, offset, stall);
-	if (!*slot) {
-		AF_GROW(s->counts, s->nr_counts, s->cap_counts);
-		s->counts[s->nr_counts] =
-		    (struct sums_count){.offset = offset, .group = group, .stall = stall};
-		*slot = ++s->nr_counts;
+	if (s->nr_counts >= s->cap_counts / 5 * 4)
+		counts_grow(s);
+	struct sums_count *c = count_at(s, group + 1, offset, stall);
+	if (!c->group) {
+		*c = (struct sums_count){.offset = offset, .group = group + 1, .stall = stall};
+		s->nr_counts++;
 	}
-	struct sums_count *c = &s->counts[*slot - 1];
 	if (latency)
 		c->latency += count;
 	else
@@ -414,6 +439,7 @@ void attribution_expand(struct af_attribution *a)
 {
 	struct attribution_sums *s = sums_of(a->private_);
 
+	counts_pack(s);
 	rank_units(s);
 	rank_counts(s);
 	struct member_key *keys = rank_members(s);
