@@ -7,7 +7,7 @@
 
 #include <cmocka.h>
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/pass/pass.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"

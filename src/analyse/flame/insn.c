@@ -4,9 +4,9 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
-#include "analyse/join/attribution.h"
 #include "analyse/world/code_names.h"
 #include "base/arena.h"
 #include "sym/device/stalls.h"
@@ -87,12 +87,29 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 	name_add(d, insn, AF_FRAME_GPU_INSN, &location);
 }
 
+/* Samples of addresses, which are of no process, have that where no code is known. */
+static uint32_t draw_address(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
+{
+	const struct af_launch_group *of = &d->results->attribution->launch_groups[f->launch_group];
+	const struct af_location location = {.what = AF_LOCATION_INSN, .address = f->offset};
+	char text[32];
+
+	if (of->is.process || d->depth == AF_DEPTH_BEST || d->depth == AF_DEPTH_LINE)
+		return node;
+	snprintf(text, sizeof text, "0x%llx", (unsigned long long)f->offset);
+	return af_tree_child(
+	    d->tree, node,
+	    af_tree_name_at(d->tree, text, strlen(text), AF_FRAME_GPU_INSN, &location));
+}
+
 static uint32_t draw_place(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
 {
 	bool fresh;
 
-	if (d->depth == AF_DEPTH_KERNEL || !f->code)
+	if (d->depth == AF_DEPTH_KERNEL)
 		return node;
+	if (!f->code)
+		return draw_address(d, node, f);
 	uint64_t *slot = af_keys_at(&d->by_place, AF_KEY(f->code, f->offset), &fresh);
 	if (fresh) {
 		uint32_t at = d->nr_names;

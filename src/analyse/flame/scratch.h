@@ -8,7 +8,7 @@
 #ifndef AF_ANALYSE_FLAME_SCRATCH_H
 #define AF_ANALYSE_FLAME_SCRATCH_H
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/tree/tree.h"
 #include "base/map.h"
 

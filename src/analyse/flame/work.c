@@ -4,10 +4,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/flame/insn.h"
 #include "analyse/frames/frame_locations.h"
 #include "analyse/frames/frames.h"
-#include "analyse/join/attribution.h"
 #include "base/arena.h"
 
 /*
@@ -332,8 +332,11 @@ static void draw_unrecorded(struct flame_insn *insn, const struct af_world *w, s
 		const struct af_launch_group *launch_group = &a->launch_groups[i];
 		if (launch_group->recorded || !launch_group->parts || !insn->samples)
 			continue;
-		uint32_t node = flame_process(t, w, launch_group->is.process, query->group);
-		if (by_device(query->group))
+		/* Samples of addresses that nobody knows may be of any process. */
+		bool any = !launch_group->is.process;
+		uint32_t node =
+		    any ? 0 : flame_process(t, w, launch_group->is.process, query->group);
+		if (any || by_device(query->group))
 			node = draw_device(t, w, node, launch_group->is.process,
 			                   launch_group->is.device);
 		flame_insn_draw_unrecorded(insn, launch_group, node);

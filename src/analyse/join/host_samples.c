@@ -3,7 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/world.h"
 

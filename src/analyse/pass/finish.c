@@ -95,6 +95,8 @@ static void analysis_sampled(struct analysis *a, struct af_results *out)
 		sum->exact += d->exact;
 		sum->apportioned += d->apportioned;
 		sum->unattributed += d->unattributed;
+		sum->by_launches += d->by_launches;
+		sum->shared += d->shared;
 		sum->edge += d->edge;
 		sum->dropped += d->dropped;
 		sum->other += d->other;

@@ -9,8 +9,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/coverage/coverage.h"
-#include "analyse/join/attribution.h"
 #include "analyse/pass/phases.h"
 #include "analyse/query/query.h"
 #include "analyse/table/table.h"

@@ -2,7 +2,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "analyse/join/attribution.h"
+#include "analyse/attribution/attribution.h"
 #include "analyse/pass/pass.h"
 #include "analyse/passes/rows.h"
 #include "analyse/world/device_name.h"
@@ -45,10 +45,19 @@ bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device 
 	if (reported)
 		snprintf(text, AF_SAMPLED_TEXT,
 		         "%llu samples of instructions: %.1f %% exact, %.1f %% apportioned by busy "
-		         "time, "
-		         "%.1f %% of no recorded kernel",
+		         "time, ",
 		         (unsigned long long)reported, share * (double)d->exact,
-		         share * (double)d->apportioned, share * (double)d->unattributed);
+		         share * (double)(d->apportioned - d->by_launches));
+	size_t used = strlen(text);
+	if (d->by_launches)
+		snprintf(text + used, AF_SAMPLED_TEXT - used,
+		         "%.1f %% by the number of launches (the driver gave no times), ",
+		         share * (double)d->by_launches);
+	used = strlen(text);
+	if (reported)
+		snprintf(text + used, AF_SAMPLED_TEXT - used, "%.1f %% of no recorded kernel",
+		         share * (double)d->unattributed);
+	say(text, "of them at addresses where code of several processes lies", d->shared);
 	say(text, "more dropped by the device", d->dropped);
 	say(text, "in the driver's own code", d->other);
 	say_time(text, d, share);
@@ -74,6 +83,8 @@ static void table_row(struct af_tables *f, struct af_table *t, const struct af_w
 	c->exact_percent.value = af_tables_ratio(d->exact, reported, 1e4);
 	c->apportioned_percent.value = af_tables_ratio(d->apportioned, reported, 1e4);
 	c->no_kernel_percent.value = af_tables_ratio(d->unattributed, reported, 1e4);
+	c->by_launches.value = d->by_launches;
+	c->shared.value = d->shared;
 	c->dropped.value = d->dropped;
 	c->driver.value = d->other;
 	c->lost.value = samples_lost(d);
@@ -81,7 +92,19 @@ static void table_row(struct af_tables *f, struct af_table *t, const struct af_w
 	c->windows.value = d->windows;
 	c->full_windows.value = d->full_windows;
 	c->cut_windows.value = d->edge;
-	c->process.text = af_process_label(f, w, d->process);
+	c->process.text = d->process ? af_process_label(f, w, d->process) : "";
+}
+
+static const char *sampled_note(struct af_tables *f, const struct af_world *w, bool by_launches)
+{
+	return af_tables_text(
+	    f,
+	    "apportioned: over call paths of the same kernel by their busy time%s; no kernel: no "
+	    "work "
+	    "that was recorded ran that code then%s",
+	    by_launches ? ", or by the number of launches where the driver gave no times" : "",
+	    w->time_range.to_ns ? "; of cut windows: as many as their kernels' part of that time"
+				: "");
 }
 
 static void sampled_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -90,6 +113,7 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 	const struct af_attribution *a = out->attribution;
 	struct af_tables *f = &out->tables;
 	struct af_table *t = NULL;
+	bool by_launches = false;
 
 	(void)self;
 	for (uint32_t i = 0; a && i < a->nr_devices; i++) {
@@ -99,14 +123,10 @@ static void sampled_finish(void *self, const struct af_world *w, struct af_resul
 		if (!t)
 			t = AF_TABLE(f, "samples", "Samples of instructions", columns);
 		table_row(f, t, w, d);
+		by_launches |= d->by_launches != 0;
 	}
 	if (t)
-		t->note = w->time_range.to_ns
-		              ? "apportioned: over call paths of the same kernel by their busy "
-		                "time; no kernel: no work that was recorded ran that code then; "
-		                "of cut windows: as many as their kernels' part of that time"
-		              : "apportioned: over call paths of the same kernel by their busy "
-		                "time; no kernel: no work that was recorded ran that code then";
+		t->note = sampled_note(f, w, by_launches);
 }
 
 const struct af_pass_ops af_pass_sampled = {

@@ -128,6 +128,8 @@ struct af_device_row {
 	  .of = "samples")                                                                         \
 	C(no_kernel_percent, "No kernel", AF_CELL_PERCENT, .merge = AF_MERGE_MEAN,                 \
 	  .of = "samples")                                                                         \
+	C(by_launches, "By launches", AF_CELL_COUNT, AF_SHOW_USED)                                 \
+	C(shared, "At shared addresses", AF_CELL_COUNT, AF_SHOW_USED)                              \
 	C(dropped, "Dropped", AF_CELL_COUNT, AF_SHOW_USED)                                         \
 	C(driver, "Driver's own", AF_CELL_COUNT, AF_SHOW_USED)                                     \
 	C(lost, "Lost", AF_CELL_COUNT, AF_SHOW_USED)                                               \

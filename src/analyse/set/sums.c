@@ -144,6 +144,8 @@ static void sampled_add(struct af_sampled_device *to, const struct af_sampled_de
 	add(&to->exact, d->exact);
 	add(&to->apportioned, d->apportioned);
 	add(&to->unattributed, d->unattributed);
+	add(&to->by_launches, d->by_launches);
+	add(&to->shared, d->shared);
 	add(&to->edge, d->edge);
 	add(&to->dropped, d->dropped);
 	add(&to->other, d->other);

@@ -140,12 +140,16 @@ static void read_coverage(struct af_cursor *from, struct af_merge *m, struct set
 	}
 }
 
-static void sampled_numbers(struct af_sampled_device *d, uint64_t *all[12])
+enum { SAMPLED_NUMBERS = 14 };
+
+static void sampled_numbers(struct af_sampled_device *d, uint64_t *all[SAMPLED_NUMBERS])
 {
-	uint64_t *const of[12] = {&d->windows,      &d->full_windows, &d->serialized_windows,
-	                          &d->samples,      &d->exact,        &d->apportioned,
-	                          &d->unattributed, &d->edge,         &d->dropped,
-	                          &d->other,        &d->ran_ns,       &d->bare_ns};
+	uint64_t *const of[SAMPLED_NUMBERS] = {
+	    &d->windows,      &d->full_windows, &d->serialized_windows,
+	    &d->samples,      &d->exact,        &d->apportioned,
+	    &d->unattributed, &d->edge,         &d->dropped,
+	    &d->other,        &d->ran_ns,       &d->bare_ns,
+	    &d->by_launches,  &d->shared};
 
 	memcpy(all, of, sizeof of);
 }
@@ -154,12 +158,12 @@ void set_sums_write(const struct af_merge *m, struct af_buf *to)
 {
 	const struct set_sums *s = &m->sums;
 	struct af_sampled_device sampled = s->counters.sampled;
-	uint64_t *all[12];
+	uint64_t *all[SAMPLED_NUMBERS];
 
 	set_write_u64s(to, s->counters.sums, SET_COUNTERS);
 	set_write_u64s(to, s->counters.lost, AF_LOST_END);
 	sampled_numbers(&sampled, all);
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < SAMPLED_NUMBERS; i++)
 		af_buf_leb128(to, *all[i]);
 	set_write_u64s(to, (uint64_t[]){s->counters.longest_ns, s->counters.shortest_ns}, 2);
 	const struct af_stack_losses *stacks = &s->counters.stacks;
@@ -179,12 +183,12 @@ void set_sums_write(const struct af_merge *m, struct af_buf *to)
 void set_sums_read(struct af_merge *m, struct af_cursor *from)
 {
 	struct set_sums *s = &m->sums;
-	uint64_t *all[12], spans[2];
+	uint64_t *all[SAMPLED_NUMBERS], spans[2];
 
 	set_read_u64s(from, s->counters.sums, SET_COUNTERS);
 	set_read_u64s(from, s->counters.lost, AF_LOST_END);
 	sampled_numbers(&s->counters.sampled, all);
-	for (int i = 0; i < 12; i++)
+	for (int i = 0; i < SAMPLED_NUMBERS; i++)
 		*all[i] = af_cursor_uleb(from);
 	set_read_u64s(from, spans, 2);
 	s->counters.longest_ns = spans[0];

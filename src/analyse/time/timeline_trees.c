@@ -4,9 +4,9 @@
  */
 #include <string.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/flame/work.h"
 #include "analyse/frames/frames.h"
-#include "analyse/join/attribution.h"
 #include "analyse/pass/pass.h"
 #include "analyse/time/timeline_private.h"
 

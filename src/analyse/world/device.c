@@ -39,8 +39,9 @@ void world_learn_device_note(struct af_world *w, const struct af_event *ev)
 	const char *key = (const char *)tails[0].data, *value = (const char *)tails[1].data;
 	uint64_t device = world_key(ev->process, fixed.device);
 	const uint64_t *known = af_map_get(&w->by_device, device);
-	if (!strcmp(key, "uuid"))
-		*af_map_at(&w->by_gpu, device, NULL) =
+	bool uuid = !strcmp(key, "uuid");
+	if (uuid || !strcmp(key, "pci"))
+		*af_map_at(uuid ? &w->by_gpu : &w->by_pci, device, NULL) =
 		    af_strtab_id(&w->strings, value, tails[1].len);
 	else if (!strcmp(key, "processors") && known)
 		w->devices[*known].processors = (uint32_t)strtoul(value, NULL, 10);
@@ -251,6 +252,11 @@ const struct af_device *af_world_device(const struct af_world *w, uint32_t proce
 uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device)
 {
 	return world_find(&w->by_gpu, process, device);
+}
+
+uint32_t af_world_pci(const struct af_world *w, uint32_t process, uint32_t device)
+{
+	return world_find(&w->by_pci, process, device);
 }
 
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)

@@ -270,7 +270,7 @@ struct af_world {
 	/* private: (stream, id), (process, id) and the like to indexes */
 	struct af_map by_stack, by_py_stack, by_path, by_descriptor, by_string;
 	struct af_map by_py_code, by_kernel, by_device, by_queue, by_kstack, by_thread, by_pid,
-	    by_gpu;
+	    by_gpu, by_pci;
 	struct af_map by_ze; /* processes with a device of Level Zero's */
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall;
@@ -453,6 +453,9 @@ const struct af_device *af_world_device(const struct af_world *w, uint32_t proce
  * known.
  */
 uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t device);
+
+/* The same of its PCI address, "0000:03:00.0". */
+uint32_t af_world_pci(const struct af_world *w, uint32_t process, uint32_t device);
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id);
 const struct af_process *af_world_process(const struct af_world *w, uint32_t ordinal);
 const struct af_thread *af_world_thread(const struct af_world *w, uint32_t process, uint32_t tid);

@@ -2,7 +2,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/addresses.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
@@ -30,8 +31,9 @@ static uint32_t launch_group_add(struct af_attribution *a, const struct af_launc
 
 	AF_GROW(p->seen, a->nr_launch_groups, cap_seen);
 	AF_GROW(p->kernel_of, a->nr_launch_groups, cap);
+	AF_GROW(p->always, a->nr_launch_groups, p->cap_always);
 	AF_GROW(a->launch_groups, a->nr_launch_groups, p->cap_launch_groups);
-	uint64_t *slot = af_map_at(&p->by_name, name, &fresh);
+	uint64_t *slot = af_map_at(&p->by_name, (uint64_t)is->process << 32 | name, &fresh);
 	if (fresh) {
 		AF_GROW(p->kernels, p->nr_kernels, p->cap_kernels);
 		p->kernels[p->nr_kernels] = (struct attribution_kernel){0};
@@ -41,10 +43,13 @@ static uint32_t launch_group_add(struct af_attribution *a, const struct af_launc
 	    (struct af_launch_group){.is = *is, .recorded = recorded, .name = name};
 	p->seen[a->nr_launch_groups] = (struct attribution_seen){0};
 	p->kernel_of[a->nr_launch_groups] = (uint32_t)*slot;
-	return a->nr_launch_groups++;
+	struct attribution_kernel *k = &p->kernels[*slot];
+	p->always[a->nr_launch_groups] = (struct attribution_always){.next = k->always};
+	k->always = ++a->nr_launch_groups;
+	return a->nr_launch_groups - 1;
 }
 
-static uint32_t place_of(struct af_attribution *a, uint32_t process, uint32_t device)
+uint32_t attribution_place_of(struct af_attribution *a, uint32_t process, uint32_t device)
 {
 	struct attribution_private *p = a->private_;
 	const struct af_launch_group_key none = {.process = process, .device = device};
@@ -75,6 +80,7 @@ static void attribution_settle_all(struct af_attribution *a, const struct af_wor
 	for (int i = 0; i < 3; i++) {
 		if (i && p->held <= AF_ATTRIBUTION_HELD / 2 && p->works <= AF_ATTRIBUTION_WORKS / 2)
 			break;
+		attribution_addresses_settle(a, w, until_ns[i], false);
 		for (uint32_t place = 0; place < a->nr_devices; place++)
 			attribution_settle(a, w, place, until_ns[i], i == 2);
 	}
@@ -100,7 +106,7 @@ static void attribution_give_up_unknown(struct af_attribution *a, const struct a
 			continue;
 		/* When they were is not known, so they are not within any time. */
 		if (!w->time_range.to_ns) {
-			uint32_t place = place_of(a, win->process, 0);
+			uint32_t place = attribution_place_of(a, win->process, 0);
 			win = &p->windows[i];
 			attribution_give_up(a, w, place, win);
 		}
@@ -149,7 +155,7 @@ static void window_hold(struct attribution_private *p, struct attribution_window
 }
 
 /* How near to windows works are kept for them. */
-static uint64_t window_near(const struct attribution_window *win, uint64_t near_ns)
+uint64_t attribution_near(const struct attribution_window *win, uint64_t near_ns)
 {
 	uint64_t ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 0;
 
@@ -162,8 +168,8 @@ static uint64_t window_near(const struct attribution_window *win, uint64_t near_
  * The device's count for a window that is cut is scaled by time; of its samples only those that are
  * here count, because they are cut by what ran.
  */
-static void device_window(struct af_sampled_device *d, const struct af_time_range *in,
-                          const struct af_ev_gpu_window *win)
+void attribution_device_window(struct af_sampled_device *d, const struct af_time_range *in,
+                               const struct af_ev_gpu_window *win)
 {
 	uint64_t end_ns = win->end_ns > win->start_ns ? win->end_ns : win->start_ns + 1;
 	const struct attribution_span span = attribution_span_of(in, win->start_ns, end_ns);
@@ -197,15 +203,15 @@ static void take_window(struct af_attribution *a, const struct af_world *w,
 	struct attribution_window *win = window_of(p, ev->process, fixed.window);
 	if (win->place)
 		return; /* rings on disk repeat definitions */
-	uint32_t at = place_of(a, ev->process, fixed.device);
+	uint32_t at = attribution_place_of(a, ev->process, fixed.device);
 	struct af_sampled_device *d = &a->devices[at];
 	win->place = at + 1;
 	win->flags = fixed.flags;
 	win->start_ns = fixed.start_ns;
 	win->end_ns = fixed.end_ns;
-	p->stack_locations[at].near_ns = window_near(win, p->stack_locations[at].near_ns);
+	p->stack_locations[at].near_ns = attribution_near(win, p->stack_locations[at].near_ns);
 	window_hold(p, win);
-	device_window(d, &w->time_range, &fixed);
+	attribution_device_window(d, &w->time_range, &fixed);
 }
 
 static uint32_t word(const struct af_tail_view *tail, uint32_t i)
@@ -245,12 +251,12 @@ static void take_sample(struct af_attribution *a, const struct af_event *ev)
 void af_attribution_event(struct af_attribution *a, const struct af_world *w,
                           const struct af_event *ev)
 {
-	if (!ev->process)
-		return;
 	attribution_open(a);
-	if (ev->kind == AF_KIND_GPU_WINDOW)
+	if (attribution_addresses_take(ev))
+		attribution_addresses_event(a, w, ev);
+	else if (ev->process && ev->kind == AF_KIND_GPU_WINDOW)
 		take_window(a, w, ev);
-	else if (ev->kind == AF_KIND_GPU_SAMPLE)
+	else if (ev->process && ev->kind == AF_KIND_GPU_SAMPLE)
 		take_sample(a, ev);
 	attribution_now(a, w, ev->time_ns);
 }
@@ -285,7 +291,8 @@ static uint32_t place_of_work(struct af_attribution *a, const struct af_world *w
 	const struct af_device *d = af_world_device(w, is->process, is->device);
 	bool host = d && d->type == AF_DEVICE_CPU;
 
-	return place_of(a, is->process, host ? af_world_host_device(w, is->process) : is->device);
+	return attribution_place_of(a, is->process,
+	                            host ? af_world_host_device(w, is->process) : is->device);
 }
 
 struct af_launch_group_key af_launch_group_key(const struct af_world *w, const struct af_work *work)
@@ -306,6 +313,16 @@ struct af_launch_group_key af_launch_group_key(const struct af_world *w, const s
 	};
 }
 
+/* A work without times of the device is among the launches of its group. */
+static void launched_add(struct attribution_private *p, const struct af_time_range *in,
+                         const struct attribution_piece *is)
+{
+	const struct attribution_span one =
+	    attribution_span_of(in, is->start_ns, attribution_later(is->start_ns, 1));
+
+	attribution_span_add(&p->always[is->launch_group].launched, &one);
+}
+
 void af_attribution_work(struct af_attribution *a, const struct af_world *w,
                          const struct af_work *is)
 {
@@ -322,20 +339,24 @@ void af_attribution_work(struct af_attribution *a, const struct af_world *w,
 		a->launch_groups[launch_group].count += !part.out_of_range;
 		a->launch_groups[launch_group].time_ns += af_work_busy_ns(&part);
 	}
-	if (!work.start_ns || work.end_ns < work.start_ns || !af_work_place(w, &work, NULL)) {
+	bool timed = work.start_ns && work.end_ns >= work.start_ns && af_work_place(w, &work, NULL);
+	if (!timed && !work.call_start_ns) {
 		a->unplaced++;
 		return;
 	}
 	uint32_t at = place_of_work(a, w, &key); /* may move the places */
 	struct attribution_place *place = &p->stack_locations[at];
-	AF_GROW(place->pieces, place->nr_pieces, place->cap_pieces);
-	place->pieces[place->nr_pieces++] = (struct attribution_piece){
-	    .start_ns = work.start_ns,
-	    .end_ns = work.end_ns,
+	const struct attribution_piece piece = {
+	    .start_ns = timed ? work.start_ns : work.call_start_ns,
+	    .end_ns = timed ? work.end_ns : 0,
 	    .launch_group = launch_group,
 	    .correlation = (uint32_t)work.id,
 	};
-	place->late |= work.start_ns < place->settled_ns;
+	if (!timed)
+		launched_add(p, &w->time_range, &piece);
+	AF_GROW(place->pieces, place->nr_pieces, place->cap_pieces);
+	place->pieces[place->nr_pieces++] = piece;
+	place->late |= piece.start_ns < place->settled_ns;
 	p->works++;
 	if (p->works > AF_ATTRIBUTION_WORKS)
 		attribution_now(a, w, p->now_ns);
@@ -345,7 +366,7 @@ void af_attribution_host_sample(struct af_attribution *a, const struct af_world 
                                 const struct af_host_sample *s)
 {
 	struct attribution_private *p = attribution_open(a);
-	uint32_t at = place_of(a, s->process, s->device);
+	uint32_t at = attribution_place_of(a, s->process, s->device);
 	struct attribution_place *place = &p->stack_locations[at];
 
 	AF_GROW(place->hosts, place->nr_hosts, place->cap_hosts);
@@ -381,6 +402,8 @@ void af_attribution_end(struct af_attribution *a, const struct af_world *w)
 {
 	if (!a->private_)
 		return;
+	a->private_->last = true;
+	attribution_addresses_settle(a, w, UINT64_MAX, true);
 	for (uint32_t place = 0; place < a->nr_devices; place++)
 		attribution_settle(a, w, place, UINT64_MAX, true);
 	attribution_give_up_unknown(a, w);
@@ -412,11 +435,15 @@ void af_attribution_free(struct af_attribution *a)
 		free(p->windows[i].counts);
 	if (p) {
 		struct af_map *maps[] = {&p->by_place, &p->by_window, &p->by_name};
-		void *arrays[] = {p->stack_locations, p->windows, p->seen,   p->kernels, p->choices,
-		                  p->kernel_of,       p->shares,  p->active, p->touched, p->chosen};
+		void *arrays[] = {p->stack_locations, p->windows,   p->seen,   p->kernels,
+		                  p->choices,         p->kernel_of, p->shares, p->active.pieces,
+		                  p->touched,         p->chosen,    p->always, p->aliases,
+		                  p->alias_codes};
 		for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 			af_map_free(maps[i]);
 		af_keys_free(&p->by_launch_group);
+		af_keys_free(&p->by_alias);
+		attribution_addresses_free(p);
 		attribution_sums_free(p);
 		for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 			free(arrays[i]);

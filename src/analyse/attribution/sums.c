@@ -8,16 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
+#include "base/hash.h"
 #include "base/keys.h"
 
-/* An instruction of a code, and a reason. */
+/* An instruction of a code, and a reason: made at the end. */
 struct sums_unit {
 	uint64_t offset;
 	uint32_t code, stall;
-	uint32_t rank; /* in order, at the end */
 };
 
 struct sums_group {
@@ -30,12 +30,14 @@ struct sums_group {
 };
 
 struct sums_count {
-	uint32_t group, unit;
-	uint64_t count, latency;
+	uint64_t offset, count, latency;
+	uint32_t group; /* plus 1, until the end; 0: the place is free */
+	uint32_t stall; /* its unit, at the end */
 };
 
 struct sums_member {
 	uint32_t launch_group, group;
+	uint32_t member; /* of an alias */
 	uint64_t parts;
 	uint64_t before; /* parts of the group's members before this one, at the end */
 };
@@ -43,12 +45,11 @@ struct sums_member {
 struct attribution_sums {
 	struct sums_unit *units;
 	struct sums_group *groups;
-	struct sums_count *counts;
+	struct sums_count *counts; /* a table by what they are of, until the end */
 	struct sums_member *members;
-	uint32_t nr_units, cap_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members,
-	    cap_members;
-	struct af_map by_count, by_member;
-	struct af_keys by_group, by_unit;
+	uint32_t nr_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members, cap_members;
+	struct af_map by_member;
+	struct af_keys by_group;
 	uint32_t *key; /* of a group */
 	uint32_t cap_key;
 	struct af_map mixed; /* code → how many sums of several launch groups it has */
@@ -69,9 +70,7 @@ void attribution_sums_free(struct attribution_private *p)
 
 	if (!s)
 		return;
-	af_keys_free(&s->by_unit);
 	af_keys_free(&s->by_group);
-	af_map_free(&s->by_count);
 	af_map_free(&s->by_member);
 	af_map_free(&s->mixed);
 	free(s->key);
@@ -131,50 +130,95 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	return group_at(s, key, choice->nr);
 }
 
-static uint32_t unit_at(struct attribution_sums *s, uint32_t code, uint64_t offset, uint32_t stall)
+/* Where a count is, or those before it are. */
+static inline uint32_t count_place(const struct attribution_sums *s, uint32_t group,
+                                   uint64_t offset, uint32_t stall)
 {
-	bool fresh;
-	uint64_t *slot = af_keys_at(&s->by_unit, AF_KEY(code, stall, offset), &fresh);
+	uint64_t hash = af_mul_fold(offset ^ af_hash_seed[0], af_hash_seed[1]);
 
-	if (fresh) {
-		AF_GROW(s->units, s->nr_units, s->cap_units);
-		s->units[s->nr_units] =
-		    (struct sums_unit){.code = code, .offset = offset, .stall = stall};
-		*slot = s->nr_units++;
-	}
-	return (uint32_t)*slot;
+	hash =
+	    af_mul_fold(hash ^ ((uint64_t)group << 32 | stall) ^ af_hash_seed[2], af_hash_seed[3]);
+	return (uint32_t)((hash >> 32) * s->cap_counts >> 32);
+}
+
+/* The count of @group, which is plus 1: its own, or a free one. */
+static struct sums_count *count_at(const struct attribution_sums *s, uint32_t group,
+                                   uint64_t offset, uint32_t stall)
+{
+	struct sums_count *c = &s->counts[count_place(s, group, offset, stall)];
+
+	while (c->group && (c->offset != offset || c->group != group || c->stall != stall))
+		if (++c == s->counts + s->cap_counts)
+			c = s->counts;
+	return c;
+}
+
+/* Half as much room again: four of five places may be taken. */
+static void counts_grow(struct attribution_sums *s)
+{
+	struct sums_count *old = s->counts;
+	uint32_t cap = s->cap_counts;
+
+	if (cap > UINT32_MAX / 3 * 2)
+		af_memory_is_out();
+	s->cap_counts = cap ? cap + cap / 2 : 1024;
+	s->counts = af_xcalloc(s->cap_counts, sizeof *s->counts);
+	for (uint32_t i = 0; i < cap; i++)
+		if (old[i].group)
+			*count_at(s, old[i].group, old[i].offset, old[i].stall) = old[i];
+	free(old);
+}
+
+/* At the end: only the counts, one after the other, each with its group. */
+static void counts_pack(struct attribution_sums *s)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < s->cap_counts; i++)
+		if (s->counts[i].group) {
+			s->counts[nr] = s->counts[i];
+			s->counts[nr++].group--;
+		}
+}
+
+void attribution_fetch(const struct attribution_private *p, uint32_t group, uint64_t offset,
+                       uint32_t stall)
+{
+	const struct attribution_sums *s = p->sums;
+
+	if (s && s->cap_counts)
+		__builtin_prefetch(&s->counts[count_place(s, group + 1, offset, stall)], 1);
 }
 
 void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
                        uint32_t stall, uint32_t count, bool latency)
 {
 	struct attribution_sums *s = p->sums;
-	uint32_t unit = unit_at(s, s->groups[group].code, offset, stall);
-	bool fresh;
-	uint64_t *slot = af_map_at(&s->by_count, (uint64_t)group << 32 | unit, &fresh);
 
-	if (fresh) {
-		AF_GROW(s->counts, s->nr_counts, s->cap_counts);
-		s->counts[s->nr_counts] = (struct sums_count){.group = group, .unit = unit};
-		*slot = s->nr_counts++;
+	if (s->nr_counts >= s->cap_counts / 5 * 4)
+		counts_grow(s);
+	struct sums_count *c = count_at(s, group + 1, offset, stall);
+	if (!c->group) {
+		*c = (struct sums_count){.offset = offset, .group = group + 1, .stall = stall};
+		s->nr_counts++;
 	}
-	struct sums_count *c = &s->counts[*slot];
 	if (latency)
 		c->latency += count;
 	else
 		c->count += count;
 }
 
-static void member_add(struct attribution_sums *s, uint32_t group, uint32_t launch_group,
-                       uint64_t parts)
+static void member_add(struct attribution_sums *s, uint32_t group,
+                       const struct attribution_share *share, uint64_t parts)
 {
+	uint32_t launch_group = share->launch_group;
 	bool fresh;
 	uint64_t *slot = af_map_at(&s->by_member, (uint64_t)group << 32 | launch_group, &fresh);
 
 	if (fresh) {
 		AF_GROW(s->members, s->nr_members, s->cap_members);
-		s->members[s->nr_members] =
-		    (struct sums_member){.launch_group = launch_group, .group = group};
+		s->members[s->nr_members] = (struct sums_member){
+		    .launch_group = launch_group, .group = group, .member = share->member};
 		s->groups[group].a_member = launch_group;
 		*slot = s->nr_members++;
 	}
@@ -192,16 +236,16 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 		const struct attribution_share *share = &p->shares[choice->first + i];
 		uint64_t ns = share->span.in_range_ns;
 		if (ns)
-			member_add(s, group, share->launch_group,
+			member_add(s, group, share,
 			           af_attribution_share(all, before, ns, choice->span.in_range_ns));
 		before += ns;
 	}
 }
 
-/* In order of codes, offsets, reasons: sorted as numbers of units. */
+/* A count, to be sorted by code, offset and reason. */
 struct sums_order {
 	struct sums_unit is;
-	uint32_t unit;
+	uint32_t count;
 };
 
 static int unit_order(const void *a, const void *b)
@@ -216,20 +260,23 @@ static int unit_order(const void *a, const void *b)
 	return x->stall < y->stall ? -1 : x->stall > y->stall;
 }
 
-/* Units are put in order, and counts name them by it. */
+/* Makes the units, in order; counts name them from then on. */
 static void rank_units(struct attribution_sums *s)
 {
-	struct sums_order *order = af_xrealloc(NULL, (s->nr_units + 1ull) * sizeof *order);
+	struct sums_order *order = af_xrealloc(NULL, (s->nr_counts + 1ull) * sizeof *order);
 
-	for (uint32_t i = 0; i < s->nr_units; i++)
-		order[i] = (struct sums_order){s->units[i], i};
-	AF_SORT(order, s->nr_units, unit_order);
-	for (uint32_t i = 0; i < s->nr_units; i++)
-		s->units[order[i].unit].rank = i;
-	for (uint32_t i = 0; i < s->nr_counts; i++)
-		s->counts[i].unit = s->units[s->counts[i].unit].rank;
-	for (uint32_t i = 0; i < s->nr_units; i++)
-		s->units[i] = order[i].is;
+	for (uint32_t i = 0; i < s->nr_counts; i++) {
+		const struct sums_count *c = &s->counts[i];
+		order[i] = (struct sums_order){{c->offset, s->groups[c->group].code, c->stall},
+		                               .count = i};
+	}
+	AF_SORT(order, s->nr_counts, unit_order);
+	s->units = af_xrealloc(NULL, (s->nr_counts + 1ull) * sizeof *s->units);
+	for (uint32_t i = 0; i < s->nr_counts; i++) {
+		if (!i || unit_order(&order[i - 1], &order[i]))
+			s->units[s->nr_units++] = order[i].is;
+		s->counts[order[i].count].stall = s->nr_units - 1;
+	}
 	free(order);
 }
 
@@ -239,7 +286,7 @@ static int count_order(const void *a, const void *b)
 
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
-	return x->unit < y->unit ? -1 : x->unit > y->unit;
+	return x->stall < y->stall ? -1 : x->stall > y->stall;
 }
 
 static void rank_counts(struct attribution_sums *s)
@@ -310,15 +357,15 @@ static void spread(const struct attribution_sums *s, const struct sums_member *m
 		const struct sums_count *c = &s->counts[i];
 		uint64_t parts = af_attribution_share(c->count * AF_ATTRIBUTION_PARTS, m->before,
 		                                      m->parts, g->given);
-		at[c->unit].parts += parts;
-		at[c->unit].samples += whole_until(c->count, m->before + m->parts, g->given, i) -
-		                       whole_until(c->count, m->before, g->given, i);
-		at[c->unit].exact_parts += g->exact ? parts : 0;
+		at[c->stall].parts += parts;
+		at[c->stall].samples += whole_until(c->count, m->before + m->parts, g->given, i) -
+		                        whole_until(c->count, m->before, g->given, i);
+		at[c->stall].exact_parts += g->exact ? parts : 0;
 		if (g->count)
-			at[c->unit].latency_parts += af_attribution_share(
+			at[c->stall].latency_parts += af_attribution_share(
 			    c->latency * AF_ATTRIBUTION_PARTS, m->before, m->parts, g->given);
 		else if (g->a_member == m->launch_group)
-			at[c->unit].latency_parts += c->latency * AF_ATTRIBUTION_PARTS;
+			at[c->stall].latency_parts += c->latency * AF_ATTRIBUTION_PARTS;
 	}
 }
 
@@ -333,10 +380,10 @@ static void emit(struct af_attribution *a, const struct attribution_sums *s,
 		if (!g->nr)
 			continue;
 		spread(s, &s->members[keys[i].member], at);
-		if (s->counts[g->first].unit < first)
-			first = s->counts[g->first].unit;
-		if (s->counts[g->first + g->nr - 1].unit >= end)
-			end = s->counts[g->first + g->nr - 1].unit + 1;
+		if (s->counts[g->first].stall < first)
+			first = s->counts[g->first].stall;
+		if (s->counts[g->first + g->nr - 1].stall >= end)
+			end = s->counts[g->first + g->nr - 1].stall + 1;
 	}
 	for (uint32_t u = first; u < end; u++) {
 		const struct sums_unit *unit = &s->units[u];
@@ -349,14 +396,50 @@ static void emit(struct af_attribution *a, const struct attribution_sums *s,
 		f->code = unit->code;
 		f->stall = unit->stall;
 		f->offset = unit->offset;
+		if (unit->code & ATTRIBUTION_ALIAS)
+			attribution_alias_member(a->private_, s->members[keys->member].member, f);
 		at[u] = (struct af_attributed){0};
 	}
+}
+
+static int found_order(const void *a, const void *b)
+{
+	const struct af_attributed *x = a, *y = b;
+
+	if (x->launch_group != y->launch_group)
+		return x->launch_group < y->launch_group ? -1 : 1;
+	if (x->code != y->code)
+		return x->code < y->code ? -1 : 1;
+	if (x->offset != y->offset)
+		return x->offset < y->offset ? -1 : 1;
+	return x->stall < y->stall ? -1 : x->stall > y->stall;
+}
+
+/* Samples of an alias and of the code itself are one. */
+static void found_join(struct af_attribution *a)
+{
+	uint32_t nr = 0;
+
+	AF_SORT(a->found, a->nr_found, found_order);
+	for (uint32_t i = 0; i < a->nr_found; i++) {
+		const struct af_attributed *f = &a->found[i];
+		if (!nr || found_order(&a->found[nr - 1], f)) {
+			a->found[nr++] = *f;
+			continue;
+		}
+		a->found[nr - 1].parts += f->parts;
+		a->found[nr - 1].exact_parts += f->exact_parts;
+		a->found[nr - 1].samples += f->samples;
+		a->found[nr - 1].latency_parts += f->latency_parts;
+	}
+	a->nr_found = nr;
 }
 
 void attribution_expand(struct af_attribution *a)
 {
 	struct attribution_sums *s = sums_of(a->private_);
 
+	counts_pack(s);
 	rank_units(s);
 	rank_counts(s);
 	struct member_key *keys = rank_members(s);
@@ -370,5 +453,7 @@ void attribution_expand(struct af_attribution *a)
 	}
 	free(at);
 	free(keys);
+	if (a->private_->nr_aliases)
+		found_join(a);
 	attribution_sums_free(a->private_);
 }

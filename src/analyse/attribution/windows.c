@@ -4,7 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/join/attribution_private.h"
+#include "analyse/attribution/addresses.h"
+#include "analyse/attribution/private.h"
 #include "analyse/world/world.h"
 #include "base/arena.h"
 
@@ -36,7 +37,7 @@ static void merge_pieces(struct attribution_piece *into, const struct attributio
 }
 
 /* Sort the new entries, then merge them with the rest. */
-static void place_sort(struct attribution_place *place)
+void attribution_sort(struct attribution_place *place)
 {
 	struct attribution_piece *all = place->pieces, *fresh;
 	uint32_t nr = place->nr_pieces - place->nr_sorted, at = 1;
@@ -58,51 +59,67 @@ static void place_sort(struct attribution_place *place)
 	place->nr_sorted = place->nr_pieces;
 }
 
-static uint64_t later(uint64_t time_ns, uint64_t ns)
+/* When a piece is over: without times of the device, at once. */
+static uint64_t piece_end(const struct attribution_piece *is)
 {
-	return time_ns > UINT64_MAX - ns ? UINT64_MAX : time_ns + ns;
+	return is->end_ns ? is->end_ns : is->start_ns;
 }
 
-/* Pieces that begin before @end_ns become active; those that ended before @start_ns are dropped. */
-static void activate(struct attribution_private *p, const struct attribution_place *place,
-                     uint32_t *next, uint64_t start_ns, uint64_t end_ns)
+void attribution_activate(struct attribution_active *active, const struct attribution_place *place,
+                          uint64_t start_ns, uint64_t end_ns)
 {
 	uint32_t kept = 0;
 
-	while (*next < place->nr_pieces && place->pieces[*next].start_ns < end_ns) {
-		AF_GROW(p->active, p->nr_active, p->cap_active);
-		p->active[p->nr_active++] = (*next)++;
+	while (active->next < place->nr_pieces && place->pieces[active->next].start_ns < end_ns) {
+		AF_GROW(active->pieces, active->nr, active->cap);
+		active->pieces[active->nr++] = active->next++;
 	}
-	for (uint32_t i = 0; i < p->nr_active; i++)
-		if (place->pieces[p->active[i]].end_ns >= start_ns)
-			p->active[kept++] = p->active[i];
-	p->nr_active = kept;
+	for (uint32_t i = 0; i < active->nr; i++)
+		if (piece_end(&place->pieces[active->pieces[i]]) >= start_ns)
+			active->pieces[kept++] = active->pieces[i];
+	active->nr = kept;
 }
 
 /* Work of no length counts as a nanosecond at its beginning, each alike. */
 static struct attribution_span piece_span(const struct af_time_range *in,
                                           const struct attribution_piece *is)
 {
-	return attribution_span_of(in, is->start_ns,
-	                           later(is->start_ns, 1) > is->end_ns ? later(is->start_ns, 1)
-	                                                               : is->end_ns);
+	uint64_t least_ns = attribution_later(is->start_ns, 1);
+
+	return attribution_span_of(in, is->start_ns, least_ns > is->end_ns ? least_ns : is->end_ns);
 }
 
-/* The time of the active pieces from @start_ns to @end_ns. */
-static void touch_window(struct attribution_private *p, const struct af_time_range *in,
-                         const struct attribution_place *place, uint64_t start_ns, uint64_t end_ns)
+/* A work as it is to a window. */
+static struct attribution_ran piece_ran(const struct af_time_range *in,
+                                        const struct attribution_piece *is,
+                                        const struct attribution_window *win)
 {
-	attribution_epoch(p);
-	for (uint32_t i = 0; i < p->nr_active; i++) {
-		const struct attribution_piece *is = &place->pieces[p->active[i]];
-		uint64_t from_ns = is->start_ns > start_ns ? is->start_ns : start_ns;
-		uint64_t to_ns = is->end_ns < end_ns ? is->end_ns : end_ns;
-		if (is->start_ns >= later(end_ns, place->near_ns))
+	uint64_t from_ns = is->start_ns > win->start_ns ? is->start_ns : win->start_ns;
+	uint64_t to_ns = is->end_ns < win->end_ns ? is->end_ns : win->end_ns;
+	struct attribution_ran ran = {0};
+
+	if (!is->end_ns && is->start_ns > win->end_ns)
+		return ran;
+	if (!is->end_ns) {
+		ran.launched = piece_span(in, is);
+		return ran;
+	}
+	ran.near = piece_span(in, is);
+	ran.busy = attribution_span_of(in, from_ns, to_ns > from_ns ? to_ns : from_ns);
+	return ran;
+}
+
+void attribution_touch_active(struct attribution_private *p, const struct af_time_range *in,
+                              const struct attribution_place *place,
+                              const struct attribution_active *active, uint64_t near_ns,
+                              const struct attribution_window *win)
+{
+	for (uint32_t i = 0; i < active->nr; i++) {
+		const struct attribution_piece *is = &place->pieces[active->pieces[i]];
+		if (is->start_ns >= attribution_later(win->end_ns, near_ns))
 			continue;
-		const struct attribution_span near = piece_span(in, is);
-		const struct attribution_span busy =
-		    attribution_span_of(in, from_ns, to_ns > from_ns ? to_ns : from_ns);
-		attribution_touch(p, is->launch_group, &busy, &near);
+		const struct attribution_ran ran = piece_ran(in, is, win);
+		attribution_touch(p, is->launch_group, &ran);
 	}
 }
 
@@ -114,10 +131,11 @@ static void share_call(struct af_attribution *a, const struct af_time_range *in,
                        bool everywhere)
 {
 	struct attribution_private *p = a->private_;
-	uint32_t nr = everywhere ? place->nr_pieces : p->nr_active;
+	uint32_t nr = everywhere ? place->nr_pieces : p->active.nr;
 
 	for (uint32_t i = 0; i < nr; i++) {
-		const struct attribution_piece *is = &place->pieces[everywhere ? i : p->active[i]];
+		const struct attribution_piece *is =
+		    &place->pieces[everywhere ? i : p->active.pieces[i]];
 		const struct attribution_span span = piece_span(in, is);
 		if (is->correlation == correlation &&
 		    (!name || a->launch_groups[is->launch_group].name == name))
@@ -196,8 +214,7 @@ static uint32_t join_counts(struct af_attribution *a, const struct af_world *w,
 			win->counts[left++] = c;
 	}
 	attribution_divide_choice(p, &memory);
-	for (uint32_t i = 0; i < p->nr_chosen; i++)
-		attribution_divide_choice(p, &p->choices[p->chosen[i]]);
+	attribution_divide_all(p);
 	return left;
 }
 
@@ -213,8 +230,8 @@ static struct attribution_choice choose_nobody(struct attribution_private *p, ui
 	return (struct attribution_choice){.epoch = p->epoch, .nr = 1, .span = *span};
 }
 
-static void put_nobody(struct af_attribution *a, const struct af_world *w,
-                       const struct attribution_put *put, const struct attribution_span *span)
+void attribution_put_nobody(struct af_attribution *a, const struct af_world *w,
+                            const struct attribution_put *put, const struct attribution_span *span)
 {
 	struct attribution_choice nobody = choose_nobody(a->private_, put->place, span);
 
@@ -230,7 +247,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
 
 	for (uint32_t i = 0; i < win->nr; i++) {
 		const struct attribution_put put = window_put(w, win, place, i);
-		put_nobody(a, w, &put, &span);
+		attribution_put_nobody(a, w, &put, &span);
 	}
 }
 
@@ -241,8 +258,9 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	uint32_t nr = win->nr;
 
-	touch_window(p, &w->time_range, &p->stack_locations[win->place - 1], win->start_ns,
-	             win->end_ns);
+	const struct attribution_place *place = &p->stack_locations[win->place - 1];
+	attribution_epoch(p);
+	attribution_touch_active(p, &w->time_range, place, &p->active, place->near_ns, win);
 	win->nr = join_counts(a, w, win);
 	if (all) {
 		attribution_give_up(a, w, win->place - 1, win);
@@ -277,7 +295,7 @@ static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
                              struct attribution_place *place, uint64_t until_ns, bool all)
 {
 	struct attribution_private *p = a->private_;
-	uint32_t nr = place->nr_windows, next = 0;
+	uint32_t nr = place->nr_windows;
 	struct window_at *order = af_xrealloc(NULL, (nr + 1) * sizeof *order);
 	uint64_t first_ns = UINT64_MAX;
 
@@ -285,15 +303,15 @@ static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
 		order[i] =
 		    (struct window_at){p->windows[place->windows[i]].start_ns, place->windows[i]};
 	AF_SORT(order, nr, window_order);
-	p->nr_active = place->nr_windows = 0;
+	p->active.nr = p->active.next = place->nr_windows = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct attribution_window *win = &p->windows[order[i].window];
 		bool due = win->end_ns <= until_ns && (!win->tried || place->late || all);
 		uint64_t near_ns = place->near_ns;
 		if (due) {
-			activate(p, place, &next,
-			         win->start_ns > near_ns ? win->start_ns - near_ns : 0,
-			         later(win->end_ns, near_ns));
+			attribution_activate(&p->active, place,
+			                     win->start_ns > near_ns ? win->start_ns - near_ns : 0,
+			                     attribution_later(win->end_ns, near_ns));
 			join_window(a, w, win, all);
 		}
 		if (!win->tried && win->start_ns < first_ns)
@@ -317,16 +335,16 @@ static struct attribution_choice choose_host(struct af_attribution *a,
                                              const struct attribution_place *place,
                                              const struct af_host_sample *s)
 {
-	static const struct attribution_span none;
+	static const struct attribution_ran ran = {.busy = {1, 0, 1}};
 	struct attribution_private *p = a->private_;
 
 	attribution_epoch(p);
-	for (uint32_t i = 0; i < p->nr_active; i++) {
-		const struct attribution_piece *is = &place->pieces[p->active[i]];
+	for (uint32_t i = 0; i < p->active.nr; i++) {
+		const struct attribution_piece *is = &place->pieces[p->active.pieces[i]];
 		bool named = !s->kernel || s->kernel == a->launch_groups[is->launch_group].name;
 		if (named && is->start_ns <= s->time_ns && s->time_ns <= is->end_ns &&
 		    p->seen[is->launch_group].epoch != p->epoch) {
-			attribution_touch(p, is->launch_group, &moment, &none);
+			attribution_touch(p, is->launch_group, &ran);
 			attribution_share(p, is->launch_group, &moment);
 		}
 	}
@@ -338,16 +356,17 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 {
 	struct attribution_private *p = a->private_;
 	struct attribution_place *place = &p->stack_locations[at];
-	uint32_t nr = place->nr_hosts, next = 0, kept = 0;
+	uint32_t nr = place->nr_hosts, kept = 0;
 
 	AF_SORT(place->hosts, nr, host_order);
-	p->nr_active = 0;
+	p->active.nr = p->active.next = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_host_sample s = place->hosts[i];
 		bool tried = s.time_ns <= place->settled_ns && !place->late;
 		struct attribution_choice choice = {0};
 		if (s.time_ns <= until_ns && (!tried || all)) {
-			activate(p, place, &next, s.time_ns, later(s.time_ns, 1));
+			attribution_activate(&p->active, place, s.time_ns,
+			                     attribution_later(s.time_ns, 1));
 			choice = choose_host(a, place, &s);
 		}
 		const struct attribution_put put = {
@@ -356,7 +375,7 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 			attribution_put(a, w, &choice, &put);
 			attribution_divide_choice(p, &choice);
 		} else if (all && s.time_ns <= until_ns) {
-			put_nobody(a, w, &put, &moment);
+			attribution_put_nobody(a, w, &put, &moment);
 		} else {
 			place->hosts[kept++] = s;
 		}
@@ -372,7 +391,7 @@ static void forget(struct attribution_private *p, struct attribution_place *plac
 	uint32_t kept = 0;
 
 	for (uint32_t i = 0; i < place->nr_pieces; i++)
-		if (later(place->pieces[i].end_ns, place->near_ns) >= before_ns)
+		if (attribution_later(piece_end(&place->pieces[i]), place->near_ns) >= before_ns)
 			place->pieces[kept++] = place->pieces[i];
 	p->works -= place->nr_pieces - kept;
 	place->nr_pieces = place->nr_sorted = kept;
@@ -384,10 +403,13 @@ void attribution_settle(struct af_attribution *a, const struct af_world *w, uint
 	struct attribution_private *p = a->private_;
 	struct attribution_place *place = &p->stack_locations[at];
 
-	place_sort(place);
+	attribution_sort(place);
 	uint64_t first_ns = join_windows(a, w, place, until_ns, all);
 	join_hosts(a, w, at, until_ns, all);
 	uint64_t before_ns = first_ns < until_ns ? first_ns : until_ns;
+	uint64_t addresses_ns = attribution_addresses_need_ns(p);
+	if (addresses_ns < before_ns)
+		before_ns = addresses_ns;
 	/* Keeps the window that is being read: more of its samples may come. */
 	forget(p, place, before_ns < p->now_ns ? before_ns : p->now_ns);
 	if (until_ns > place->settled_ns && until_ns < UINT64_MAX)

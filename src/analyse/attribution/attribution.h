@@ -23,11 +23,20 @@
  * stay whole, so the samples of adjacent ranges add up to all, instruction by instruction. Windows
  * that no event defines are in no range.
  *
+ * Samples of addresses (ADDRESS_SAMPLE) tell neither process nor code. They belong to the code of
+ * any process that lay there within the window, on that device, and that ran: exactly where it is
+ * one, else by busy time of all (`shared`). Code of which it is known only later that it lies there
+ * has them, too: samples that find nothing wait for it until the end, in windows that become longer
+ * the more of them there are. Those of no code have the address as their offset.
+ *
+ * Of works without times of the device, those have samples that were asked for in the window; at
+ * the end, whatever their kernel was launched for. Their shares are by number (`by_launches`).
+ *
  * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all launch
  * groups add up to all samples of the trace, and so do the parts of each instruction.
  */
-#ifndef AF_ANALYSE_JOIN_ATTRIBUTION_H
-#define AF_ANALYSE_JOIN_ATTRIBUTION_H
+#ifndef AF_ANALYSE_ATTRIBUTION_ATTRIBUTION_H
+#define AF_ANALYSE_ATTRIBUTION_ATTRIBUTION_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -105,6 +114,8 @@ struct af_sampled_device {
 	/* all, by the device's count: the next four, and those that the trace lost */
 	uint64_t samples;
 	uint64_t exact, apportioned, unattributed;
+	uint64_t by_launches; /* apportioned by launches: the driver gave no times of the kernels */
+	uint64_t shared;      /* apportioned: at addresses where code of several processes lies */
 	/* Part of these three: from windows that cross the ends of the time range */
 	uint64_t edge;
 	uint64_t dropped; /* by the device: its buffer was full */
@@ -148,7 +159,7 @@ struct af_attribution {
 
 #define AF_ATTRIBUTION_WANTS                                                                       \
 	(1ull << AF_KIND_STALL | 1ull << AF_KIND_CODE | 1ull << AF_KIND_GPU_WINDOW |               \
-	 1ull << AF_KIND_GPU_SAMPLE)
+	 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_LATE_BIT | 1ull << AF_KIND_MOMENT_BIT)
 
 /* Events in order of time, after the world has seen them. */
 void af_attribution_event(struct af_attribution *a, const struct af_world *w,
