@@ -28,8 +28,8 @@ struct af_batch_taker {
 /*
  * Walks the batch at @address of a GPU of @version (GRAPHICS_VER) and hands all kernels to @taker.
  * Returns enum af_batch_stop, and leaves in @walk the bases for the next batch of this context and
- * the place at which it stopped. The bytes may be hostile: at most AF_BATCH_COMMANDS commands are
- * read, each in at most 3 reads.
+ * the place at which it stopped. The bytes may be hostile: at most `most` commands are read, each
+ * in at most 3 reads.
  */
 uint32_t af_batch_walk(struct af_batch_walk *walk, uint32_t version, uint64_t address,
                        struct af_batch_reader *reader, const struct af_batch_taker *taker);

@@ -74,7 +74,7 @@ struct af_batch_walk {
 	__u64 at; /* the next command */
 	struct af_batch_bases bases;
 	__u32 version; /* GRAPHICS_VER */
-	__u32 most;    /* commands that may be read */
+	__u32 most;    /* commands that may be read; 0: AF_BATCH_COMMANDS */
 	__u32 nr_commands;
 	__u32 stop; /* enum af_batch_stop, 0: it goes on */
 	__u32 nr_empty;

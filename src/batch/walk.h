@@ -32,12 +32,13 @@
 #define AF_BATCH_MASK(i, mask) ((i) &= (mask))
 #endif
 
-/* Starts over at @address, with the bases of @w as they are. */
+/* Starts over at @address, with the bases and `most` of @w as they are. */
 static inline void af_batch_begin(struct af_batch_walk *w, __u32 version, __u64 address)
 {
 	w->at = address;
 	w->version = version;
-	w->most = AF_BATCH_COMMANDS;
+	if (!w->most)
+		w->most = AF_BATCH_COMMANDS;
 	w->depth = w->nr_commands = w->nr_empty = w->stop = 0;
 	w->nr_jumped = 1;
 	w->jumped[0] = address;
