@@ -1,0 +1,82 @@
+"""
+In the guest: loads the modules, then takes the steps that its arguments name, and writes what they found to
+$OUT/results.json: {step: {…}}; a step that broke has "broke".
+
+    python3 inside.py BUILD STEP…
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+import time
+import traceback
+
+OUT = os.environ["OUT"]
+BUILD = sys.argv[1]
+AFLAME = BUILD + "/src/cmd/aflame"
+STANDIN = "/sys/kernel/debug/xe_standin"
+
+
+def run(*words, **options):
+    """{status, out}: what a command printed, on both of its channels."""
+    done = subprocess.run(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, **options)
+    return {"status": done.returncode, "out": done.stdout.decode(errors="replace")}
+
+
+def load_modules():
+    with open(OUT + "/modules", encoding="ascii") as lines:
+        return [run("busybox", "insmod", line.strip()) for line in lines]
+
+
+def cards():
+    """The PCI addresses of the stand-in's cards."""
+    return sorted(os.listdir(STANDIN))
+
+
+def node(card):
+    (path,) = glob.glob("/sys/bus/pci/devices/%s/drm/renderD*" % card)
+    return "/dev/dri/" + os.path.basename(path)
+
+
+def state(card, gt):
+    with open("%s/%s/gt%d/state" % (STANDIN, card, gt), encoding="ascii") as lines:
+        return {key: int(value) for key, value in (line.split() for line in lines)}
+
+
+def step_modules():
+    loaded = load_modules()
+    return {
+        "failed": [one["out"] for one in loaded if one["status"]],
+        "btf": [name for name in ("xe", "i915", "drm", "gpu_sched") if os.path.exists("/sys/kernel/btf/" + name)],
+        "cards": cards(),
+        "nodes": [node(card) for card in cards()],
+    }
+
+
+def step_walk():
+    card = cards()[0]
+    return run(OUT + "/xe_walk", node(card), "%s/%s" % (STANDIN, card))
+
+
+def step_kernel():
+    """What the kernel has to say of itself at the end."""
+    messages = run("dmesg")["out"]
+    return {"wrong": [line for line in messages.splitlines() if "BUG" in line or "WARNING" in line or "Oops" in line]}
+
+
+def main():
+    results = {}
+    for name in sys.argv[2:]:
+        begin = time.monotonic()
+        try:
+            results[name] = globals()["step_" + name]()
+        except Exception:  # the other steps go on
+            results[name] = {"broke": traceback.format_exc()}
+        results[name]["seconds"] = time.monotonic() - begin
+        with open(OUT + "/results.json", "w", encoding="utf-8") as file:
+            json.dump(results, file)
+
+
+main()
