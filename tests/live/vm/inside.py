@@ -8,6 +8,7 @@ $OUT/results.json: {step: {…}}; a step that broke has "broke".
 import glob
 import json
 import os
+import shutil
 import subprocess
 import sys
 import time
@@ -58,6 +59,40 @@ def step_modules():
 def step_walk():
     card = cards()[0]
     return run(OUT + "/xe_walk", node(card), "%s/%s" % (STANDIN, card))
+
+
+def control(fifo, word):
+    """The recorder's answer to a line at its control socket, once that is there."""
+    while not os.path.exists(fifo + ".ack"):
+        time.sleep(0.1)
+    with open(fifo, "w", encoding="ascii") as file:
+        file.write(word + "\n")
+    with open(fifo + ".ack", encoding="ascii") as file:
+        return file.readline().strip()
+
+
+def recorded(name, *options):
+    """A recorder of all processes, and a function that ends it and keeps its trace as $OUT/NAME."""
+    trace, fifo = "/run/" + name, "/run/%s.ctl" % name
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "-a", "-o", trace, "--ctl", fifo, *options], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    answers = [control(fifo, "status")]
+
+    def end():
+        answers.append(control(fifo, "stop"))
+        printed = recorder.communicate()[0].decode(errors="replace")
+        shutil.copytree(trace, "%s/%s" % (OUT, name))
+        return {"status": recorder.returncode, "out": printed, "answers": answers}
+
+    return end
+
+
+def step_drivers():
+    """Work by the stand-in, for a program without libaflame."""
+    end = recorded("drivers", "--sample", "none")
+    work = run(OUT + "/xe_work", node(cards()[0]))
+    return {"work": work, "recorder": end()}
 
 
 def step_kernel():

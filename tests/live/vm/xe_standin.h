@@ -8,6 +8,7 @@
 #include <drm/drm_device.h>
 #include <drm/drm_file.h>
 #include <drm/gpu_scheduler.h>
+#include <linux/ktime.h>
 #include <linux/mutex.h>
 #include <linux/wait.h>
 #include <linux/workqueue.h>
@@ -41,6 +42,7 @@ struct standin_card {
 	struct dentry *debug;
 	struct standin_gt gts[STANDIN_GTS];
 	struct drm_gpu_scheduler scheduler;
+	ktime_t busy_until; /* of the scheduler's thread */
 };
 
 extern unsigned int standin_graphics; /* version times 100: 1260 is Ponte Vecchio */

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0
 /*
  * Queues and work of the stand-in: jobs of the kernel's own scheduler of GPUs, as the real driver's
- * are, so its trace points and those of fences fire. Nothing is computed: a job ends after as many
- * milliseconds as the last 12 bits of its address tell, and at once for 0. Source: Linux 6.15,
+ * are, so its trace points and those of fences fire. Nothing is computed: a job takes as many
+ * milliseconds as the last 12 bits of its address tell, one after the other. Source: Linux 6.15,
  * drivers/gpu/drm/xe/xe_exec.c and xe_exec_queue.c; 6.1, include/drm/gpu_scheduler.h.
  */
 #include <linux/dma-fence.h>
+#include <linux/hrtimer.h>
 #include <linux/slab.h>
-#include <linux/timer.h>
 #include <linux/xarray.h>
 
 #include "xe_standin.h"
@@ -22,7 +22,7 @@ struct standin_file {
 struct standin_fence {
 	struct dma_fence base;
 	spinlock_t lock;
-	struct timer_list timer;
+	struct hrtimer timer;
 };
 
 struct standin_work {
@@ -45,12 +45,13 @@ static const struct dma_fence_ops fence_ops = {
     .get_timeline_name = fence_timeline,
 };
 
-static void fence_due(struct timer_list *timer)
+static enum hrtimer_restart fence_due(struct hrtimer *timer)
 {
-	struct standin_fence *fence = from_timer(fence, timer, timer);
+	struct standin_fence *fence = container_of(timer, struct standin_fence, timer);
 
 	dma_fence_signal(&fence->base);
 	dma_fence_put(&fence->base);
+	return HRTIMER_NORESTART;
 }
 
 static struct dma_fence *work_run(struct drm_sched_job *job)
@@ -58,15 +59,20 @@ static struct dma_fence *work_run(struct drm_sched_job *job)
 	static atomic64_t number;
 	struct standin_work *work = container_of(job, struct standin_work, base);
 	struct standin_fence *fence = kzalloc(sizeof(*fence), GFP_KERNEL);
+	struct standin_card *card = container_of(job->sched, struct standin_card, scheduler);
 
 	if (!fence)
 		return ERR_PTR(-ENOMEM);
 	spin_lock_init(&fence->lock);
 	dma_fence_init(&fence->base, &fence_ops, &fence->lock, dma_fence_context_alloc(1),
 	               atomic64_inc_return(&number));
-	timer_setup(&fence->timer, fence_due, 0);
 	dma_fence_get(&fence->base); /* for the timer */
-	mod_timer(&fence->timer, jiffies + msecs_to_jiffies(work->ms));
+	if (ktime_before(card->busy_until, ktime_get()))
+		card->busy_until = ktime_get();
+	card->busy_until = ktime_add_ms(card->busy_until, work->ms);
+	hrtimer_init(&fence->timer, CLOCK_MONOTONIC, HRTIMER_MODE_ABS);
+	fence->timer.function = fence_due;
+	hrtimer_start(&fence->timer, card->busy_until, HRTIMER_MODE_ABS);
 	return &fence->base;
 }
 
