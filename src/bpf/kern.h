@@ -81,6 +81,32 @@ struct task_struct___before_5_14 {
 	long state;
 };
 
+struct kobject {
+	const char *name;
+};
+
+struct device {
+	struct kobject kobj;
+};
+
+struct dma_fence {
+	__u64 seqno;
+};
+
+struct drm_gpu_scheduler {
+	const char *name;
+	struct device *dev;
+};
+
+struct drm_sched_fence {
+	struct dma_fence finished;
+};
+
+struct drm_sched_job {
+	struct drm_gpu_scheduler *sched;
+	struct drm_sched_fence *s_fence;
+};
+
 struct linux_binprm {
 	const char *filename;
 };

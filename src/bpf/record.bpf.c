@@ -6,6 +6,7 @@
  * helpers.
  */
 #include "bpf/calls.bpf.h"
+#include "bpf/drm.bpf.h"
 #include "bpf/processes.bpf.h"
 #include "bpf/samples.bpf.h"
 #include "bpf/waits.bpf.h"

@@ -45,7 +45,26 @@ enum af_bpf_kind {
 	AF_BPF_CALL = 7,
 	AF_BPF_RECORDED_CALL = 8,
 	AF_BPF_THREAD_EXIT = 9,
+	AF_BPF_DRIVER_CALL = 10,
+	AF_BPF_SUBMIT = 11,
+	AF_BPF_WORK = 12,
 };
+
+/*
+ * H(number, module, function of it, the call's name, enum af_call_category): calls of GPU drivers,
+ * at the functions of Linux that get them. Each is optional.
+ */
+#define AF_BPF_DRIVER_HOOKS(H)                                                                     \
+	H(1, xe, xe_exec_ioctl, xe_exec, LAUNCH)                                                   \
+	H(2, xe, xe_vm_bind_ioctl, xe_vm_bind, OTHER)                                              \
+	H(3, xe, xe_exec_queue_create_ioctl, xe_exec_queue_create, OTHER)                          \
+	H(4, xe, xe_gem_mmap_offset_ioctl, xe_gem_mmap_offset, OTHER)                              \
+	H(5, i915, i915_gem_do_execbuffer, i915_gem_execbuffer, LAUNCH)                            \
+	H(6, i915, i915_gem_mmap_offset_ioctl, i915_gem_mmap_offset, OTHER)                        \
+	H(7, i915, i915_gem_mmap, i915_gem_mmap, OTHER)                                            \
+	H(8, i915, i915_gem_context_create_ioctl, i915_gem_context_create, OTHER)
+
+enum { AF_BPF_DRIVER_HOOKS_END = 9 };
 
 /* The part of a process that its own event samples, and that the CPU clock's event leaves out. */
 enum af_bpf_cover {
@@ -75,7 +94,7 @@ struct af_bpf_head {
 };
 
 /*
- * SAMPLE, OFFCPU, WAKE, CALLs: @pcs holds the kernel's part, then the user's part by frame
+ * SAMPLE, OFFCPU, WAKE, CALLs, SUBMIT: @pcs holds the kernel's part, then the user's part by frame
  * pointers, then the top of the user's stack, with which the recorder finds functions without a
  * frame pointer.
  */
@@ -85,12 +104,13 @@ struct af_bpf_stacks {
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: no wake-up was seen */
 	/*
 	 * OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number; RECORDED_CALL: the call's;
-	 * SAMPLE: the periods that it stands for
+	 * SAMPLE: the periods that it stands for; SUBMIT: the address of the work's fence
 	 */
 	__u64 wake;
 	/*
 	 * SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state; WAKE: the
-	 * thread that was woken, as it sees itself; RECORDED_CALL: the function
+	 * thread that was woken, as it sees itself; RECORDED_CALL: the function; DRIVER_CALL: its
+	 * number in AF_BPF_DRIVER_HOOKS
 	 */
 	__u32 what;
 	__u32 kernel_bytes, user_bytes, stack_bytes;
@@ -120,6 +140,14 @@ struct af_bpf_exit {
 struct af_bpf_thread_exit {
 	struct af_bpf_head head;
 	__u64 utime, stime, runtime_ns; /* as in EXIT, of the thread alone */
+};
+
+/* WORK: a GPU did what the SUBMIT with this fence asked for; the head is the submitter's. */
+struct af_bpf_work {
+	struct af_bpf_head head; /* its time: when it was done */
+	__u64 fence;
+	__u64 queued_ns, run_ns; /* run_ns: when the device was given it, 0: not seen */
+	char ring[32], device[32];
 };
 
 enum af_bpf_count {

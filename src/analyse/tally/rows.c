@@ -24,6 +24,7 @@ static const struct {
     [AF_API_OPENMP] = {"OpenMP", AF_TALLY_RUNTIME},
     [AF_API_CUDART] = {"CUDA runtime", AF_TALLY_RUNTIME},
     [AF_API_MPI] = {"MPI", AF_TALLY_MPI},
+    [AF_API_DRM] = {"DRM", AF_TALLY_DEVICE},
 };
 
 /* The makings of rows. */

@@ -13,6 +13,7 @@
  *	calls.c     calls of CUDA by processes without libaflame, and on request by those with it
  *	probes.c    uprobes; usdt.c where a library wants them
  *	kernel.c    facts about the kernel's own code
+ *	drm.c       work of the kernel's GPU drivers
  *	usage.c     the CPU time that processes used
  *	forget.c    frees the state of processes that ended
  *
@@ -126,6 +127,7 @@ struct bpf_image {
 	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
 	struct bpf_probes *probes;         /* of its calls, or NULL */
 	const struct bpf_library *library; /* that has the functions of these calls */
+	struct bpf_drm *drm;               /* work asked of GPU drivers, or NULL */
 };
 
 /* From /proc/kallsyms; all 0 where it shows no addresses. */
@@ -393,6 +395,25 @@ bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stack
 /* A CALL_SEEN of the function @s->what with the number @s->wake. */
 void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath);
 void bpf_calls_close(struct af_bpf *b);
+
+/* drm.c */
+
+/*
+ * Before the programs are loaded: of those for GPU drivers, choose what the running kernel has
+ * functions and types for; none where they are not @wanted.
+ */
+void bpf_drm_choose(struct af_bpf *b, bool wanted);
+
+/* Attach those that were loaded; a note has those that the kernel let us attach. */
+void bpf_drm_attach(struct af_bpf *b);
+
+/* A CALL_SEEN of the driver's function; a LAUNCH; a WORK_LONG with the times of @w. */
+void bpf_drm_call_write(const struct af_bpf *b, struct bpf_image *image, struct bpf_out *out,
+                        const struct af_bpf_stacks *s, uint32_t callpath);
+void bpf_drm_submit_write(struct bpf_image *image, struct bpf_out *out,
+                          const struct af_bpf_stacks *s, uint32_t callpath);
+void bpf_drm_work_write(struct af_bpf *b, struct bpf_image *image, struct af_bpf_work *w);
+void bpf_drm_free(struct bpf_image *image);
 
 /* usage.c */
 /* Remember the CPU time used so far by processes that are going to be watched. */

@@ -62,16 +62,13 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
-int bpf_programs_load(struct af_bpf *b, struct af_err *err)
+/* Open them, set as @b's options are, with those for GPU drivers or without, and load them. */
+static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
+	struct record_bpf *p = b->programs = record_bpf__open();
 	struct rlimit memlock;
-	struct record_bpf *p;
 
-	libbpf_set_print(bpf_words);
-	if (bpf_prepared_take(b))
-		return 0;
-	p = b->programs = record_bpf__open();
 	if (!p)
 		return af_fail(err, -errno, "cannot open the BPF programs");
 	p->rodata->recorder_pid = (uint32_t)getpid();
@@ -94,6 +91,7 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
 	}
 	bpf_program__set_autoload(p->progs.recorded_call, b->options->calls_twice);
+	bpf_drm_choose(b, drivers);
 	if (!b->options->off_cpu) {
 		bpf_map__set_max_entries(p->maps.slots, 1);
 		bpf_program__set_autoload(p->progs.on_switch, false);
@@ -108,6 +106,22 @@ int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 	if (rc)
 		return af_fail(err, rc, "the kernel refuses the BPF programs");
 	return 0;
+}
+
+int bpf_programs_load(struct af_bpf *b, struct af_err *err)
+{
+	/* Processes that carry libaflame record the work of GPUs themselves. */
+	bool drivers = b->options->all || b->options->nr_pids;
+
+	libbpf_set_print(bpf_words);
+	if (bpf_prepared_take(b))
+		return 0;
+	int rc = programs_try(b, drivers, err);
+	if (!rc || !drivers || !b->programs)
+		return rc;
+	/* It may be the drivers' functions that the kernel does not let anybody attach to. */
+	record_bpf__destroy(b->programs);
+	return programs_try(b, false, err);
 }
 
 /* One event on the clock of each CPU. */
@@ -189,6 +203,8 @@ int bpf_programs_attach(struct af_bpf *b, struct af_err *err)
 {
 	int rc = tracepoints_attach(b, err);
 
+	if (!rc)
+		bpf_drm_attach(b);
 	return rc || !b->options->samples ? rc : samples_attach(b, err);
 }
 

@@ -133,6 +133,16 @@ void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		if (i && has_size((void *)h, size) && bpf_calls_recorded(i, (void *)h))
 			bpf_write_stacks(b, i, (void *)h);
 		break;
+	case AF_BPF_DRIVER_CALL:
+	case AF_BPF_SUBMIT:
+		/* libaflame records the work itself, at the API that the program uses. */
+		if (i && bpf_calls_are_ours(i) && has_size((void *)h, size))
+			bpf_write_stacks(b, i, (void *)h);
+		break;
+	case AF_BPF_WORK:
+		if (i && size >= sizeof(struct af_bpf_work))
+			bpf_drm_work_write(b, i, (void *)h);
+		break;
 	case AF_BPF_EXEC:
 		if (i && size >= sizeof(struct af_bpf_text)) {
 			bpf_image_exec(i, b, (void *)h);

@@ -192,6 +192,10 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 		              .cpu = s->head.cpu, .weight_ns = s->wake * b->period_ns);
 	else if (s->head.kind == AF_BPF_CALL || s->head.kind == AF_BPF_RECORDED_CALL)
 		bpf_calls_write(out, s, callpath);
+	else if (s->head.kind == AF_BPF_DRIVER_CALL)
+		bpf_drm_call_write(b, image, out, s, callpath);
+	else if (s->head.kind == AF_BPF_SUBMIT)
+		bpf_drm_submit_write(image, out, s, callpath);
 	else if (s->head.kind == AF_BPF_WAKE)
 		af_stream_put(&out->stream, wake, s->head.time_ns, .wake = s->wake, .tid = s->what,
 		              .callpath = callpath, .kstack = kstack);

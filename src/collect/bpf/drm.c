@@ -1,0 +1,346 @@
+/*
+ * Work of the kernel's GPU drivers, for processes without libaflame: which of the programs of
+ * bpf/drm.bpf.h the running kernel has functions and trace points for, and the events that come of
+ * their records. Work is a LAUNCH with the stack of the thread that asked for it, and a WORK_LONG
+ * with the times at which it was queued, given to the device, begun and done; a call of a driver is
+ * a CALL_SEEN.
+ *
+ * One ring of a device does one piece of work after the other. So a piece begins when the device
+ * was given it, or when the piece before it was done, if that was later.
+ */
+#include <errno.h>
+#include <libgen.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include <bpf/btf.h>
+#include <bpf/libbpf.h>
+
+#include "base/arena.h"
+#include "base/scope.h"
+#include "bpf/record.skel.h"
+#include "collect/bpf/private.h"
+#include "collect/session/session.h"
+
+enum {
+	RINGS_MAX = 64,           /* of a process; work of others is counted as lost */
+	FIRST_FUNCTION = 1 << 16, /* driver calls are numbered above those of libraries */
+	LAST_SCHEDULED = 4,       /* the hooks up to here are xe's, which uses the scheduler */
+};
+
+struct drm_device {
+	char name[32]; /* as sysfs names it: a PCI address */
+};
+
+struct drm_ring {
+	char name[32];
+	uint32_t device; /* number in the process, from 1 */
+	uint64_t done_ns;
+};
+
+/* The work of drivers that a process has asked for. Numbers are those of the trace. */
+struct bpf_drm {
+	uint64_t nr_launches;
+	struct af_map launches; /* fence → number of the launch */
+	uint32_t nr_devices, cap_devices, nr_rings;
+	struct drm_device *devices;
+	struct drm_ring rings[RINGS_MAX];
+	/* Bits of those that the stream of this number defines */
+	uint64_t stream, descriptors;
+	uint32_t functions, epoch;
+};
+
+static const struct drm_function {
+	const char *module, *function, *name;
+	uint32_t category;
+} drm_functions[AF_BPF_DRIVER_HOOKS_END] = {
+#define AF_H(number, module, function, name, category)                                             \
+	[number] = {#module, #function, #name, AF_CATEGORY_##category},
+    AF_BPF_DRIVER_HOOKS(AF_H)
+#undef AF_H
+};
+
+/* ---- programs ---- */
+
+static struct bpf_program *hook_program(const struct record_bpf *p, uint32_t hook)
+{
+	struct bpf_program *const programs[] = {NULL,
+#define AF_H(number, module, function, name, category) p->progs.on_##function,
+	                                        AF_BPF_DRIVER_HOOKS(AF_H)
+#undef AF_H
+	};
+	return programs[hook];
+}
+
+static bool module_has(const struct btf *kernel, const char *module, const char *function)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "/sys/kernel/btf/%s", module);
+	if (access(path, R_OK))
+		return false;
+	struct btf *types = btf__load_module_btf(module, (struct btf *)kernel);
+	bool has =
+	    !libbpf_get_error(types) && btf__find_by_name_kind(types, function, BTF_KIND_FUNC) > 0;
+	if (!libbpf_get_error(types))
+		btf__free(types);
+	return has;
+}
+
+/* The scheduler's types: it is a module, or a part of the kernel. */
+static bool has_scheduler(const struct btf *kernel)
+{
+	return !access("/sys/kernel/btf/gpu_sched", R_OK) ||
+	       btf__find_by_name_kind(kernel, "drm_sched_job", BTF_KIND_STRUCT) > 0;
+}
+
+static bool has_drivers(void)
+{
+	return !access("/sys/kernel/btf/xe", R_OK) || !access("/sys/kernel/btf/i915", R_OK) ||
+	       !access("/sys/class/drm", R_OK);
+}
+
+static void wish(struct af_bpf *b, bool scheduler, const bool *hooks)
+{
+	struct record_bpf *p = b->programs;
+
+	bpf_program__set_autoload(p->progs.on_work_queued, scheduler);
+	bpf_program__set_autoload(p->progs.on_work_run, scheduler);
+	bpf_program__set_autoload(p->progs.on_work_done, scheduler);
+	if (!scheduler)
+		bpf_map__set_max_entries(p->maps.works, 1);
+	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++)
+		bpf_program__set_autoload(hook_program(p, i), hooks && hooks[i]);
+}
+
+void bpf_drm_choose(struct af_bpf *b, bool wanted)
+{
+	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false};
+	struct btf *kernel = wanted && has_drivers() ? btf__load_vmlinux_btf() : NULL;
+
+	if (!kernel || libbpf_get_error(kernel)) {
+		wish(b, false, NULL);
+		return;
+	}
+	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++)
+		hooks[i] = module_has(kernel, drm_functions[i].module, drm_functions[i].function);
+	wish(b, has_scheduler(kernel), hooks);
+	btf__free(kernel);
+}
+
+/* The trace point's name before Linux 6.17, or the one since then. */
+static struct bpf_link *point_attach(struct bpf_program *program, const char *name,
+                                     const char *later)
+{
+	struct bpf_link *link = bpf_program__attach_raw_tracepoint(program, name);
+
+	return link ? link : bpf_program__attach_raw_tracepoint(program, later);
+}
+
+static bool scheduler_attach(struct record_bpf *p)
+{
+	if (!bpf_program__autoload(p->progs.on_work_queued))
+		return false;
+	p->links.on_work_done =
+	    point_attach(p->progs.on_work_done, "drm_sched_process_job", "drm_sched_job_done");
+	p->links.on_work_run =
+	    point_attach(p->progs.on_work_run, "drm_run_job", "drm_sched_job_run");
+	if (!p->links.on_work_done || !p->links.on_work_run)
+		return false;
+	p->links.on_work_queued =
+	    point_attach(p->progs.on_work_queued, "drm_sched_job", "drm_sched_job_queue");
+	return p->links.on_work_queued != NULL;
+}
+
+static struct bpf_link **hook_link(struct record_bpf *p, uint32_t hook)
+{
+	struct bpf_link **const links[] = {NULL,
+#define AF_H(number, module, function, name, category) &p->links.on_##function,
+	                                   AF_BPF_DRIVER_HOOKS(AF_H)
+#undef AF_H
+	};
+	return links[hook];
+}
+
+void bpf_drm_attach(struct af_bpf *b)
+{
+	struct record_bpf *p = b->programs;
+	char words[512] = "";
+	size_t used = 0;
+
+	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++) {
+		struct bpf_program *program = hook_program(p, i);
+		struct bpf_link **link = hook_link(p, i);
+		if (!bpf_program__autoload(program) || *link)
+			continue;
+		*link = bpf_program__attach(program);
+		used +=
+		    (size_t)snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "",
+		                     drm_functions[i].name, *link ? "" : " (refused)");
+	}
+	bool scheduler = scheduler_attach(p);
+	if (b->r && (used || scheduler))
+		af_session_note(b->r, "collector.drm", "calls seen: %s; times of work: %s",
+		                used ? words : "none", scheduler ? "by gpu_scheduler" : "none");
+}
+
+/* ---- events ---- */
+
+void bpf_drm_free(struct bpf_image *image)
+{
+	if (!image->drm)
+		return;
+	af_map_free(&image->drm->launches);
+	free(image->drm->devices);
+	free(image->drm);
+	image->drm = NULL;
+}
+
+/* The work that @image has asked for; definitions are those of the stream that it has now. */
+static struct bpf_drm *drm_of(struct bpf_image *image, const struct bpf_out *out)
+{
+	struct bpf_drm *d = image->drm;
+
+	if (!d)
+		d = image->drm = af_xcalloc(1, sizeof *d);
+	if (d->stream != out->finish_as || d->epoch != out->epoch) {
+		d->stream = out->finish_as;
+		d->epoch = out->epoch;
+		d->descriptors = d->functions = 0;
+	}
+	return d;
+}
+
+void bpf_drm_call_write(const struct af_bpf *b, struct bpf_image *image, struct bpf_out *out,
+                        const struct af_bpf_stacks *s, uint32_t callpath)
+{
+	uint32_t hook = s->what, function = FIRST_FUNCTION + hook;
+
+	if (!hook || hook >= AF_BPF_DRIVER_HOOKS_END)
+		return;
+	struct bpf_drm *d = drm_of(image, out);
+	if (!(d->functions & 1u << hook)) {
+		const char *name = drm_functions[hook].name;
+		/* Where the scheduler reports the work, its LAUNCH is the launch. */
+		bool launched = hook <= LAST_SCHEDULED && b->programs->links.on_work_queued;
+		struct af_ev_function ev = {function, AF_API_DRM,
+		                            launched ? AF_CATEGORY_OTHER
+		                                     : drm_functions[hook].category};
+		struct af_tail tail = {name, (uint32_t)strlen(name), 0};
+		af_stream_put_tail(&out->stream, AF_KIND_FUNCTION, s->head.time_ns, &ev, sizeof ev,
+		                   &tail, 1);
+		d->functions |= 1u << hook;
+	}
+	af_stream_put(&out->stream, call_seen, s->head.time_ns, .callpath = callpath,
+	              .function = function);
+}
+
+void bpf_drm_submit_write(struct bpf_image *image, struct bpf_out *out,
+                          const struct af_bpf_stacks *s, uint32_t callpath)
+{
+	struct bpf_drm *d = drm_of(image, out);
+	bool fresh;
+
+	*af_map_at(&d->launches, s->wake, &fresh) = ++d->nr_launches;
+	af_stream_put(&out->stream, launch, s->head.time_ns, .callpath = callpath,
+	              .correlation = d->nr_launches);
+}
+
+/* The driver of a PCI device, as sysfs links to it. */
+static void driver_name(const char *device, char *name, size_t size)
+{
+	char path[PATH_MAX], to[PATH_MAX];
+
+	snprintf(path, sizeof path, "/sys/bus/pci/devices/%s/driver", device);
+	ssize_t n = readlink(path, to, sizeof to - 1);
+	to[n > 0 ? n : 0] = '\0';
+	snprintf(name, size, "%s", n > 0 ? basename(to) : "");
+}
+
+static void device_define(struct bpf_out *out, uint32_t id, const char *device, uint64_t time_ns)
+{
+	struct af_ev_device ev = {.device = id, .type = AF_DEVICE_GPU, .api = AF_API_DRM};
+	char driver[64], name[128];
+
+	driver_name(device, driver, sizeof driver);
+	snprintf(name, sizeof name, "%s%s%s", driver, *driver ? " " : "", device);
+	struct af_tail texts[] = {
+	    {name, (uint32_t)strlen(name), 0}, {"", 0, 0}, {driver, (uint32_t)strlen(driver), 0}};
+	af_stream_put_tail(&out->stream, AF_KIND_DEVICE, time_ns, &ev, sizeof ev, texts, 3);
+	struct af_ev_device_note note = {.device = id};
+	struct af_tail pci[] = {{"pci", 3, 0}, {device, (uint32_t)strlen(device), 0}};
+	af_stream_put_tail(&out->stream, AF_KIND_DEVICE_NOTE, time_ns, &note, sizeof note, pci, 2);
+	af_stream_put(&out->stream, clock, time_ns, .clock = AF_CLOCK_DEVICE, .device = id,
+	              .mono_ns = time_ns, .foreign = time_ns);
+}
+
+static uint32_t device_of(struct bpf_drm *d, struct bpf_out *out, const char *name,
+                          uint64_t time_ns)
+{
+	for (uint32_t i = 0; i < d->nr_devices; i++)
+		if (!strcmp(d->devices[i].name, name))
+			return i + 1;
+	AF_GROW(d->devices, d->nr_devices, d->cap_devices);
+	snprintf(d->devices[d->nr_devices].name, sizeof d->devices->name, "%s", name);
+	device_define(out, ++d->nr_devices, name, time_ns);
+	return d->nr_devices;
+}
+
+/* The ring's number, from 1: its queue has the same, and its kernel. 0: there are too many. */
+static uint32_t ring_of(struct bpf_drm *d, struct bpf_out *out, const struct af_bpf_work *w)
+{
+	uint32_t device = device_of(d, out, w->device, w->queued_ns);
+	uint32_t i = 0;
+
+	while (i < d->nr_rings &&
+	       (d->rings[i].device != device || strcmp(d->rings[i].name, w->ring)))
+		i++;
+	if (i == RINGS_MAX)
+		return 0;
+	if (i < d->nr_rings)
+		return i + 1;
+	struct drm_ring *r = &d->rings[d->nr_rings++];
+	r->device = device;
+	memcpy(r->name, w->ring, sizeof r->name);
+	af_stream_put(&out->stream, queue, w->queued_ns, .queue = i + 1, .device = device,
+	              .context = 1);
+	struct af_ev_kernel ev = {.kernel = i + 1};
+	char name[64];
+	snprintf(name, sizeof name, "[work on %s]", w->ring);
+	struct af_tail tail = {name, (uint32_t)strlen(name), 0};
+	af_stream_put_tail(&out->stream, AF_KIND_KERNEL, w->queued_ns, &ev, sizeof ev, &tail, 1);
+	return i + 1;
+}
+
+void bpf_drm_work_write(struct af_bpf *b, struct bpf_image *image, struct af_bpf_work *w)
+{
+	const uint64_t *launch = image->drm ? af_map_get(&image->drm->launches, w->fence) : NULL;
+	struct bpf_out *out = launch && *launch ? bpf_out_of(b, image) : NULL;
+
+	if (!out)
+		return;
+	w->ring[sizeof w->ring - 1] = w->device[sizeof w->device - 1] = '\0';
+	struct bpf_drm *d = drm_of(image, out);
+	uint32_t ring = ring_of(d, out, w);
+	uint64_t number = *launch, end_ns = w->head.time_ns;
+	bool fresh;
+	*af_map_at(&d->launches, w->fence, &fresh) = 0;
+	if (!ring) {
+		af_stream_put(&out->stream, lost, end_ns, .reason = AF_LOST_TABLE_FULL, .count = 1);
+		return;
+	}
+	struct drm_ring *r = &d->rings[ring - 1];
+	uint64_t run_ns = w->run_ns ? w->run_ns : w->queued_ns;
+	uint64_t start_ns = run_ns > r->done_ns ? run_ns : r->done_ns;
+	r->done_ns = end_ns;
+	if (!(d->descriptors >> (ring - 1) & 1))
+		af_stream_put(&out->stream, descriptor, end_ns, .descriptor = ring,
+		              .op = AF_OP_KERNEL, .queue = ring, .kernel = ring);
+	d->descriptors |= 1ull << (ring - 1);
+	af_stream_put(&out->stream, work_long, end_ns, .descriptor = ring, .correlation = number,
+	              .queued_ns = w->queued_ns, .submit_ns = run_ns,
+	              .start_ns = start_ns < end_ns ? start_ns : end_ns, .end_ns = end_ns);
+}
