@@ -14,6 +14,7 @@
 #include "base/scope.h"
 #include "base/system/proc.h"
 #include "base/system/rights.h"
+#include "cmd/metrics/metrics.h"
 #include "cmd/record/library.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/summary.h"
@@ -23,7 +24,7 @@
 #include "trace/read/reader.h"
 
 struct doctor_options {
-	bool json;
+	bool json, metrics;
 };
 
 static void doctor_json(struct af_buf *b, const struct af_collector_ops *c, bool works,
@@ -231,6 +232,10 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 
 	if (nr_words > 1)
 		return af_fail_plain(err, -EINVAL, "doctor takes one trace: %s", words[1]);
+	if (o->metrics && nr_words)
+		return af_fail_plain(err, -EINVAL, "--metrics takes no trace: %s", words[0]);
+	if (o->metrics)
+		return af_metrics_show(o->json, err);
 	bool names = false;
 	char names_say[600];
 	int rc = doctor_names(nr_words ? words[0] : NULL, &names, names_say, sizeof names_say, err);
@@ -278,16 +283,20 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 
 static const struct af_option doctor_options[] = {
     {AF_OPT_FLAG, "json", 0, NULL, "for programs", offsetof(struct doctor_options, json)},
+    {AF_OPT_FLAG, "metrics", 0, NULL, "list what Intel GPUs can count, by Level Zero",
+     offsetof(struct doctor_options, metrics)},
     {AF_OPT_END},
 };
 
 const struct af_command af_command_doctor = {
     .name = "doctor",
-    .usage = "[--json] [DIR]",
+    .usage = "[--json] [--metrics | DIR]",
     .summary = "Show what works on this machine, and what fixes the rest",
     .details =
 	"It tries every collector and writes no trace. The exit status is 0 if programs can be\n"
-	"sampled here. With DIR it lists the packages that give names to that trace's functions.",
+	"sampled here. With DIR it lists the packages that give names to that trace's functions.\n"
+	"--metrics lists the metric groups of all GPUs and their sub-devices, with the metrics in\n"
+	"them, or why there are none; the exit status is 0 if there is one.",
     .flags = AF_CMD_KEEPS_RIGHTS,
     .options = doctor_options,
     .state_size = sizeof(struct doctor_options),
