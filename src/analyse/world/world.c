@@ -14,41 +14,36 @@ void af_world_close(struct af_world *w)
 	    &w->by_thread,          &w->by_pid,      &w->by_function, &w->by_node,
 	    &w->by_program,         &w->by_code,     &w->by_stall,    &w->by_mapping,
 	    &w->by_function_source, &w->by_ze};
-	&w->by_stack, &w->by_py_stack, &w->by_path, &w->by_descriptor, &w->by_string,
-	    &w->by_py_code, &w->by_kernel, &w->by_device, &w->by_queue, &w->by_gpu, &w->by_kstack,
-	    &w->by_thread, &w->by_pid, &w->by_function, &w->by_node, &w->by_program, &w->by_code,
-	    &w->by_stall, &w->by_mapping, &w->by_function_source, &w->by_ze
-};
-struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
-                          &w->by_address, &w->by_symbol,     &w->by_later};
+	struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
+	                          &w->by_address, &w->by_symbol,     &w->by_later};
 
-for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
-	af_map_free(maps[i]);
-for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
-	af_keys_free(keys[i]);
-free(w->processes);
-free(w->threads);
-free(w->kstacks);
-free(w->stacks);
-free(w->py_stacks);
-free(w->paths);
-free(w->descriptors);
-free(w->devices);
-free(w->queues);
-free(w->functions);
-free(w->nodes);
-free(w->programs);
-free(w->codes);
-free(w->stalls);
-free(w->host_codes);
-free(w->later);
-world_small_free(&w->small_paths);
-world_small_free(&w->small_descriptors);
-af_clocks_free(&w->clocks);
-af_annotations_free(&w->annotations);
-af_strtab_free(&w->strings);
-af_arena_free(&w->arena);
-*w = (struct af_world){0};
+	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
+		af_map_free(maps[i]);
+	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
+		af_keys_free(keys[i]);
+	free(w->processes);
+	free(w->threads);
+	free(w->kstacks);
+	free(w->stacks);
+	free(w->py_stacks);
+	free(w->paths);
+	free(w->descriptors);
+	free(w->devices);
+	free(w->queues);
+	free(w->functions);
+	free(w->nodes);
+	free(w->programs);
+	free(w->codes);
+	free(w->stalls);
+	free(w->host_codes);
+	free(w->later);
+	world_small_free(&w->small_paths);
+	world_small_free(&w->small_descriptors);
+	af_clocks_free(&w->clocks);
+	af_annotations_free(&w->annotations);
+	af_strtab_free(&w->strings);
+	af_arena_free(&w->arena);
+	*w = (struct af_world){0};
 }
 
 static void learn_stack(struct af_world *w, const struct af_event *ev)
