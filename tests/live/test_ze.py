@@ -4,32 +4,16 @@ completes no event; and a mock of a driver under the real loader, whose work tak
 is asked for."""
 
 import os
-import shutil
 import subprocess
 
-from machine import BUILD, SCRIPTS, WORKPLACE, program
+from intel_driver import NO_HARDWARE, clean, spirv
+from machine import BUILD, program
 from recording import aflame, bare, new_path, record
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
 
 MOCK = os.path.join(BUILD, "tests/mock_ze/libmock_ze.so")
 HZ, TICK_NS = 12500000, 80
-
-# intel.md: no hardware (AUB capture), a Ponte Vecchio of two subslices.
-NO_HARDWARE = {
-    "NEOReadDebugKeys": "1",
-    "SetCommandStreamReceiver": "1",
-    "ProductFamilyOverride": "pvc",
-    "HardwareInfoOverride": "1x2x8",
-    "AUBDumpCaptureFileName": "/dev/null",
-}
-
-
-def clean(**more):
-    """The environment without another driver's variables."""
-    left = {k: v for k, v in os.environ.items() if k not in NO_HARDWARE and not k.startswith("ZE")}
-    return dict(left, **{k: str(v) for k, v in more.items()})
-
 
 # --- the mock
 
@@ -344,22 +328,6 @@ def _():
 
 
 # --- Intel's driver without hardware
-
-
-def spirv(name):
-    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
-    if not shutil.which("ocloc"):
-        raise Skip("no ocloc (intel-opencl-icd)")
-    out = new_path("ocloc")
-    subprocess.run(
-        ["ocloc", "compile", "-file", os.path.join(SCRIPTS, "ze_kernels.cl"), "-device", "pvc",
-         "-options", "-g -DKERNEL=" + name, "-output", name, "-out_dir", out],
-        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=WORKPLACE,
-    )  # fmt: skip
-    found = [f for f in os.listdir(out) if f.endswith(".spv")] if os.path.isdir(out) else []
-    if not found:
-        raise Skip("ocloc does not compile for pvc here")
-    return os.path.join(out, found[0])
 
 
 def intel(mode, *modules, **how):

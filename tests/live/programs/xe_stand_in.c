@@ -16,6 +16,7 @@
  *	rows GT FILE                    a read hands out the content of $XE_STAND_IN/FILE
  *	error GT ERRNO                  a read fails, once
  *	pause GT                        nothing is readable until the stream was found empty
+ *	wait GT FILE                    nothing is readable until there is a file $XE_STAND_IN/FILE
  *
  * Openings beyond the last line of a GT work. What is asked for is written into $XE_STAND_IN/log.
  */
@@ -38,7 +39,7 @@
 enum { FDS = 4096, STEPS = 256, GTS = 8, NODES = 8, NODE = 1, STREAM = 2 };
 
 struct step {
-	char what; /* o, r, e, p */
+	char what; /* o, r, e, p, w */
 	uint32_t gt;
 	int error;
 	uint8_t *bytes;
@@ -166,6 +167,8 @@ static void line_read(struct node *n, const char *line)
 	*s = (struct step){.what = *word, .gt = a, .error = error};
 	if (*word == 'r')
 		bytes_read(s, text);
+	else if (*word == 'w')
+		s->bytes = (uint8_t *)strdup(text);
 }
 
 static struct node *node_of(const char *path)
@@ -198,15 +201,47 @@ static struct step *step_next(struct node *n, uint32_t gt, int opens)
 	return NULL;
 }
 
+static void readable(int fd, struct step *s);
+
+struct awaited {
+	int fd;
+	struct step *step;
+};
+
+static void *await(void *arg)
+{
+	struct awaited *a = arg;
+	char path[PATH_MAX];
+
+	snprintf(path, sizeof path, "%s/%s", root(), (char *)a->step->bytes);
+	while (access(path, F_OK))
+		usleep(2000);
+	pthread_mutex_lock(&lock);
+	a->step->done = 1;
+	if (files[a->fd].kind == STREAM)
+		readable(a->fd, step_next(files[a->fd].node, files[a->fd].gt, 0));
+	pthread_mutex_unlock(&lock);
+	free(a);
+	return NULL;
+}
+
 /* Readable while the next step is one of data or errors. */
-static void readable(int fd, const struct step *s)
+static void readable(int fd, struct step *s)
 {
 	uint64_t one = 1;
+	pthread_t thread;
 
 	real_read(fd, &one, sizeof one);
 	one = 1;
-	if (s && s->what != 'p' && write(fd, &one, sizeof one) != sizeof one)
+	if (s && s->what == 'w' && !s->error) {
+		struct awaited *a = malloc(sizeof *a);
+		*a = (struct awaited){fd, s};
+		s->error = 1; /* once */
+		if (pthread_create(&thread, NULL, await, a) || pthread_detach(thread))
+			abort();
+	} else if (s && !strchr("pw", s->what) && write(fd, &one, sizeof one) != sizeof one) {
 		abort();
+	}
 }
 
 static int stream_open(struct node *n, uint32_t gt, unsigned long rate, unsigned long wait)
@@ -445,7 +480,7 @@ static ssize_t stream_read(int fd, void *to, size_t size)
 		s->bytes += n;
 		s->size -= (size_t)n;
 		s->done = !s->size;
-	} else if (s) {
+	} else if (s && s->what != 'w') {
 		s->done = 1;
 		errno = s->what == 'e' ? s->error : EAGAIN;
 	}

@@ -338,6 +338,29 @@ static void mode_many(void)
 	printf("truth grown_kib %ld\n", (after - before) * 4);
 }
 
+/*
+ * 4 launches, 3 of them in hot_path(), then the file $ZE_WORKS_LAUNCHED; the code stays where it is
+ * for half a second more.
+ */
+static void mode_stays(void)
+{
+	const char *file = getenv("ZE_WORKS_LAUNCHED");
+	ze_module_handle_t module = ze_module(ze_context, module_path);
+	ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 8000);
+	ze_command_list_handle_t list =
+	    ze_immediate(ze_context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+
+	hot_path(list, kernel);
+	cold_path(list, kernel);
+	FILE *launched = file ? fopen(file, "w") : NULL;
+	if (launched)
+		fclose(launched);
+	usleep(500000);
+	OK(zeCommandListDestroy(list));
+	OK(zeKernelDestroy(kernel));
+	OK(zeModuleDestroy(module));
+}
+
 static const struct {
 	const char *name;
 	void (*run)(void);
@@ -346,6 +369,7 @@ static const struct {
     {"pipelined", mode_pipelined}, {"events", mode_events},     {"threads", mode_threads},
     {"fork", mode_fork},           {"contexts", mode_contexts}, {"never", mode_never},
     {"refused", mode_refused},     {"tracer", mode_tracer},     {"many", mode_many},
+    {"stays", mode_stays},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,40 @@
+"""Intel's own Level Zero driver in its mode without hardware, and modules for it."""
+
+import os
+import shutil
+import subprocess
+
+from machine import SCRIPTS, WORKPLACE
+from recording import new_path
+from tap import Skip
+
+# Commands go into a capture instead of a GPU: a Ponte Vecchio of two subslices.
+NO_HARDWARE = {
+    "NEOReadDebugKeys": "1",
+    "SetCommandStreamReceiver": "1",
+    "ProductFamilyOverride": "pvc",
+    "HardwareInfoOverride": "1x2x8",
+    "AUBDumpCaptureFileName": "/dev/null",
+}
+
+
+def clean(**more):
+    """The environment without another driver's variables."""
+    left = {k: v for k, v in os.environ.items() if k not in NO_HARDWARE and not k.startswith("ZE")}
+    return dict(left, **{k: str(v) for k, v in more.items()})
+
+
+def spirv(name):
+    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
+    if not shutil.which("ocloc"):
+        raise Skip("no ocloc (intel-opencl-icd)")
+    out = new_path("ocloc")
+    subprocess.run(
+        ["ocloc", "compile", "-file", os.path.join(SCRIPTS, "ze_kernels.cl"), "-device", "pvc",
+         "-options", "-g -DKERNEL=" + name, "-output", name, "-out_dir", out],
+        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=WORKPLACE,
+    )  # fmt: skip
+    found = [f for f in os.listdir(out) if f.endswith(".spv")] if os.path.isdir(out) else []
+    if not found:
+        raise Skip("ocloc does not compile for pvc here")
+    return os.path.join(out, found[0])
