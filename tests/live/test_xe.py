@@ -83,7 +83,7 @@ def _():
     for key, value in {"pci": "0000:4d:00.0", "processors": "20", "clock_khz": "2400000", "graphics": "20.1"}.items():
         equal(known.get(key), value, key)
     text = notes(run, "collector.xe")
-    expect(re.search(r"every 1004 GPU cycles \(up to 47\.8 M rows/s at 2400 MHz\), GT 0", text[0]), text)
+    expect(re.search(r"every 1004 GPU cycles \(47\.8 M times a second on all XeCores at 2400 MHz\), GT 0", text[0]), text)
 
 
 @case("every card and every GT is sampled, media only where it can be")

@@ -123,7 +123,7 @@ static void cards_find(struct af_xe_cards *all)
 	free(more.all);
 }
 
-/* "GPU 0xe20b (…): GT 0, every 1004 GPU cycles, up to 56.7 M samples a second" */
+/* "GPU 0xe20b (…): every 1004 GPU cycles (47.8 M times a second …), GT 0" */
 static void streams_describe(const struct eustall *e, struct af_buf *b)
 {
 	char name[64];
@@ -139,8 +139,8 @@ static void streams_describe(const struct eustall *e, struct af_buf *b)
 		           af_xe_card_name(s->card, name, sizeof name),
 		           (unsigned long long)s->period_cycles);
 		if (second)
-			af_buf_fmt(b, " (up to %.3g M rows/s at %u MHz)", (double)second / 1e6,
-			           s->card->max_mhz);
+			af_buf_fmt(b, " (%.3g M times a second on all XeCores at %u MHz)",
+			           (double)second / 1e6, s->card->max_mhz);
 		af_buf_fmt(b, ", GT %u", s->gt->id);
 	}
 	if (e->refused.len)

@@ -214,14 +214,14 @@ static inline struct finder finder_of(const struct af_xe_rows *t)
 	                       .shift = 64 - t->bits};
 }
 
-static inline __attribute__((always_inline)) struct af_xe_sum *sum_find(struct finder f,
+static inline __attribute__((always_inline)) struct af_xe_sum *sum_find(const struct finder *f,
                                                                         uint64_t ip)
 {
-	for (uint32_t at = (uint32_t)(ip * f.scatter >> f.shift);; at = (at + 1) & f.mask) {
-		uint32_t i = f.index[at];
+	for (uint32_t at = (uint32_t)(ip * f->scatter >> f->shift);; at = (at + 1) & f->mask) {
+		uint32_t i = f->index[at];
 		if (!i)
 			return NULL;
-		struct af_xe_sum *s = &f.chunks[(i - 1) >> CHUNK_BITS][(i - 1) & (CHUNK - 1)];
+		struct af_xe_sum *s = &f->chunks[(i - 1) >> CHUNK_BITS][(i - 1) & (CHUNK - 1)];
 		if (__builtin_expect(s->address == ip, 1))
 			return s;
 	}
@@ -249,7 +249,7 @@ rows_add(struct af_xe_rows *t, enum af_xe_layout layout, const uint8_t *rows, si
 			zero_add(t, c);
 			continue;
 		}
-		struct af_xe_sum *s = sum_find(f, c.ip);
+		struct af_xe_sum *s = sum_find(&f, c.ip);
 		if (__builtin_expect(!s, 0)) {
 			if (t->nr >= AF_XE_ADDRESSES_MOST)
 				return i;
