@@ -4,9 +4,14 @@
 in the trace, at its address and for its reason, and nothing else."""
 
 import json
+import os
 import re
+import signal
+import subprocess
+import time
 
-from recording import FAILED, USAGE, aflame, new_path, record, refused
+from machine import AFLAME, WORKPLACE, need
+from recording import FAILED, USAGE, Trace, aflame, new_path, record, refused
 from tap import case, equal, expect, note, run_cases
 from xe_card import COUNTS, Machine, Samples, Sent, row
 
@@ -78,7 +83,7 @@ def _():
     for key, value in {"pci": "0000:4d:00.0", "processors": "20", "clock_khz": "2400000", "graphics": "20.1"}.items():
         equal(known.get(key), value, key)
     text = notes(run, "collector.xe")
-    expect(re.search(r"every 1004 GPU cycles \(up to 47\.8 M rows/s at 2400 MHz\), GT 0", text[0]), text)
+    expect(re.search(r"every 1004 GPU cycles \(47\.8 M times a second on all XeCores at 2400 MHz\), GT 0", text[0]), text)
 
 
 @case("every card and every GT is sampled, media only where it can be")
@@ -322,6 +327,34 @@ def _():
     machine.card().rows(0, sent, 5000, seed=1)
     run = recorded(machine, "--ring", "8M")
     Samples(run).check(sent)
+
+
+@case("samples survive the recorder, which is killed")
+def _():
+    machine, sent = Machine(), Sent()
+    machine.card().rows(0, sent, 5000, seed=1).step("pause 0").rows(0, sent, 5000, seed=2)
+    path = new_path()
+    command = (AFLAME, "record", "-q", "-o", path, "--sample", "none", "--gpu-samples", "--", "sleep", "3")
+    recorder = subprocess.Popen(command, env=machine.env(), cwd=WORKPLACE, start_new_session=True)
+    time.sleep(1)
+    os.killpg(recorder.pid, signal.SIGKILL)
+    recorder.wait()
+    trace = Trace(path)
+    trace.check()
+    Samples(trace).check(sent)
+
+
+@case("a program that the kernel samples and a GPU are in one trace")
+def _():
+    need("bpf")
+    machine, sent = Machine(), Sent()
+    machine.card().rows(0, sent, 500, seed=1)
+    path = new_path()
+    done = aflame("record", "-q", "-o", path, "--sample", "bpf", "--gpu-samples", "--", *SLEEP, env=machine.env())
+    equal((done.returncode, done.stderr), (0, ""), "(status, standard error)")
+    trace = Trace(path)
+    trace.check()
+    Samples(trace).check(sent)
 
 
 run_cases()

@@ -4,7 +4,7 @@
  * streams of its own in the session's shared directory, as events of process 0, the recorder. One
  * thread. In order:
  *
- *	open → pump* → stop → close
+ *	open → begin → pump* → stop → close
  *
  * Without a source a call here does nothing.
  */
@@ -16,6 +16,7 @@ struct af_recording;
 struct af_devices_ops {
 	/* *@self may stay NULL: there is no device. What fails is a NOTE, never the recording. */
 	void (*open)(void **self, struct af_recording *r);
+	void (*begin)(void *self);
 	void (*pump)(void *self);
 	void (*stop)(void *self);
 	void (*close)(void *self);
@@ -24,9 +25,12 @@ struct af_devices_ops {
 /* Open @r->options->devices, which may be NULL. */
 void af_devices_open(struct af_recording *r);
 
+/* Begin to sample, unless the session is paused: before the program starts. */
+void af_devices_begin(struct af_recording *r);
+
 /*
- * Several times a second: switch sampling on and off with the session's state, and write what was
- * sampled. The first call begins to sample.
+ * Several times a second, when privileges have been dropped: switch sampling on and off with the
+ * session's state, and write what was sampled. Nothing before _begin.
  */
 void af_devices_pump(struct af_recording *r);
 

@@ -412,7 +412,7 @@ int af_target_run(struct af_recording *r, char **argv, struct af_err *err)
 	af_session_anchor(r);
 	af_stream_flush(&r->stream);
 	af_bounds_begin(r);
-	af_devices_pump(r);
+	af_devices_begin(r);
 	af_group_watch(&group, &ours);
 	if (!rc && argv)
 		rc = child_start(r, argv, &before, &was, err);

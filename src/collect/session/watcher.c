@@ -108,6 +108,12 @@ void af_devices_open(struct af_recording *r)
 		r->options->devices->open(&r->sampling, r);
 }
 
+void af_devices_begin(struct af_recording *r)
+{
+	if (r->sampling)
+		r->options->devices->begin(r->sampling);
+}
+
 void af_devices_pump(struct af_recording *r)
 {
 	if (r->sampling)

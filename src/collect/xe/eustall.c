@@ -8,6 +8,7 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
+#include "collect/disk/job.h"
 #include "collect/session/control.h"
 #include "collect/session/session.h"
 #include "collect/xe/private.h"
@@ -17,11 +18,9 @@ enum {
 	WINDOW_NS = 100000000,
 	LATE_NS = 10000000, /* rows may be so much older than the read that finds them */
 	RETRY_NS = 500000000,
+	CHUNKS_AT_ONCE = 64,
 	TRIES_MOST = 120, /* of reopening after a reset: a minute */
 };
-
-/* Both drivers, for what a machine has. */
-enum { NR_DRIVERS = 2 };
 
 struct eustall {
 	struct af_recording *r;
@@ -54,7 +53,9 @@ static void refused_show(const struct eustall *e, const struct af_xe_card *card,
 {
 	char name[64], line[600];
 
-	if (!is_fixable(rc) || !e->r->options->tell)
+	/* One of the ranks on a host samples its GPUs, and the others know why they cannot. */
+	if (!is_fixable(rc) || !e->r->options->tell ||
+	    (rc == -EBUSY && e->r->options->job && e->r->options->job->is_rank))
 		return;
 	snprintf(line, sizeof line, "%s is not sampled: %s",
 	         af_xe_card_name(card, name, sizeof name), why);
@@ -122,7 +123,7 @@ static void cards_find(struct af_xe_cards *all)
 	free(more.all);
 }
 
-/* "GPU 0xe20b (…): GT 0, every 1004 GPU cycles, up to 56.7 M samples a second" */
+/* "GPU 0xe20b (…): every 1004 GPU cycles (47.8 M times a second …), GT 0" */
 static void streams_describe(const struct eustall *e, struct af_buf *b)
 {
 	char name[64];
@@ -138,8 +139,8 @@ static void streams_describe(const struct eustall *e, struct af_buf *b)
 		           af_xe_card_name(s->card, name, sizeof name),
 		           (unsigned long long)s->period_cycles);
 		if (second)
-			af_buf_fmt(b, " (up to %.3g M rows/s at %u MHz)", (double)second / 1e6,
-			           s->card->max_mhz);
+			af_buf_fmt(b, " (%.3g M times a second on all XeCores at %u MHz)",
+			           (double)second / 1e6, s->card->max_mhz);
 		af_buf_fmt(b, ", GT %u", s->gt->id);
 	}
 	if (e->refused.len)
@@ -208,15 +209,12 @@ static bool stream_enable(struct xe_stream *s)
 
 static void stream_switch(struct eustall *e, struct xe_stream *s, bool on)
 {
-	if (s->fd < 0 || s->enabled == on)
-		return;
 	xe_reader_lock(&e->reader);
-	if (s->fd >= 0 && !on) {
+	if (s->fd >= 0 && s->enabled && !on) {
 		xe_stream_read(&e->reader, s);
 		ioctl(s->fd, STREAM_DISABLE_CALL, 0);
 		s->enabled = false;
-	} else if (s->fd >= 0 && !stream_enable(s)) {
-		s->given_up = true;
+	} else if (s->fd >= 0 && !s->enabled && on && !stream_enable(s)) {
 		s->error = errno;
 		close(s->fd);
 		s->fd = -1;
@@ -224,20 +222,31 @@ static void stream_switch(struct eustall *e, struct xe_stream *s, bool on)
 	xe_reader_unlock(&e->reader);
 }
 
-/* After a reset of the GPU the stream is dead, and a new one can be had soon. */
+/* Ended by a reset of the GPU, and to be tried again now. */
+static bool stream_is_due(struct eustall *e, struct xe_stream *s, uint64_t now)
+{
+	xe_reader_lock(&e->reader);
+	bool ended = s->fd < 0 && s->error == ENODEV;
+	xe_reader_unlock(&e->reader);
+	if (!ended || s->nr_tries >= TRIES_MOST || now - s->tried_ns < RETRY_NS)
+		return false;
+	s->tried_ns = now;
+	s->nr_tries++;
+	return true;
+}
+
+/* After a reset the stream is dead, and a new one can be had soon. */
 static void stream_reopen(struct eustall *e, struct xe_stream *s, uint64_t now)
 {
-	if (s->fd >= 0 || s->given_up || now - s->tried_ns < RETRY_NS)
+	if (af_control_state(e->r) != AF_SESSION_ON || !stream_is_due(e, s, now))
 		return;
-	s->tried_ns = now;
-	s->given_up = ++s->nr_tries >= TRIES_MOST;
 	int fd = xe_stream_open(s->card, s->gt, s->period_cycles);
 	if (fd < 0)
 		return;
 	xe_reader_lock(&e->reader);
 	s->fd = fd;
+	s->error = 0;
 	s->nr_tries = 0;
-	s->given_up = false;
 	s->nr_reopens++;
 	xe_reader_unlock(&e->reader);
 }
@@ -278,23 +287,47 @@ static void windows_write(struct eustall *e, uint64_t now)
 	xe_reader_wake(&e->reader);
 }
 
+static void streams_switch(struct eustall *e)
+{
+	bool on = af_control_state(e->r) == AF_SESSION_ON;
+
+	for (uint32_t i = 0; i < e->nr; i++)
+		stream_switch(e, &e->streams[i], on);
+}
+
+static void eustall_begin(void *self)
+{
+	struct eustall *e = self;
+
+	e->began = true;
+	streams_switch(e);
+}
+
+/*
+ * The reading thread begins here, and not earlier: privileges are a thread's own, and those that
+ * the recorder had at first are dropped by now. Where there can be no thread we read ourselves.
+ */
+static void streams_read(struct eustall *e)
+{
+	if (e->reader.runs || !xe_reader_start(&e->reader))
+		return;
+	for (uint32_t i = 0; i < e->nr; i++)
+		for (int k = 0; k < CHUNKS_AT_ONCE && xe_stream_read(&e->reader, &e->streams[i]);
+		     k++)
+			;
+}
+
 static void eustall_pump(void *self)
 {
 	struct eustall *e = self;
-	bool on = af_control_state(e->r) == AF_SESSION_ON;
 	uint64_t now = af_now_ns();
 
-	if (e->stopped)
+	if (e->stopped || !e->began)
 		return;
-	for (uint32_t i = 0; i < e->nr; i++) {
-		if (on)
-			stream_reopen(e, &e->streams[i], now);
-		stream_switch(e, &e->streams[i], on);
-	}
-	if (!e->began && xe_reader_start(&e->reader))
-		af_session_note(e->r, "xe.reader",
-		                "no thread can be made: rows are read at the end");
-	e->began = true;
+	for (uint32_t i = 0; i < e->nr; i++)
+		stream_reopen(e, &e->streams[i], now);
+	streams_switch(e);
+	streams_read(e);
 	if (now - e->written_ns >= WINDOW_NS)
 		windows_write(e, now);
 }
@@ -353,6 +386,7 @@ static void eustall_close(void *self)
 
 const struct af_devices_ops af_xe_eustall = {
     .open = eustall_open,
+    .begin = eustall_begin,
     .pump = eustall_pump,
     .stop = eustall_stop,
     .close = eustall_close,

@@ -52,7 +52,6 @@ struct xe_stream {
 	struct af_xe_rows *spare; /* the writer's: what @rows was before */
 	uint32_t nr_reopens, nr_tries;
 	uint64_t tried_ns;
-	bool given_up;
 };
 
 /* Reads streams into their tables. */

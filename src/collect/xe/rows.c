@@ -82,29 +82,45 @@ static inline __attribute__((always_inline)) struct cut row_cut(enum af_xe_layou
 	};
 }
 
-typedef uint8_t bytes __attribute__((vector_size(16)));
-typedef uint32_t words __attribute__((vector_size(16)));
-
-/*
- * Ten sums at once, by interleaving bytes with zeros, for which machines have instructions; two
- * sums in one word do not overflow into each other.
- */
-static inline __attribute__((always_inline)) void counts_add(uint32_t *sums, struct cut c)
+/* Eight bytes are added to eight sums, between zeros: machines have instructions for that. */
+#if defined __has_builtin
+#if __has_builtin(__builtin_shufflevector)
+#define XE_HAS_SHUFFLE 1
+#endif
+#endif
+#ifdef XE_HAS_SHUFFLE
+static inline __attribute__((always_inline)) void eight_add(uint32_t *sums, uint64_t eight)
 {
-	const bytes zero = {0}, low = {0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23};
-	const bytes four = {0, 1, 16, 17, 2, 3, 18, 19, 4, 5, 20, 21, 6, 7, 22, 23};
-	const bytes next = {8, 9, 24, 25, 10, 11, 26, 27, 12, 13, 28, 29, 14, 15, 30, 31};
-	uint64_t pair, two = (c.two & 0xff) | (uint64_t)(c.two >> 8) << 32;
-	bytes eight = (bytes)(__attribute__((vector_size(16))) uint64_t){c.eight, 0};
+	typedef uint8_t bytes __attribute__((vector_size(16)));
+	typedef uint16_t halves __attribute__((vector_size(16)));
+	typedef uint32_t words __attribute__((vector_size(16)));
+	typedef uint64_t longs __attribute__((vector_size(16)));
+	bytes one = (bytes)(longs){eight, 0}, none = {0};
+	halves two = (halves)__builtin_shufflevector(one, none, 0, 16, 1, 17, 2, 18, 3, 19, 4, 20,
+	                                             5, 21, 6, 22, 7, 23);
 	words a, b;
 
-	eight = __builtin_shuffle(eight, zero, low);
 	memcpy(&a, sums, sizeof a);
 	memcpy(&b, sums + 4, sizeof b);
-	a += (words)__builtin_shuffle(eight, zero, four);
-	b += (words)__builtin_shuffle(eight, zero, next);
+	a += (words)__builtin_shufflevector(two, (halves)none, 0, 8, 1, 9, 2, 10, 3, 11);
+	b += (words)__builtin_shufflevector(two, (halves)none, 4, 12, 5, 13, 6, 14, 7, 15);
 	memcpy(sums, &a, sizeof a);
 	memcpy(sums + 4, &b, sizeof b);
+}
+#else
+static inline void eight_add(uint32_t *sums, uint64_t eight)
+{
+	for (int i = 0; i < 8; i++)
+		sums[i] += eight >> 8 * i & 0xff;
+}
+#endif
+
+/* The ninth and the tenth sum are added as one word: they do not overflow into each other. */
+static inline __attribute__((always_inline)) void counts_add(uint32_t *sums, struct cut c)
+{
+	uint64_t pair, two = (c.two & 0xff) | (uint64_t)(c.two >> 8) << 32;
+
+	eight_add(sums, c.eight);
 	memcpy(&pair, sums + 8, sizeof pair);
 	pair += two;
 	memcpy(sums + 8, &pair, sizeof pair);
@@ -198,14 +214,14 @@ static inline struct finder finder_of(const struct af_xe_rows *t)
 	                       .shift = 64 - t->bits};
 }
 
-static inline __attribute__((always_inline)) struct af_xe_sum *sum_find(struct finder f,
+static inline __attribute__((always_inline)) struct af_xe_sum *sum_find(const struct finder *f,
                                                                         uint64_t ip)
 {
-	for (uint32_t at = (uint32_t)(ip * f.scatter >> f.shift);; at = (at + 1) & f.mask) {
-		uint32_t i = f.index[at];
+	for (uint32_t at = (uint32_t)(ip * f->scatter >> f->shift);; at = (at + 1) & f->mask) {
+		uint32_t i = f->index[at];
 		if (!i)
 			return NULL;
-		struct af_xe_sum *s = &f.chunks[(i - 1) >> CHUNK_BITS][(i - 1) & (CHUNK - 1)];
+		struct af_xe_sum *s = &f->chunks[(i - 1) >> CHUNK_BITS][(i - 1) & (CHUNK - 1)];
 		if (__builtin_expect(s->address == ip, 1))
 			return s;
 	}
@@ -233,7 +249,7 @@ rows_add(struct af_xe_rows *t, enum af_xe_layout layout, const uint8_t *rows, si
 			zero_add(t, c);
 			continue;
 		}
-		struct af_xe_sum *s = sum_find(f, c.ip);
+		struct af_xe_sum *s = sum_find(&f, c.ip);
 		if (__builtin_expect(!s, 0)) {
 			if (t->nr >= AF_XE_ADDRESSES_MOST)
 				return i;
