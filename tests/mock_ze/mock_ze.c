@@ -442,8 +442,9 @@ static ze_result_t ZE_APICALL event_status(ze_event_handle_t h)
 {
 	const struct mock_event *e = (void *)h;
 
+	/* Work that takes no time is done at once, without a clock: tests/bench/ze. */
 	pthread_mutex_lock(&lock);
-	bool done = e->signalled && timer() >= e->end;
+	bool done = e->signalled && (e->start == e->end || timer() >= e->end);
 	pthread_mutex_unlock(&lock);
 	return done ? ZE_RESULT_SUCCESS : ZE_RESULT_NOT_READY;
 }

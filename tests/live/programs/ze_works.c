@@ -252,7 +252,11 @@ static void mode_contexts(void)
 		ze_events(context, 1, &event);
 		launch(list, kernel);
 		ze_wait(list, event);
-		OK(zeCommandListDestroy(list));
+		if (i)
+			OK(zeCommandListDestroy(list));
+		ze_command_list_handle_t later = ze_deferred(context);
+		fill_list(later, kernel);
+		/* With its lists, as programs do that are about to end. */
 		if (!i)
 			OK(zeContextDestroy(context));
 	}
