@@ -423,7 +423,7 @@ def _():
 @case("Intel's driver: threads, a fork, two contexts, its own tracer")
 def _():
     path = spirv("heavy")
-    for mode, launches in (("threads", 200), ("contexts", 2), ("fork", 2), ("tracer", 2)):
+    for mode, launches in (("threads", 200), ("contexts", 6), ("fork", 2), ("tracer", 2)):
         run = intel(mode, path, knobs={"ZE_ENABLE_TRACING_LAYER": "1"} if mode == "tracer" else {})
         equal(len(calls(run, "zeCommandListAppendLaunchKernel")), launches, "launches of " + mode)
 
