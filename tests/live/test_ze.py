@@ -158,8 +158,8 @@ def _():
 
 @case("mock: stamps of few bits that come round are the right times")
 def _():
-    # 22 bits of 80 ns come round every 0.3 s, here 1.6 ms after the start.
-    mocked = Mocked("paths", knobs={"MOCK_ZE_BITS": 22, "MOCK_ZE_FIRST": (1 << 22) - 20000})
+    # 22 bits of 80 ns come round every 0.3 s.
+    mocked = Mocked("spread", knobs={"MOCK_ZE_BITS": 22, "MOCK_ZE_FIRST": (1 << 22) - 20000})
     same_times(mocked)
     ends = [end // TICK_NS >> 22 for _, _, end in mocked.did()]
     expect(len(set(ends)) > 1, "the timer did not come round: %s" % ends)
