@@ -165,6 +165,15 @@ def _():
     expect(len(set(ends)) > 1, "the timer did not come round: %s" % ends)
 
 
+@case("mock: the device's own time comes round, and the trace's goes on")
+def _():
+    mocked = Mocked("spread", knobs={"MOCK_ZE_FIRST": (1 << 36) - 2000000})
+    same_times(mocked)
+    expect({end // TICK_NS >> 36 for _, _, end in mocked.did()} >= {1}, mocked.did())
+    pairs = [f["foreign"] for f in mocked.run.fields("clock") if f["clock"] == "DEVICE"]
+    expect(len(pairs) > 1 and pairs == sorted(pairs), "pairs: %s" % pairs)
+
+
 @case("mock: devices with their PCI address, UUID and clock")
 def _():
     run = Mocked("paths").run
