@@ -1,4 +1,4 @@
-/* Our declarations of Level Zero are the vendor's (libze-dev): sizes, places, numbers, arguments. */
+/* Our declarations of Level Zero are the vendor's (libze-dev): sizes, places, numbers. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
