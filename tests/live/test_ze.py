@@ -142,11 +142,20 @@ def _():
 
 @case("mock: stamps of few bits that come round are the right times")
 def _():
-    # 22 bits of 80 ns come round every 0.3 s, here 1.6 ms after the start.
-    mocked = Mocked("paths", knobs={"MOCK_ZE_BITS": 22, "MOCK_ZE_FIRST": (1 << 22) - 20000})
+    # 22 bits of 80 ns come round every 0.3 s.
+    mocked = Mocked("spread", knobs={"MOCK_ZE_BITS": 22, "MOCK_ZE_FIRST": (1 << 22) - 20000})
     same_times(mocked)
     ends = [end // TICK_NS >> 22 for _, _, end in mocked.did()]
     expect(len(set(ends)) > 1, "the timer did not come round: %s" % ends)
+
+
+@case("mock: the device's own time comes round, and the trace's goes on")
+def _():
+    mocked = Mocked("spread", knobs={"MOCK_ZE_FIRST": (1 << 36) - 2000000})
+    same_times(mocked)
+    expect({end // TICK_NS >> 36 for _, _, end in mocked.did()} >= {1}, mocked.did())
+    pairs = [f["foreign"] for f in mocked.run.fields("clock") if f["clock"] == "DEVICE"]
+    expect(len(pairs) > 1 and pairs == sorted(pairs), "pairs: %s" % pairs)
 
 
 @case("mock: devices with their PCI address, UUID and clock")
@@ -391,7 +400,7 @@ def _():
 @case("Intel's driver: threads, a fork, two contexts, its own tracer")
 def _():
     path = spirv("heavy")
-    for mode, launches in (("threads", 200), ("contexts", 2), ("fork", 2), ("tracer", 2)):
+    for mode, launches in (("threads", 200), ("contexts", 6), ("fork", 2), ("tracer", 2)):
         run = intel(mode, path, knobs={"ZE_ENABLE_TRACING_LAYER": "1"} if mode == "tracer" else {})
         equal(len(calls(run, "zeCommandListAppendLaunchKernel")), launches, "launches of " + mode)
 

@@ -38,7 +38,7 @@ struct mock_pool {
 
 /* A fence is one, too. */
 struct mock_event {
-	bool stamped, signalled;
+	bool stamped, signalled, instant;
 	uint64_t start, end;
 };
 
@@ -51,6 +51,7 @@ struct mock_command {
 	uint64_t ns;
 	char name[64];
 	bool reset; /* the event */
+	bool instant;
 	char *to;
 	const char *from;
 	char value;

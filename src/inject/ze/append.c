@@ -17,7 +17,7 @@ void af_ze_append(struct af_ze_call *c, void *list, void **signal)
 		c->event = *signal;
 		return;
 	}
-	c->event = af_ze_event_take(c->list->events);
+	c->event = af_ze_event_take(c->list);
 	c->is_ours = c->event != NULL;
 	if (c->is_ours)
 		*signal = c->event;
@@ -48,7 +48,7 @@ void af_ze_append_launched(struct af_ze_call *c, struct af_ev_descriptor *is)
 	if (work && !c->is_ours)
 		af_ze_event_works(c->event, work);
 	if (list->is_synchronous)
-		af_ze_harvest(list->lane, UINT32_MAX);
+		af_ze_harvest(list->lane);
 	else
 		af_ze_harvest_some(list->lane);
 	af_ze_tick(c->begin_ns);

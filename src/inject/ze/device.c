@@ -5,7 +5,7 @@
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/lock.h"
-#include "inject/ze/ticks.h"
+#include "inject/ze/timer.h"
 #include "inject/ze/ze.h"
 
 enum {
@@ -112,7 +112,8 @@ static void notes_write(void *handle, uint32_t id, const struct af_ze_device_pro
 static bool properties_get(void *handle, struct af_ze_device_properties *p, uint64_t *hz)
 {
 	*p = (struct af_ze_device_properties){.stype = AF_ZE_STYPE_DEVICE_PROPERTIES_1_2};
-	bool exact = !af_ze_next.zeDeviceGetProperties(handle, p) && p->timer > 1000;
+	bool exact = !af_ze_next.zeDeviceGetProperties(handle, p) && p->timer > 1000 &&
+	             p->timer <= AF_TIMER_HZ_MAX;
 	if (exact) {
 		*hz = p->timer;
 		return true;
@@ -120,7 +121,7 @@ static bool properties_get(void *handle, struct af_ze_device_properties *p, uint
 	*p = (struct af_ze_device_properties){.stype = AF_ZE_STYPE_DEVICE_PROPERTIES};
 	if (af_ze_next.zeDeviceGetProperties(handle, p))
 		return false;
-	*hz = p->timer ? 1000000000 / p->timer : 1000000000;
+	*hz = p->timer && p->timer < 1000000 ? 1000000000 / p->timer : 1000000000;
 	return true;
 }
 
@@ -228,8 +229,8 @@ static uint64_t ticks_at(const struct af_ze_device *d, uint64_t mono_ns)
 	    &d->pairs[atomic_load_explicit(&d->pair, memory_order_acquire)];
 
 	if (mono_ns >= p->mono_ns)
-		return p->ticks + af_ticks_of_ns(mono_ns - p->mono_ns, d->hz);
-	uint64_t before = af_ticks_of_ns(p->mono_ns - mono_ns, d->hz);
+		return p->ticks + af_timer_ticks(mono_ns - p->mono_ns, d->hz);
+	uint64_t before = af_timer_ticks(p->mono_ns - mono_ns, d->hz);
 	return before < p->ticks ? p->ticks - before : 0;
 }
 
@@ -242,12 +243,12 @@ static void clock_write(struct af_ze_device *d)
 		return;
 	/* All bits of the first reading count; from it on the timer is followed round. */
 	if (atomic_load(&d->has_clock))
-		ticks = af_ticks_near(ticks, d->bits, ticks_at(d, pair.mono_ns));
+		ticks = af_timer_near(ticks, d->bits, ticks_at(d, pair.mono_ns));
 	uint32_t next = !atomic_load(&d->pair);
 	d->pairs[next] = (struct af_ze_pair){ticks, pair.mono_ns};
 	atomic_store_explicit(&d->pair, next, memory_order_release);
 	atomic_store(&d->has_clock, true);
-	pair.foreign = af_ticks_ns(ticks, d->hz);
+	pair.foreign = af_timer_ns(ticks, d->hz);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
@@ -285,15 +286,15 @@ bool af_ze_device_stamps(const struct af_ze_device *d, uint64_t launched_ns,
 {
 	if (!d || !atomic_load_explicit(&d->has_clock, memory_order_acquire))
 		return false;
-	uint64_t slack = af_ticks_of_ns(SLACK_NS, d->hz), at = ticks_at(d, launched_ns);
-	uint64_t start = af_ticks_from(stamps->start, d->kernel_bits, at > slack ? at - slack : 0);
-	uint64_t end = af_ticks_from(stamps->end, d->kernel_bits, start);
+	uint64_t slack = af_timer_ticks(SLACK_NS, d->hz), at = ticks_at(d, launched_ns);
+	uint64_t start = af_timer_from(stamps->start, d->kernel_bits, at > slack ? at - slack : 0);
+	uint64_t end = af_timer_from(stamps->end, d->kernel_bits, start);
 
 	/* Nothing takes half of the time that the timer needs to come round. */
-	if (end - start > af_ticks_mask(d->kernel_bits) / 2)
+	if (end - start > af_timer_mask(d->kernel_bits) / 2)
 		return false;
-	ns->start = af_ticks_ns(start, d->hz);
-	ns->end = af_ticks_ns(end, d->hz);
+	ns->start = af_timer_ns(start, d->hz);
+	ns->end = af_timer_ns(end, d->hz);
 	return true;
 }
 

@@ -103,25 +103,34 @@ static void *pool_make(struct af_ze_events *e)
 	return first;
 }
 
-void *af_ze_event_take(struct af_ze_events *e)
+void *af_ze_event_take(struct af_ze_list *l)
 {
-	void *event = NULL;
+	struct af_ze_events *e = l->events;
 
 	if (!e)
 		return NULL;
+	if (!l->nr_spare) {
+		af_fork_lock(&lock);
+		while (e->nr_free && l->nr_spare < AF_ZE_SPARE)
+			l->spare[l->nr_spare++] = e->free[--e->nr_free];
+		af_fork_unlock(&lock);
+	}
+	return l->nr_spare ? l->spare[--l->nr_spare] : pool_make(e);
+}
+
+void af_ze_events_give(struct af_ze_events *e, void **given, uint32_t nr)
+{
+	if (!e)
+		return;
 	af_fork_lock(&lock);
-	if (e->nr_free)
-		event = e->free[--e->nr_free];
+	for (uint32_t i = 0; i < nr && e->context && e->nr_free < POOLS_MAX * POOL_EVENTS; i++)
+		e->free[e->nr_free++] = given[i];
 	af_fork_unlock(&lock);
-	return event ? event : pool_make(e);
 }
 
 void af_ze_event_give(struct af_ze_events *e, void *event)
 {
-	af_fork_lock(&lock);
-	if (e->context && e->nr_free < POOLS_MAX * POOL_EVENTS)
-		e->free[e->nr_free++] = event;
-	af_fork_unlock(&lock);
+	af_ze_events_give(e, &event, 1);
 }
 
 void af_ze_pool_flags(const struct af_ze_pool_desc **desc, struct af_ze_pool_desc *own)
@@ -172,7 +181,7 @@ void af_ze_event_signalled(void *event)
 	    af_ze_work_lane((uint32_t)(af_handles_get(&events, (uintptr_t)event) >> 1));
 
 	if (l)
-		af_ze_harvest(l, UINT32_MAX);
+		af_ze_harvest(l);
 }
 
 void af_ze_event_gone(void *event)
@@ -197,6 +206,7 @@ static void set_end(struct af_ze_events *e)
 void af_ze_context_gone(void *context)
 {
 	af_ze_works_end(context);
+	af_ze_lists_end(context);
 	for (uint32_t i = 0; i < nr_sets; i++)
 		if (sets[i].context == context)
 			set_end(&sets[i]);

@@ -32,7 +32,7 @@ void af_ze_execute(uint32_t nr, void **lists)
 	for (uint32_t i = 0; lists && i < nr; i++) {
 		struct af_ze_list *l = af_ze_list(lists[i]);
 		if (l && l->ran_on)
-			af_ze_harvest(l->ran_on, UINT32_MAX);
+			af_ze_harvest(l->ran_on);
 		for (uint32_t k = 0; l && k < l->nr_nodes; k++)
 			node_prepare(&l->nodes[k]);
 	}

@@ -91,7 +91,6 @@ static struct af_ze_lane *lane_make(void *context, void *device, void *handle)
 	l->device = d;
 	l->id = af_inject_new_id(AF_ID_QUEUE);
 	l->cursor = 0;
-	atomic_store(&l->patience, 0);
 	atomic_store_explicit(&l->busy, 0, memory_order_release);
 	queue_define(l);
 	af_ze_device_use(d);
@@ -122,7 +121,7 @@ void af_ze_queue_gone(void *queue)
 
 	if (!l)
 		return;
-	af_ze_harvest(l, UINT32_MAX);
+	af_ze_harvest(l);
 	af_handles_set(&queues, (uintptr_t)queue, 0);
 	lane_end(l);
 }
@@ -216,7 +215,7 @@ void af_ze_list_emptied(void *handle)
 	if (!l || l->is_immediate)
 		return;
 	if (l->ran_on)
-		af_ze_harvest(l->ran_on, UINT32_MAX);
+		af_ze_harvest(l->ran_on);
 	for (uint32_t i = 0; i < l->nr_nodes; i++) {
 		struct af_ze_node *n = &l->nodes[i];
 		bool waits = af_ze_work_waits(n->work, n->correlation);
@@ -237,11 +236,32 @@ void af_ze_list_gone(void *handle)
 	if (!l)
 		return;
 	if (l->lane)
-		af_ze_harvest(l->lane, UINT32_MAX);
+		af_ze_harvest(l->lane);
 	af_ze_list_emptied(handle);
+	if (l->events)
+		af_ze_events_give(l->events, l->spare, l->nr_spare);
+	l->nr_spare = 0;
+	l->context = NULL;
 	af_handles_set(&by_handle, (uintptr_t)handle, 0);
 	lane_end(l->lane);
 	list_give(l);
+}
+
+/* Its lists cannot be used any more: their spare events go with those of the context. */
+void af_ze_lists_end(void *context)
+{
+	for (uint32_t i = 0; i < nr_lists; i++) {
+		struct af_ze_list *l = &lists[i];
+		if (l->context != context)
+			continue;
+		while (l->nr_spare)
+			af_ze_next.zeEventDestroy(l->spare[--l->nr_spare]);
+		for (uint32_t k = 0; k < l->nr_nodes; k++)
+			if (l->nodes[k].is_ours)
+				af_ze_next.zeEventDestroy(l->nodes[k].event);
+		l->nr_nodes = 0;
+		l->events = NULL;
+	}
 }
 
 void af_ze_lists_after_fork(void)

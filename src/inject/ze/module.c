@@ -15,8 +15,7 @@ enum { NAME_BYTES = 4096, BINARY_MAX = 1 << 30 };
 
 static struct af_handles programs = AF_HANDLES_INIT;  /* of modules → id | device << 32 */
 static struct af_handles contexts = AF_HANDLES_INIT;  /* of modules → their context */
-static struct af_handles by_kernel = AF_HANDLES_INIT; /* → id | 1 << 32 */
-static struct af_handles sizes = AF_HANDLES_INIT;     /* of kernels → 24, 20, 20 bits */
+static struct af_handles by_kernel = AF_HANDLES_INIT; /* → id, its group size: see below */
 static struct af_kernels kernels = AF_KERNELS_INIT;
 
 /* A driver gives these in two calls: the size, then the bytes. */
@@ -132,8 +131,7 @@ static uint32_t kernel_register(void *module, const char *name, void *kernel)
 	uint32_t program = (uint32_t)af_handles_get(&programs, (uintptr_t)module);
 	uint32_t id = af_kernel_id(&kernels, NULL, program, name, strnlen(name, NAME_BYTES));
 
-	af_handles_set(&by_kernel, (uintptr_t)kernel, 1ull << 32 | id);
-	af_handles_set(&sizes, (uintptr_t)kernel, 0);
+	af_handles_set(&by_kernel, (uintptr_t)kernel, id);
 	return id;
 }
 
@@ -145,11 +143,19 @@ void af_ze_kernel_made(void *module, const struct af_ze_kernel_desc *desc, void 
 	kernel_place(module, name, kernel);
 }
 
+/* One word for the id and three sizes of 11 bits: devices have groups of 1,024 at most. */
+enum { ID_BITS = 31, SIZE_BITS = 11, SIZE_MAX_KNOWN = (1 << SIZE_BITS) - 1 };
+#define ID_MASK ((1ull << ID_BITS) - 1)
+
 void af_ze_kernel_sized(void *kernel, uint32_t x, uint32_t y, uint32_t z)
 {
-	af_handles_set(&sizes, (uintptr_t)kernel,
-	               (uint64_t)(x & 0xffffff) | (uint64_t)(y & 0xfffff) << 24 |
-	                   (uint64_t)(z & 0xfffff) << 44);
+	uint64_t id = af_handles_get(&by_kernel, (uintptr_t)kernel) & ID_MASK;
+
+	if (x > SIZE_MAX_KNOWN || y > SIZE_MAX_KNOWN || z > SIZE_MAX_KNOWN)
+		x = y = z = 0;
+	af_handles_set(&by_kernel, (uintptr_t)kernel,
+	               id | (uint64_t)x << ID_BITS | (uint64_t)y << (ID_BITS + SIZE_BITS) |
+	                   (uint64_t)z << (ID_BITS + 2 * SIZE_BITS));
 }
 
 /* A kernel that was made in a way that is not traced. */
@@ -167,12 +173,11 @@ static uint32_t kernel_meet(void *kernel)
 uint32_t af_ze_kernel(void *kernel, uint32_t local[3])
 {
 	uint64_t known = af_handles_get(&by_kernel, (uintptr_t)kernel);
-	uint64_t size = af_handles_get(&sizes, (uintptr_t)kernel);
 
-	local[0] = (uint32_t)(size & 0xffffff);
-	local[1] = (uint32_t)(size >> 24 & 0xfffff);
-	local[2] = (uint32_t)(size >> 44);
-	return known ? (uint32_t)known : kernel_meet(kernel);
+	local[0] = known >> ID_BITS & SIZE_MAX_KNOWN;
+	local[1] = known >> (ID_BITS + SIZE_BITS) & SIZE_MAX_KNOWN;
+	local[2] = known >> (ID_BITS + 2 * SIZE_BITS) & SIZE_MAX_KNOWN;
+	return known & ID_MASK ? (uint32_t)(known & ID_MASK) : kernel_meet(kernel);
 }
 
 void af_ze_modules_after_fork(void)
@@ -180,6 +185,5 @@ void af_ze_modules_after_fork(void)
 	af_handles_after_fork(&programs);
 	af_handles_after_fork(&contexts);
 	af_handles_after_fork(&by_kernel);
-	af_handles_after_fork(&sizes);
 	af_handles_after_fork(&kernels.ids);
 }

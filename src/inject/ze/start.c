@@ -44,6 +44,7 @@ void af_ze_check_fork(void)
 	af_ze_lists_after_fork();
 	af_ze_events_after_fork();
 	af_ze_works_after_fork();
+	af_ze_tick_after_fork();
 	af_ze_calls_after_fork();
 	af_placed_after_fork();
 	af_ze_functions_define();

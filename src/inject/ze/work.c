@@ -11,10 +11,9 @@
 enum {
 	CHUNK_WORKS = 1024,
 	CHUNKS = 256, /* 262,144 pieces of work in flight */
-	PATIENCE = 8, /* launches before unfinished work is polled again */
-	POLLS = 8,    /* pieces polled at a launch */
-	TICK_NS = 1000000000,
-	END_NS = 20000000,
+	BATCH = 16,   /* pieces that are written together */
+	EVERY = 8,    /* launches between two polls */
+	POLLS = 16,   /* pieces polled then: twice as many as came */
 };
 
 /* Lists are by index plus 1; 0 ends them. */
@@ -29,7 +28,6 @@ static _Atomic(struct ze_work *) chunks[CHUNKS];
 static _Atomic uint64_t works_free;
 static _Atomic uint32_t works_used; /* indices handed out so far */
 static _Atomic uint64_t last_correlation;
-static _Atomic uint64_t next_tick_ns;
 
 uint64_t af_ze_correlation_next(void)
 {
@@ -93,29 +91,32 @@ static uint32_t work_alloc(void)
 	return used + 1;
 }
 
-static void work_free(uint32_t index)
+/* Free the chain from @first to @last; the correlation of each is 0 already. */
+static void chain_free(uint32_t first, uint32_t last)
 {
 	uint64_t head = atomic_load_explicit(&works_free, memory_order_relaxed), mine;
 
-	work_at(index)->is.correlation = 0;
 	do {
-		work_set_next(index, (uint32_t)head);
-		mine = ((head >> 32) + 1) << 32 | index;
+		work_set_next(last, (uint32_t)head);
+		mine = ((head >> 32) + 1) << 32 | first;
 	} while (!atomic_compare_exchange_weak_explicit(
 	    &works_free, &head, mine, memory_order_release, memory_order_relaxed));
 }
 
-/* @ns NULL: its times are not known, for @reason. */
-static void work_write(const struct af_ze_launched *w, const struct af_ze_stamps *ns,
-                       enum af_lost reason)
+static void work_free(uint32_t index)
 {
-	struct af_thread_context *t = af_thread_enter();
+	work_at(index)->is.correlation = 0;
+	chain_free(index, index);
+}
 
-	if (!t)
-		return;
-	uint64_t now = af_now_ns(), busy = ns ? ns->end - ns->start : 0;
+/* Write one piece on @t, entered. @ns NULL: its times are not known, for @reason. */
+static void work_put(struct af_thread_context *t, uint64_t now, const struct af_ze_launched *w,
+                     const struct af_ze_stamps *ns, enum af_lost reason)
+{
+	uint64_t busy = ns ? ns->end - ns->start : 0;
 	uint32_t id =
 	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &w->descriptor);
+
 	if (!ns)
 		af_stream_put(&t->stream, lost, now, .reason = reason, .count = 1);
 	if (af_sums_only())
@@ -129,6 +130,16 @@ static void work_write(const struct af_ze_launched *w, const struct af_ze_stamps
 		              .correlation = (uint32_t)w->correlation,
 		              .start_ns = ns ? ns->start : 0, .end_ns = ns ? ns->end : 0,
 		              .node = w->node);
+}
+
+static void work_write(const struct af_ze_launched *w, const struct af_ze_stamps *ns,
+                       enum af_lost reason)
+{
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return;
+	work_put(t, af_now_ns(), w, ns, reason);
 	af_thread_leave(t);
 }
 
@@ -145,7 +156,7 @@ uint32_t af_ze_work_push(const struct af_ze_launched *launched)
 	struct ze_work *w = work_at(index);
 	w->is = *launched;
 	w->written = false;
-	atomic_fetch_add(&l->nr_pending, 1);
+	atomic_fetch_add_explicit(&l->nr_pending, 1, memory_order_relaxed);
 	uint32_t head = atomic_load_explicit(&l->pushed, memory_order_relaxed);
 	do {
 		work_set_next(index, head);
@@ -194,7 +205,7 @@ static void lane_collect(struct af_ze_lane *l)
 	l->newest = newest;
 }
 
-static void lane_unlink(struct af_ze_lane *l, uint32_t before, uint32_t index)
+static void lane_cut(struct af_ze_lane *l, uint32_t before, uint32_t index)
 {
 	uint32_t next = work_next(index);
 
@@ -204,6 +215,11 @@ static void lane_unlink(struct af_ze_lane *l, uint32_t before, uint32_t index)
 		l->oldest = next;
 	if (l->newest == index)
 		l->newest = before;
+}
+
+static void lane_unlink(struct af_ze_lane *l, uint32_t before, uint32_t index)
+{
+	lane_cut(l, before, index);
 	work_free(index);
 	atomic_fetch_sub(&l->nr_pending, 1);
 }
@@ -215,25 +231,49 @@ static void event_done(const struct af_ze_launched *w)
 		af_ze_event_give(w->events, w->event);
 }
 
+/* Work that was found complete. */
+struct ze_done {
+	uint32_t index;
+	bool stamped;
+	struct af_ze_stamps ns;
+};
+
 /*
- * Write @w if its event has been signalled. False: it has not. With @complete, all that was
- * launched before is done, so an event that may be an earlier launch's is this one's.
+ * Has the event of @w been signalled? With @complete, all that was launched before is done, so an
+ * event that may be an earlier launch's is this one's. zeEventQueryKernelTimestamp: "not ready" of
+ * an event that was not signalled.
  */
-static bool work_poll(struct ze_work *w, bool complete)
+static bool work_is_done(const struct ze_work *w, bool complete, struct ze_done *done)
 {
 	struct af_ze_kernel_timestamp t = {0};
-	struct af_ze_stamps ns;
 
+	done->stamped = false;
 	if (w->written)
 		return true;
-	if ((w->is.overtakes && !complete) || af_ze_next.zeEventQueryStatus(w->is.event))
+	if (w->is.overtakes && !complete)
 		return false;
-	bool stamped = !af_ze_next.zeEventQueryKernelTimestamp(w->is.event, &t);
-	if (stamped && w->is.is_stale && t.global.start == w->is.stale && !complete)
+	uint32_t rc = af_ze_next.zeEventQueryKernelTimestamp(w->is.event, &t);
+	if (rc == AF_ZE_NOT_READY)
 		return false;
-	stamped = stamped && !(w->is.is_stale && t.global.start == w->is.stale) &&
-	          af_ze_device_stamps(w->is.lane->device, w->is.launched_ns, &t.global, &ns);
-	work_write(&w->is, stamped ? &ns : NULL, AF_LOST_NO_STAMPS);
+	bool is_stale = w->is.is_stale && t.global.start == w->is.stale;
+	if (!rc && is_stale && !complete)
+		return false;
+	done->stamped =
+	    !rc && !is_stale &&
+	    af_ze_device_stamps(w->is.lane->device, w->is.launched_ns, &t.global, &done->ns);
+	return true;
+}
+
+/* Write @w if it is complete. False: it is not. */
+static bool work_poll(struct ze_work *w, bool complete)
+{
+	struct ze_done done;
+
+	if (!work_is_done(w, complete, &done))
+		return false;
+	if (w->written)
+		return true;
+	work_write(&w->is, done.stamped ? &done.ns : NULL, AF_LOST_NO_STAMPS);
 	event_done(&w->is);
 	return true;
 }
@@ -246,48 +286,95 @@ static void work_give_up(struct ze_work *w, enum af_lost reason)
 	w->written = true;
 }
 
-/* Poll up to @polls pieces from where the last poll ended; up to @most are written. */
-static void lane_poll(struct af_ze_lane *l, uint32_t most, uint32_t polls)
+/* Give back the places of written work, and its events, which are those of one set. */
+static void batch_free(const struct ze_done *done, uint32_t nr)
 {
-	uint32_t before = l->cursor, index = before ? work_next(before) : l->oldest;
-	bool found = false;
+	struct af_ze_events *set = NULL;
+	void *events[BATCH];
+	uint32_t nr_events = 0;
 
-	while (index && polls-- && most) {
+	for (uint32_t i = 0; i < nr; i++) {
+		struct ze_work *w = work_at(done[i].index);
+		bool ours = !w->written && w->is.events;
+		if (ours && !af_ze_next.zeEventHostReset(w->is.event)) {
+			set = w->is.events;
+			events[nr_events++] = w->is.event;
+		}
+		w->is.correlation = 0;
+		if (i)
+			work_set_next(done[i - 1].index, done[i].index);
+	}
+	chain_free(done[0].index, done[nr - 1].index);
+	if (nr_events)
+		af_ze_events_give(set, events, nr_events);
+}
+
+/* The work that one poll of a queue found complete: written, and its places given back. */
+static void batch_write(struct af_ze_lane *l, const struct ze_done *done, uint32_t nr)
+{
+	struct af_thread_context *t = af_thread_enter();
+	uint64_t now = t ? af_now_ns() : 0;
+
+	for (uint32_t i = 0; t && i < nr; i++) {
+		const struct ze_work *w = work_at(done[i].index);
+		if (!w->written)
+			work_put(t, now, &w->is, done[i].stamped ? &done[i].ns : NULL,
+			         AF_LOST_NO_STAMPS);
+	}
+	if (t)
+		af_thread_leave(t);
+	batch_free(done, nr);
+	atomic_fetch_sub(&l->nr_pending, nr);
+}
+
+/* Poll up to @polls pieces from where the last poll ended. False: the list was gone through. */
+static bool batch_poll(struct af_ze_lane *l, uint32_t *polls)
+{
+	uint32_t before = l->cursor, index = before ? work_next(before) : l->oldest, nr = 0;
+	struct ze_done done[BATCH];
+
+	while (index && *polls && nr < BATCH) {
 		uint32_t next = work_next(index);
-		if (work_poll(work_at(index), false)) {
-			lane_unlink(l, before, index);
-			found = true;
-			most--;
+		--*polls;
+		if (work_is_done(work_at(index), false, &done[nr])) {
+			done[nr++].index = index;
+			lane_cut(l, before, index);
 		} else {
 			before = index;
 		}
 		index = next;
 	}
 	l->cursor = index ? before : 0;
-	atomic_store_explicit(&l->patience, found ? 0 : PATIENCE, memory_order_relaxed);
+	if (nr)
+		batch_write(l, done, nr);
+	return index && *polls;
 }
 
-void af_ze_harvest(struct af_ze_lane *l, uint32_t most)
+static void lane_harvest(struct af_ze_lane *l, uint32_t polls)
 {
-	bool all = most == UINT32_MAX;
-
 	if (!atomic_load_explicit(&l->nr_pending, memory_order_relaxed) || !lane_claim(l, false))
 		return;
 	lane_collect(l);
-	if (all)
+	if (polls == UINT32_MAX)
 		l->cursor = 0;
-	lane_poll(l, most, all ? UINT32_MAX : POLLS);
+	while (batch_poll(l, &polls))
+		;
 	lane_unclaim(l);
+}
+
+void af_ze_harvest(struct af_ze_lane *l)
+{
+	lane_harvest(l, UINT32_MAX);
 }
 
 void af_ze_harvest_some(struct af_ze_lane *l)
 {
-	uint32_t patience = atomic_load_explicit(&l->patience, memory_order_relaxed);
+	uint32_t nr = atomic_load_explicit(&l->launches, memory_order_relaxed) + 1;
 
-	if (patience)
-		atomic_store_explicit(&l->patience, patience - 1, memory_order_relaxed);
-	else
-		af_ze_harvest(l, 2); /* twice what the launch adds */
+	/* If two threads launch at once, one of them may not count. */
+	atomic_store_explicit(&l->launches, nr, memory_order_relaxed);
+	if (nr % EVERY == 0)
+		lane_harvest(l, POLLS);
 }
 
 /* Go through all work of @l, claimed: what @ends is written and unlinked. */
@@ -382,35 +469,6 @@ struct af_ze_lane *af_ze_work_lane(uint32_t index)
 	return index && work_at(index)->is.correlation ? work_at(index)->is.lane : NULL;
 }
 
-void af_ze_harvest_all(void)
-{
-	struct af_ze_lane *l;
-
-	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++)
-		af_ze_harvest(l, UINT32_MAX);
-}
-
-void af_ze_tick(uint64_t now_ns)
-{
-	uint64_t due = atomic_load_explicit(&next_tick_ns, memory_order_relaxed);
-
-	if (now_ns < due || !atomic_compare_exchange_strong(&next_tick_ns, &due, now_ns + TICK_NS))
-		return;
-	if (!due)
-		return; /* the first event: everything has just begun */
-	af_ze_harvest_all();
-	af_ze_clocks_read();
-}
-
-void af_ze_at_exit(void)
-{
-	if (!af_inject_session())
-		return;
-	af_ze_check_fork();
-	af_ze_harvest_all();
-	af_ze_clocks_read();
-}
-
 static bool ends_unfinished(struct ze_work *w, const void *arg)
 {
 	(void)arg;
@@ -418,28 +476,9 @@ static bool ends_unfinished(struct ze_work *w, const void *arg)
 	return true;
 }
 
-/*
- * Whatever the driver is now, it is not called any more. A thread that polls a queue at this moment
- * is waited for a little; then its work is only counted. A forked child has none.
- */
-__attribute__((destructor)) static void ze_destructor(void)
+void af_ze_lane_abandon(struct af_ze_lane *l)
 {
-	struct af_ze_lane *l;
-
-	if (!af_inject_session())
-		return;
-	af_ze_check_fork();
-	for (uint32_t i = 0; (l = af_ze_lane_at(i)); i++) {
-		uint64_t until_ns = af_now_ns() + END_NS;
-		if (!atomic_load(&l->nr_pending))
-			continue;
-		while (atomic_load(&l->busy) && af_now_ns() < until_ns)
-			sched_yield();
-		if (atomic_load(&l->busy))
-			af_inject_lost(AF_LOST_UNFINISHED, atomic_load(&l->nr_pending));
-		else
-			lane_each(l, ends_unfinished, NULL);
-	}
+	lane_each(l, ends_unfinished, NULL);
 }
 
 /* The parent's events are the parent's. */
@@ -447,5 +486,4 @@ void af_ze_works_after_fork(void)
 {
 	atomic_store(&works_free, 0);
 	atomic_store(&works_used, 0);
-	atomic_store(&next_tick_ns, 0);
 }

@@ -13,7 +13,8 @@
  *	execute.c   lists that are executed, and calls that wait
  *	event.c     events of our own, which take the times of work; the program's
  *	work.c      work in flight: from an event to a GPU_WORK
- *	ticks.h     device timers
+ *	tick.c      once a second, and at the end
+ *	timer.h     arithmetic of device timers
  *	ze_abi.h    the part of Level Zero that is used
  *
  * An append to an immediate list is a launch. An append to another list defines a node of a graph
@@ -75,6 +76,7 @@ void af_ze_lists_after_fork(void);
 void af_ze_modules_after_fork(void);
 void af_ze_events_after_fork(void);
 void af_ze_works_after_fork(void);
+void af_ze_tick_after_fork(void);
 
 /* Define a FUNCTION for each function whose calls are recorded. Once in each process. */
 void af_ze_functions_define(void);
@@ -137,7 +139,7 @@ struct af_ze_lane {
 	_Atomic uint32_t busy;     /* claimed by the thread that looks after its work */
 	uint32_t oldest, newest;   /* list of work, of the holder of `busy`, as the next */
 	uint32_t cursor;           /* the next poll goes on behind this one, 0: at the first */
-	_Atomic uint32_t patience; /* launches to let pass before the next poll */
+	_Atomic uint32_t launches; /* since it was made, to poll now and then */
 };
 
 /* A piece of work in a list that is not immediate. */
@@ -153,6 +155,8 @@ struct af_ze_node {
 	struct af_ev_descriptor descriptor; /* without a queue */
 };
 
+enum { AF_ZE_SPARE = 8 };
+
 /* A command list. One thread at a time uses it, as the specification demands. */
 struct af_ze_list {
 	void *handle;
@@ -161,7 +165,9 @@ struct af_ze_list {
 	struct af_ze_device *device;
 	void *context;
 	bool is_immediate;
-	bool is_synchronous;       /* an immediate list whose appends wait */
+	bool is_synchronous;      /* an immediate list whose appends wait */
+	void *spare[AF_ZE_SPARE]; /* free events of ours */
+	uint32_t nr_spare;
 	struct af_ze_lane *ran_on; /* where it was executed last, or NULL */
 	uint32_t graph;
 	uint32_t nr_nodes, cap_nodes;
@@ -181,6 +187,9 @@ void af_ze_list_made(void *context, void *device, void *handle,
 void af_ze_list_emptied(void *handle);
 void af_ze_list_gone(void *handle);
 
+/* Before it destroys a context. */
+void af_ze_lists_end(void *context);
+
 /* By their handles; NULL: not known. */
 struct af_ze_list *af_ze_list(void *handle);
 struct af_ze_lane *af_ze_lane(void *queue);
@@ -194,9 +203,10 @@ struct af_ze_node *af_ze_node_add(struct af_ze_list *list);
 /* Events of ours for the lists of a context and device. */
 struct af_ze_events *af_ze_events(void *context, void *device);
 
-/* A free event of ours, or NULL; and back, when it has been reset. */
-void *af_ze_event_take(struct af_ze_events *e);
+/* A free event of ours for @list, or NULL; and back, when it has been reset. */
+void *af_ze_event_take(struct af_ze_list *list);
 void af_ze_event_give(struct af_ze_events *e, void *event);
+void af_ze_events_give(struct af_ze_events *e, void **events, uint32_t nr);
 
 /* Flags that give the program's pool stamps: *@desc is to be @own during the call that makes it. */
 void af_ze_pool_flags(const struct af_ze_pool_desc **desc, struct af_ze_pool_desc *own);
@@ -233,8 +243,8 @@ struct af_ze_launched {
 /* Remember the work: its index, 0: it has been written, without times. */
 uint32_t af_ze_work_push(const struct af_ze_launched *w);
 
-/* Write the completed work of @lane, at most @most pieces. _some: now and then, at launches. */
-void af_ze_harvest(struct af_ze_lane *lane, uint32_t most);
+/* Write the completed work of @lane. _some: at launches, which do so now and then. */
+void af_ze_harvest(struct af_ze_lane *lane);
 void af_ze_harvest_some(struct af_ze_lane *lane);
 
 /*
@@ -257,6 +267,9 @@ void af_ze_works_end(void *context);
 
 /* Where work @index is in flight, or NULL. */
 struct af_ze_lane *af_ze_work_lane(uint32_t index);
+
+/* The program has ended: work that is left goes without times. */
+void af_ze_lane_abandon(struct af_ze_lane *lane);
 
 /* Is work @index still in flight, of @correlation? */
 bool af_ze_work_waits(uint32_t index, uint64_t correlation);

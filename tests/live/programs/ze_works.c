@@ -82,6 +82,23 @@ static void mode_paths(void)
 	OK(zeModuleDestroy(module));
 }
 
+/* 8 launches, 60 ms apart. */
+static void mode_spread(void)
+{
+	ze_module_handle_t module = ze_module(ze_context, module_path);
+	ze_command_list_handle_t list =
+	    ze_immediate(ze_context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+	ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 8000);
+	ze_event_handle_t event;
+
+	ze_events(ze_context, 1, &event);
+	for (int i = 0; i < 8; i++) {
+		launch(list, kernel);
+		usleep(60000);
+	}
+	ze_wait(list, event);
+}
+
 /* A copy to the device, one back, a fill; the bytes that come back. */
 static void mode_copies(void)
 {
@@ -252,7 +269,11 @@ static void mode_contexts(void)
 		ze_events(context, 1, &event);
 		launch(list, kernel);
 		ze_wait(list, event);
-		OK(zeCommandListDestroy(list));
+		if (i)
+			OK(zeCommandListDestroy(list));
+		ze_command_list_handle_t later = ze_deferred(context);
+		fill_list(later, kernel);
+		/* With its lists, as programs do that are about to end. */
 		if (!i)
 			OK(zeContextDestroy(context));
 	}
@@ -365,11 +386,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-    {"paths", mode_paths},         {"copies", mode_copies},     {"reload", mode_reload},
-    {"pipelined", mode_pipelined}, {"events", mode_events},     {"threads", mode_threads},
-    {"fork", mode_fork},           {"contexts", mode_contexts}, {"never", mode_never},
-    {"refused", mode_refused},     {"tracer", mode_tracer},     {"many", mode_many},
-    {"stays", mode_stays},
+    {"paths", mode_paths},     {"spread", mode_spread},       {"copies", mode_copies},
+    {"reload", mode_reload},   {"pipelined", mode_pipelined}, {"events", mode_events},
+    {"threads", mode_threads}, {"fork", mode_fork},           {"contexts", mode_contexts},
+    {"never", mode_never},     {"refused", mode_refused},     {"tracer", mode_tracer},
+    {"many", mode_many},       {"stays", mode_stays},
 };
 
 int main(int argc, char **argv)
