@@ -11,6 +11,8 @@
 
 #include <linux/types.h>
 
+#include "batch/found.h"
+
 #ifdef __bpf__
 typedef __u64 af_bpf_address;
 #else
@@ -33,6 +35,8 @@ enum {
 	AF_BPF_BEHIND = 2,
 	AF_BPF_NEW = 8,        /* periods in which every thread is found at least once */
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
+	AF_BPF_BATCH_KERNELS = 64,
+	AF_BPF_BATCH_COMMANDS = 8192, /* of a batch that are read in the kernel */
 };
 
 enum af_bpf_kind {
@@ -48,6 +52,7 @@ enum af_bpf_kind {
 	AF_BPF_DRIVER_CALL = 10,
 	AF_BPF_SUBMIT = 11,
 	AF_BPF_WORK = 12,
+	AF_BPF_BATCH = 13,
 };
 
 /*
@@ -148,6 +153,42 @@ struct af_bpf_work {
 	__u64 fence;
 	__u64 queued_ns, run_ns; /* run_ns: when the device was given it, 0: not seen */
 	char ring[32], device[32];
+};
+
+/*
+ * BATCH: the kernels that a submission to a GPU starts, as many records as they need. Of the last
+ * one `stop` says why the walk was over, of those before it is 0.
+ */
+struct af_bpf_batch {
+	struct af_bpf_head head;
+	__u64 address;               /* of the batch, in the GPU's address space of the process */
+	__u64 at;                    /* the command that the walk stopped at */
+	struct af_batch_bases bases; /* before this batch: for another try */
+	__u32 context, version;      /* as they were given to batch_submitted() */
+	__u32 stop, nr_commands;     /* enum af_batch_stop */
+	__u32 nr_undescribed;        /* walkers whose descriptor could not be read */
+	__u32 kernel_pid;            /* the process in the kernel's own numbers */
+	__u32 nr_before, nr_kernels; /* in records of this batch before, and here */
+	struct af_batch_kernel kernels[AF_BPF_BATCH_KERNELS];
+};
+
+/* The map `batch_bases`: what the GPU keeps of a context from batch to batch. */
+struct af_bpf_batch_context {
+	__u32 pid, context; /* the process in the kernel's own numbers */
+};
+
+/*
+ * The map `batch_memory`: where a process has the GPU's memory in its own. Ranges are kept in
+ * blocks of a power of two, the longest prefix of an address finds its block.
+ */
+struct af_bpf_batch_key {
+	__u32 bits;      /* of @pid and @address that are given */
+	__u32 pid;       /* the process in the kernel's own numbers */
+	__u8 address[8]; /* big-endian */
+};
+
+struct af_bpf_batch_range {
+	__u64 gpu, bytes, cpu; /* the whole range */
 };
 
 enum af_bpf_count {

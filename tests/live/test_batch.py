@@ -3,10 +3,12 @@
 run without a GPU and write AUB files (tests/aub); where kernels lie is what the drivers say."""
 
 import os
+import random
 import re
+import struct
 import subprocess
 
-from machine import BUILD, WORKPLACE, need_tool, program
+from machine import BUILD, WORKPLACE, need, need_tool, program
 from recording import new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -131,6 +133,116 @@ for _platform in ("dg2", "tgllp", "icllp", "skl"):
     @case("every kernel that OpenCL launches on %s is found" % _platform)
     def _(platform=_platform):
         check_opencl(platform)
+
+
+# ---- the same walker in the kernel ----
+
+
+def level_zero_aub(platform):
+    words = [need_program("ze_all_kernels", "libze-dev"), spirv(), new_path("native")]
+    path = launch_all(platform, words)[1]
+    os.rename(path, path + ".aub")
+    return path + ".aub"
+
+
+def submit(version, how, *files):
+    """Lines of what the library finds, the BPF program finds, and another try finds."""
+    need("bpf")
+    words = [os.path.join(BUILD, "tests/live/batch/submit"), str(version), how, *files]
+    if not os.path.exists(words[0]):
+        raise Skip("built without the collector bpf")
+    done = subprocess.run(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+    if done.returncode == 3:
+        raise Skip("BPF programs with loops (Linux 5.17): %s" % done.stderr.strip())
+    equal((done.returncode, done.stderr), (0, ""), "the program")
+    lost = [line for line in done.stdout.splitlines() if line.startswith("lost")]
+    equal(lost, [], "lost")
+    return [re.findall("^%s (.*)$" % who, done.stdout, re.M) for who in ("library", "kernel", "late")]
+
+
+def kernels_of(lines):
+    return [line for line in lines if not line.startswith("stop")]
+
+
+for _platform in ("pvc", "dg2", "skl"):
+
+    @case("a BPF program finds in batches for %s what the library finds, as they are submitted" % _platform)
+    def _(platform=_platform):
+        library, kernel, late = submit(VERSIONS[platform], "early", level_zero_aub(platform))
+        equal(kernel, library, "lines of the BPF program")
+        equal(late, [], "found by another try")
+        equal(len([line for line in kernel if " compute " in line]), NR_KERNELS, "kernels")
+
+
+@case("a batch that is written after its submission is found by another try")
+def _():
+    library, kernel, late = submit(VERSIONS["pvc"], "late", level_zero_aub("pvc"))
+    equal(kernels_of(kernel), [], "found at once")
+    equal(late, kernels_of(library), "found by another try")
+    equal(len(late), NR_KERNELS, "kernels")
+
+
+def hostile(seed):
+    """A batch of commands that jump, call and start kernels as chance has it."""
+    chance = random.Random(seed)
+    size = chance.choice((64, 256, 1024))
+
+    def target():
+        return 0x10000 + 4 * chance.randrange(size + size // 16)
+
+    def command():
+        return chance.choice(
+            (
+                lambda: (0x18C00101, target(), 0),
+                lambda: (0x18800101, target(), 0),
+                lambda: (0x18808101, target(), 0),
+                lambda: (0x18800001, target(), 0),
+                lambda: (0x05000000,),
+                lambda: (0x05008000,),
+                lambda: (0,) * chance.randrange(1, 40),
+                lambda: (0x61020001, chance.getrandbits(32), chance.getrandbits(16)),
+                lambda: (0x72080025, *(chance.getrandbits(32) for _ in range(38))),
+                lambda: (0x7820000A, *(chance.getrandbits(32) for _ in range(11))),
+                lambda: (0x61010014, *(0,) * 5, target() & ~4095 | 1, *(0,) * 3, 0xA0001, 0x8000, *(0,) * 10),
+                lambda: (0x70020002, 0, chance.randrange(4096), chance.randrange(4096)),
+                lambda: (0x7105000D, chance.randrange(64), *(0,) * 13),
+                lambda: (chance.getrandbits(32),),
+            )
+        )()
+
+    words = []
+    while len(words) < size:
+        words += command()
+    path = os.path.join(WORKPLACE, "hostile-%d" % seed)
+    with open(path, "wb") as file:
+        file.write(struct.pack("<%dI" % size, *words[:size]))
+    return path
+
+
+def endless():
+    """Three levels of 32 calls each: more commands than anybody reads, each legal."""
+    words = []
+    for level in range(1, 4):
+        words += [0x18C00101, 0x10000 + 1024 * level, 0] * 32 + [0x05000000]
+        words += [0] * (256 * level - len(words))
+    words += [0] * 64 + [0x05000000]
+    path = os.path.join(WORKPLACE, "endless")
+    with open(path, "wb") as file:
+        file.write(struct.pack("<%dI" % len(words), *words))
+    return path
+
+
+@case("a BPF program and the library find the same in hostile batches, and stop at the same command")
+def _():
+    files = [hostile(seed) for seed in range(300)] + [endless()]
+    for version in (9, 12, 20, 35):
+        library, kernel, _ = submit(version, "early", *files)
+        equal(kernel, library, "lines of the BPF program")
+        stops = [line.rsplit(" ", 1)[0] for line in library if line.startswith("stop")]
+        equal(len(stops), len(files), "walks that ended")
+        equal(stops[-1], "stop too long", "a batch of too many commands")
+        expect(len(kernels_of(library)) > 150, "few kernels: %d" % len(kernels_of(library)))
+        note("version %d: %s" % (version, {stop: stops.count(stop) for stop in sorted(set(stops))}))
 
 
 run_cases()

@@ -139,7 +139,7 @@ static void table_seen(const struct calls *c, const struct af_world *w, struct a
 	uint32_t nr;
 	struct call_sum *sums = sums_made(c, w, CALL_SEEN, false, &nr);
 	struct af_table *t =
-	    nr ? AF_TABLE(f, "calls_seen", "Calls of CUDA, seen from outside", columns) : NULL;
+	    nr ? AF_TABLE(f, "calls_seen", "Calls seen from outside", columns) : NULL;
 
 	if (t)
 		t->note = "by the kernel's probes: neither how long they took nor what devices did "

@@ -142,6 +142,8 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "Intel GPUs", "collector.xe");
 	row_note(f, t, w, "Intel GPUs sampled", "collector.xe.rows");
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
+	row_note(f, t, w, "Level Zero from outside", "ze.seen");
+	row_note(f, t, w, "OpenCL from outside", "opencl.seen");
 	row_note(f, t, w, "CUDA graphs", "cuda.graphs");
 	row_note(f, t, w, "CUDA profiler of the program", "cuda.profiler");
 	row_note(f, t, w, "Autograd", "autograd");

@@ -111,7 +111,7 @@ static void watcher_drop_rights(void *self)
 	if (af_sudo_user(&uid, &gid))
 		keep |= 1ull << CAP_CHOWN;
 	/* Each probe by itself is an event that is for nobody else (perf_uprobe_event_init()). */
-	if (!bpf_probes_at_once() && b->r->control->flags & AF_SESSION_CUDA)
+	if (!bpf_probes_at_once() && b->r->control->flags & BPF_SESSION_APIS)
 		keep |= 1ull << CAP_SYS_ADMIN;
 	for (int i = 0; i < 2; i++) {
 		data[i].permitted &= (uint32_t)(keep >> 32 * i);

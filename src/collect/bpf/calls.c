@@ -1,7 +1,8 @@
 /*
- * Calls of the CUDA driver by processes that carry no libaflame: the kernel's probes (uprobes) at
- * the entries of libcuda's functions, wherever the process has that file from. What is seen is who
- * called what and when: how long it took, and what the device did then, is not.
+ * Calls of CUDA, Level Zero and OpenCL by processes that carry no libaflame: the kernel's probes
+ * (uprobes) at the entries of the functions of their libraries, wherever the process has such a
+ * file from. What is seen is who called what and when: how long it took, and what the device did
+ * then, is not.
  *
  * Only entries are probed. A probe of the return writes its own address over the caller's on the
  * stack: whoever else walks that stack (an exception, a sampler, we ourselves) loses its way there.
@@ -65,23 +66,33 @@ int bpf_calls_try(const struct record_bpf *programs)
 
 /* ---- whose ---- */
 
-static bool is_driver(const char *path)
+/* Is it recorded what the API of the library at @path is asked? Then its bit. */
+static uint32_t api_bit(const struct af_bpf *b, const char *path)
 {
-	const char *name = strrchr(path, '/');
+	int api = b->r ? bpf_api_of(path) : -1;
 
-	return name && path[1] != '/' && !strncmp(name, "/libcuda.so", sizeof "/libcuda.so" - 1);
+	return api >= 0 && b->r->control->flags & bpf_apis[api].flag ? 1u << api : 0;
 }
 
+static void calls_want(struct af_bpf *b, struct bpf_image *image)
+{
+	if (image->calls != BPF_CALLS_WANTED)
+		b->nr_callers++;
+	image->calls = BPF_CALLS_WANTED;
+}
+
+/* A program that is probed already may map another library later. */
 void bpf_calls_see(struct af_bpf *b, struct bpf_image *image, const char *path)
 {
-	if (image->calls == BPF_CALLS_NONE && b->r && b->r->control->flags & AF_SESSION_CUDA &&
-	    is_driver(path)) {
-		image->calls = BPF_CALLS_WANTED;
-		b->nr_callers++;
-	}
+	uint32_t bit = api_bit(b, path);
+
+	if (image->apis & bit || !bit)
+		return;
+	image->apis |= bit;
+	calls_want(b, image);
 }
 
-static bool maps_driver(uint32_t pid)
+static bool maps_driver(const struct af_bpf *b, uint32_t pid)
 {
 	scope_fclose FILE *f = af_proc_open_maps(pid);
 	scope_free char *line = NULL;
@@ -89,19 +100,19 @@ static bool maps_driver(uint32_t pid)
 	size_t cap = 0;
 
 	while (af_proc_mapping_next(f, &line, &cap, &m))
-		if (*m.path == '/' && is_driver(m.path))
+		if (*m.path == '/' && api_bit(b, m.path))
 			return true;
 	return false;
 }
 
 void bpf_calls_find(struct af_bpf *b)
 {
-	DIR *all = b->r->control->flags & AF_SESSION_CUDA ? opendir("/proc") : NULL;
+	DIR *all = b->r->control->flags & BPF_SESSION_APIS ? opendir("/proc") : NULL;
 	const struct dirent *e;
 
 	while (all && (e = readdir(all))) {
 		uint32_t pid = (uint32_t)strtoul(e->d_name, NULL, 10);
-		if (pid && maps_driver(pid))
+		if (pid && maps_driver(b, pid))
 			bpf_image_need(b, pid, af_now_ns());
 	}
 	if (all)
@@ -113,8 +124,16 @@ void bpf_calls_fork(struct af_bpf *b, struct bpf_image *image, const struct bpf_
 {
 	if (from->calls == BPF_CALLS_NONE)
 		return;
-	image->calls = BPF_CALLS_WANTED;
-	b->nr_callers++;
+	image->apis = from->apis;
+	calls_want(b, image);
+}
+
+static void probes_over(struct af_bpf *b, struct bpf_image *image)
+{
+	struct bpf_probes *p;
+
+	while ((p = bpf_probes_take(&image->probes)))
+		bpf_probes_add(&b->probing.over, p);
 }
 
 void bpf_calls_end(struct af_bpf *b, struct bpf_image *image)
@@ -125,27 +144,24 @@ void bpf_calls_end(struct af_bpf *b, struct bpf_image *image)
 	}
 	if (image->calls != BPF_CALLS_NONE)
 		image->calls = BPF_CALLS_OVER;
-	bpf_probes_add(&b->probing.over, image->probes);
-	image->probes = NULL;
+	probes_over(b, image);
 }
 
 void bpf_calls_admit(struct af_bpf *b, struct bpf_image *image)
 {
-	bool has_driver = image->calls != BPF_CALLS_NONE;
-
 	bpf_calls_end(b, image);
-	if (!has_driver || !b->options->calls_twice)
-		return;
-	image->calls = BPF_CALLS_WANTED;
-	b->nr_callers++;
+	image->probed = 0;
+	if (image->apis & 1 << BPF_API_CUDA && b->options->calls_twice)
+		calls_want(b, image);
 }
 
+/* Where @image has the library whose name begins with @file; NULL: it has none. */
 static const struct bpf_mapping *mapping_of(const struct af_bpf *b, const struct bpf_image *image,
-                                            bool (*is)(const char *path))
+                                            const char *file)
 {
 	for (const struct bpf_image *i = image; i; i = i->exec ? NULL : i->from)
 		for (uint32_t k = i->nr_maps; k--;)
-			if (is(af_strtab_get(&b->strings, i->maps[k].path)))
+			if (bpf_is_file(af_strtab_get(&b->strings, i->maps[k].path), file))
 				return &i->maps[k];
 	return NULL;
 }
@@ -158,10 +174,8 @@ enum { OPENED_PATH = 64 };
  * Negative: it cannot be had.
  */
 static int mapping_open(const struct af_bpf *b, const struct bpf_image *image,
-                        bool (*is)(const char *path), char path[OPENED_PATH])
+                        const struct bpf_mapping *m, char path[OPENED_PATH])
 {
-	const struct bpf_mapping *m = mapping_of(b, image, is);
-
 	if (!m)
 		return -1;
 	snprintf(path, OPENED_PATH, "/proc/%u/map_files/%llx-%llx", image->pid,
@@ -175,56 +189,67 @@ static int mapping_open(const struct af_bpf *b, const struct bpf_image *image,
 	return fd;
 }
 
-static void calls_say(struct af_bpf *b, const struct bpf_image *image, const char *words)
+static void calls_say(struct af_bpf *b, const struct bpf_image *image, int api, const char *words)
 {
-	af_session_note(b->r, "cuda.seen", "%s (%u): %s", af_strtab_get(&b->strings, image->comm),
-	                image->pid, words);
+	af_session_note(b->r, bpf_apis[api].note_key, "%s (%u): %s",
+	                af_strtab_get(&b->strings, image->comm), image->pid, words);
 }
 
-static void calls_refused(struct af_bpf *b, const struct bpf_image *image, int rc)
+static void calls_refused(struct af_bpf *b, const struct bpf_image *image, int api, int rc)
 {
 	char words[256];
 
 	snprintf(words, sizeof words, "calls are not seen: %s (%s)", strerror(-rc),
 	         rc == -EPERM || rc == -EACCES ? "run aflame as root"
 	                                       : "the kernel must be built with CONFIG_UPROBES");
-	calls_say(b, image, words);
+	calls_say(b, image, api, words);
 	if (b->r->options->tell && !b->reported_refusal)
 		b->r->options->tell(words);
 	b->reported_refusal = true;
 }
 
-static void calls_begin(struct af_bpf *b, struct bpf_image *image)
+static void api_begin(struct af_bpf *b, struct bpf_image *image, int api)
 {
+	const struct bpf_mapping *m = mapping_of(b, image, bpf_apis[api].file);
+	struct bpf_probes *probes = NULL;
 	char path[OPENED_PATH], words[160];
 
-	scope_close int fd = mapping_open(b, image, is_driver, path);
+	scope_close int fd = mapping_open(b, image, m, path);
 	struct bpf_library *l = fd < 0 ? NULL : bpf_library_of(b, fd);
 	if (!l || !l->nr) {
-		calls_say(b, image, "calls are not seen: its libcuda cannot be read");
+		snprintf(words, sizeof words, "calls are not seen: its %s cannot be read",
+		         bpf_apis[api].file);
+		calls_say(b, image, api, words);
 		return;
 	}
-	image->library = l;
+	image->libraries[api] = (struct bpf_probed){l, m->path};
 	b->programs->bss->probes = true;
-	int rc = library_probe(&image->probes, b->programs, path, l, image->pid);
+	int rc = library_probe(&probes, b->programs, path, l, image->pid);
 	if (rc == -ESRCH || rc == -ENOENT)
 		return; /* it has ended meanwhile */
 	if (rc) {
-		calls_refused(b, image, rc);
+		calls_refused(b, image, api, rc);
 		return;
 	}
+	bpf_probes_add(&image->probes, probes);
 	snprintf(words, sizeof words,
-	         "calls of %u functions of libcuda are seen from outside: no device times, which "
+	         "calls of %u functions of %s are seen from outside: no device times, which "
 	         "aflame run has",
-	         l->nr);
-	calls_say(b, image, words);
+	         l->nr, bpf_apis[api].file);
+	calls_say(b, image, api, words);
 }
 
-static bool is_libaflame(const char *path)
+/* The libraries that it is not probed for yet; libaflame may be there, and see all but CUDA. */
+static void calls_begin(struct af_bpf *b, struct bpf_image *image)
 {
-	const char *name = strrchr(path, '/');
-
-	return name && !strcmp(name, "/libaflame.so");
+	for (int api = 0; api < BPF_APIS; api++) {
+		uint32_t bit = 1u << api;
+		if (!(image->apis & bit) || image->probed & bit ||
+		    (image->outside && api != BPF_API_CUDA))
+			continue;
+		image->probed |= bit;
+		api_begin(b, image, api);
+	}
 }
 
 /* The calls that libaflame records, where it says of each that it does. */
@@ -233,19 +258,27 @@ static void twice_begin(struct af_bpf *b, struct bpf_image *image)
 	char path[OPENED_PATH];
 	uint64_t offset, semaphore;
 	struct bpf_places at = {.offsets = &offset, .semaphores = &semaphore, .nr = 1};
+	const uint32_t bit = 1u << BPF_API_CUDA;
+	struct bpf_probes *probes = NULL;
 
-	scope_close int fd = mapping_open(b, image, is_libaflame, path);
+	if (!(image->apis & bit) || image->probed & bit)
+		return;
+	image->probed |= bit;
+	const struct bpf_mapping *m = mapping_of(b, image, "libaflame.so");
+	scope_close int fd = mapping_open(b, image, m, path);
 	if (fd < 0 || !bpf_usdt_find(fd, "aflame", "cuda_call", &offset, &semaphore)) {
-		calls_say(b, image, "calls are not seen twice: its libaflame.so cannot be read");
+		calls_say(b, image, BPF_API_CUDA,
+		          "calls are not seen twice: its libaflame.so cannot be read");
 		return;
 	}
 	b->programs->bss->probes = true;
-	int rc = bpf_probes_open(&image->probes, b->programs->progs.recorded_call, path, &at,
-	                         image->pid);
+	int rc = bpf_probes_open(&probes, b->programs->progs.recorded_call, path, &at, image->pid);
 	if (rc && rc != -ESRCH && rc != -ENOENT)
-		calls_refused(b, image, rc);
+		calls_refused(b, image, BPF_API_CUDA, rc);
 	else if (!rc)
-		calls_say(b, image, "calls are also seen by the kernel, by their numbers");
+		calls_say(b, image, BPF_API_CUDA,
+		          "calls are also seen by the kernel, by their numbers");
+	bpf_probes_add(&image->probes, probes);
 }
 
 /*
@@ -328,19 +361,17 @@ void bpf_calls_over(struct af_bpf *b)
 {
 	if (b->probing.nr_missed)
 		af_session_note(b->r, "cuda.seen",
-		                "calls of %u processes are not seen: too many that map a libcuda "
-		                "began at once",
+		                "calls of %u processes are not seen: too many that map a device's "
+		                "library began at once",
 		                b->probing.nr_missed);
 }
 
 void bpf_calls_outside(struct af_bpf *b, struct bpf_image *image)
 {
 	image->outside = true;
-	bpf_probes_add(&b->probing.over, image->probes);
-	image->probes = NULL;
-	if (image->calls != BPF_CALLS_WANTED)
-		b->nr_callers++;
-	image->calls = BPF_CALLS_WANTED;
+	image->probed = 0;
+	probes_over(b, image);
+	calls_want(b, image);
 	bpf_calls_poll(b, af_now_ns());
 }
 
@@ -353,20 +384,23 @@ void bpf_calls_close(struct af_bpf *b)
 
 /* ---- what they called ---- */
 
-static const struct bpf_library *library_at(const struct bpf_image *image)
+/* The library that is mapped as @m. */
+static const struct bpf_library *library_at(const struct bpf_image *image,
+                                            const struct bpf_mapping *m)
 {
 	for (; image; image = image->exec ? NULL : image->from)
-		if (image->library)
-			return image->library;
+		for (int api = 0; api < BPF_APIS; api++)
+			if (image->libraries[api].library && image->libraries[api].path == m->path)
+				return image->libraries[api].library;
 	return NULL;
 }
 
 uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_stacks *s)
 {
-	const struct bpf_library *l = library_at(image);
 	const struct bpf_mapping *m = s->user_bytes ? bpf_mapping_at(image, s->pcs[0]) : NULL;
+	const struct bpf_library *l = m ? library_at(image, m) : NULL;
 
-	if (!l || !m || s->kernel_bytes)
+	if (!l || s->kernel_bytes)
 		return 0;
 	/* A call from within the driver is part of a call that was seen. */
 	uint64_t caller = s->stack_bytes ? s->pcs[s->user_bytes / 8] : 0;
@@ -378,7 +412,7 @@ uint32_t bpf_calls_function(const struct bpf_image *image, const struct af_bpf_s
 
 bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stacks *s)
 {
-	return !bpf_calls_are_ours(image) && s->what && s->what < bpf_nr_functions;
+	return !bpf_calls_are_ours(image) && s->what && s->what < bpf_nr_cuda_functions;
 }
 
 void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath)
@@ -389,7 +423,7 @@ void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_
 
 	if (!(*word & bit)) {
 		const char *name = bpf_functions[function].name;
-		struct af_ev_function ev = {function, AF_API_CUDA,
+		struct af_ev_function ev = {function, bpf_functions[function].api,
 		                            bpf_functions[function].category};
 		struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
 		af_stream_put_tail(&out->stream, AF_KIND_FUNCTION, time_ns, &ev, sizeof ev, tail,

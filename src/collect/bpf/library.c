@@ -10,19 +10,106 @@
 #include "base/arena.h"
 #include "collect/bpf/private.h"
 #include "collect/bpf/probe_place.h"
+#include "collect/session/session.h"
 
 enum { SITES_MAX = 1024 };
 
-const struct bpf_function bpf_functions[] = {{"", 0},
-#define AF_F(id, name, category) {#name, AF_CATEGORY_##category},
+/*
+ * A kernel's launch is the call that puts it into a list: an immediate list runs it at once. Other
+ * lists are executed later, many times maybe, as graphs are.
+ */
+#define LEVEL_ZERO_FUNCTIONS(F)                                                                    \
+	F(zeCommandListAppendLaunchKernel, LAUNCH)                                                 \
+	F(zeCommandListAppendLaunchCooperativeKernel, LAUNCH)                                      \
+	F(zeCommandListAppendLaunchKernelIndirect, LAUNCH)                                         \
+	F(zeCommandListAppendLaunchMultipleKernelsIndirect, LAUNCH)                                \
+	F(zeCommandListAppendMemoryCopy, COPY)                                                     \
+	F(zeCommandListAppendMemoryCopyRegion, COPY)                                               \
+	F(zeCommandListAppendMemoryCopyFromContext, COPY)                                          \
+	F(zeCommandListAppendImageCopy, COPY)                                                      \
+	F(zeCommandListAppendImageCopyRegion, COPY)                                                \
+	F(zeCommandListAppendImageCopyToMemory, COPY)                                              \
+	F(zeCommandListAppendImageCopyFromMemory, COPY)                                            \
+	F(zeCommandListAppendMemoryFill, FILL)                                                     \
+	F(zeCommandQueueExecuteCommandLists, GRAPH_LAUNCH)                                         \
+	F(zeCommandListImmediateAppendCommandListsExp, GRAPH_LAUNCH)                               \
+	F(zeCommandQueueSynchronize, SYNC)                                                         \
+	F(zeCommandListHostSynchronize, SYNC)                                                      \
+	F(zeFenceHostSynchronize, SYNC)                                                            \
+	F(zeEventHostSynchronize, SYNC)                                                            \
+	F(zeMemAllocDevice, ALLOC)                                                                 \
+	F(zeMemAllocShared, ALLOC)                                                                 \
+	F(zeMemAllocHost, ALLOC)                                                                   \
+	F(zeMemFree, FREE)
+
+#define OPENCL_FUNCTIONS(F)                                                                        \
+	F(clEnqueueNDRangeKernel, LAUNCH)                                                          \
+	F(clEnqueueTask, LAUNCH)                                                                   \
+	F(clEnqueueNativeKernel, LAUNCH)                                                           \
+	F(clEnqueueReadBuffer, COPY)                                                               \
+	F(clEnqueueReadBufferRect, COPY)                                                           \
+	F(clEnqueueWriteBuffer, COPY)                                                              \
+	F(clEnqueueWriteBufferRect, COPY)                                                          \
+	F(clEnqueueCopyBuffer, COPY)                                                               \
+	F(clEnqueueCopyBufferRect, COPY)                                                           \
+	F(clEnqueueReadImage, COPY)                                                                \
+	F(clEnqueueWriteImage, COPY)                                                               \
+	F(clEnqueueCopyImage, COPY)                                                                \
+	F(clEnqueueCopyImageToBuffer, COPY)                                                        \
+	F(clEnqueueCopyBufferToImage, COPY)                                                        \
+	F(clEnqueueSVMMemcpy, COPY)                                                                \
+	F(clEnqueueFillBuffer, FILL)                                                               \
+	F(clEnqueueFillImage, FILL)                                                                \
+	F(clEnqueueSVMMemFill, FILL)                                                               \
+	F(clFinish, SYNC)                                                                          \
+	F(clWaitForEvents, SYNC)                                                                   \
+	F(clCreateBuffer, ALLOC)                                                                   \
+	F(clSVMAlloc, ALLOC)                                                                       \
+	F(clSVMFree, FREE)
+
+const struct bpf_function bpf_functions[] = {{"", 0, 0},
+#define AF_F(id, name, category) {#name, AF_CATEGORY_##category, AF_API_CUDA},
                                              AF_CUDA_FUNCTIONS(AF_F)
+#undef AF_F
+#define AF_F(name, category) {#name, AF_CATEGORY_##category, AF_API_LEVEL_ZERO},
+                                                 LEVEL_ZERO_FUNCTIONS(AF_F)
+#undef AF_F
+#define AF_F(name, category) {#name, AF_CATEGORY_##category, AF_API_OPENCL},
+                                                     OPENCL_FUNCTIONS(AF_F)
 #undef AF_F
 };
 
-const uint32_t bpf_nr_functions = sizeof bpf_functions / sizeof *bpf_functions;
+enum { NR_FUNCTIONS = sizeof bpf_functions / sizeof *bpf_functions };
+
+#define AF_F(...) +1
+const uint32_t bpf_nr_cuda_functions = 1 AF_CUDA_FUNCTIONS(AF_F);
+#undef AF_F
 
 _Static_assert(sizeof bpf_functions / sizeof *bpf_functions <= BPF_FUNCTIONS_MAX,
                "a bit of struct bpf_out for each");
+
+const struct bpf_api bpf_apis[BPF_APIS] = {
+    [BPF_API_CUDA] = {"libcuda.so", AF_SESSION_CUDA, "cuda.seen"},
+    [BPF_API_LEVEL_ZERO] = {"libze_loader.so", AF_SESSION_ZE, "ze.seen"},
+    [BPF_API_OPENCL] = {"libOpenCL.so", AF_SESSION_OPENCL, "opencl.seen"},
+};
+
+bool bpf_is_file(const char *path, const char *file)
+{
+	const char *name = strrchr(path, '/');
+	size_t length = strlen(file);
+
+	return name && path[1] != '/' && !strncmp(name + 1, file, length) &&
+	       (!name[1 + length] || name[1 + length] == '.');
+}
+
+int bpf_api_of(const char *path)
+{
+	for (int api = 0; api < BPF_APIS; api++)
+		if (bpf_is_file(path, bpf_apis[api].file))
+			return api;
+	return -1;
+}
 
 static bool is_wanted(uint32_t category)
 {
@@ -32,9 +119,10 @@ static bool is_wanted(uint32_t category)
 
 static uint32_t function_named(const char *name)
 {
-	if (name[0] != 'c' || name[1] != 'u')
+	if (strncmp(name, "cu", 2) != 0 && strncmp(name, "ze", 2) != 0 &&
+	    strncmp(name, "cl", 2) != 0)
 		return 0;
-	for (uint32_t i = 1; i < bpf_nr_functions; i++)
+	for (uint32_t i = 1; i < NR_FUNCTIONS; i++)
 		if (!strcmp(bpf_functions[i].name, name))
 			return is_wanted(bpf_functions[i].category) ? i : 0;
 	return 0;

@@ -36,6 +36,7 @@
 #include "base/system/fs.h"
 #include "bpf/record.h"
 #include "collect/bpf/bpf.h"
+#include "collect/bpf/library.h"
 #include "collect/perf/sideband.h"
 #include "collect/session/watcher.h"
 #include "trace/write/stream.h"
@@ -82,7 +83,6 @@ enum bpf_calls {
 	BPF_CALLS_OVER, /* probed, or must not be probed */
 };
 
-struct bpf_library;
 struct bpf_probes;
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
@@ -123,11 +123,15 @@ struct bpf_image {
 	struct bpf_out *out; /* NULL: nothing to write so far */
 	uint32_t rules_of;   /* number under which unwind.c remembers its rules; 0: none so far */
 	enum bpf_calls calls;
-	bool outside;                      /* it carries libaflame, which cannot see its calls */
-	bool sampled_here;                 /* it carries libaflame, which cannot sample it */
-	struct bpf_probes *probes;         /* of its calls, or NULL */
-	const struct bpf_library *library; /* that has the functions of these calls */
-	struct bpf_drm *drm;               /* work asked of GPU drivers, or NULL */
+	bool outside;              /* it carries libaflame, which cannot see its calls */
+	bool sampled_here;         /* it carries libaflame, which cannot sample it */
+	uint32_t apis, probed;     /* bits of the APIs whose libraries it maps; and is probed for */
+	struct bpf_probes *probes; /* of its calls, or NULL */
+	struct bpf_probed {
+		const struct bpf_library *library; /* that has the functions of these calls */
+		uint32_t path;                     /* string: as it is mapped */
+	} libraries[BPF_APIS];
+	struct bpf_drm *drm; /* work asked of GPU drivers, or NULL */
 };
 
 /* From /proc/kallsyms; all 0 where it shows no addresses. */

@@ -42,7 +42,7 @@ static uint32_t ring_bytes(const struct af_bpf *b, long nr_cpus)
 	uint64_t period_ns = b->period_ns;
 	uint64_t want = b->options->off_cpu ? RING_OFF_CPU : RING_MIN, bytes = RING_MIN;
 
-	if (b->r && b->r->control->flags & AF_SESSION_CUDA &&
+	if (b->r && b->r->control->flags & BPF_SESSION_APIS &&
 	    (b->options->all || b->options->nr_pids || b->options->calls_twice))
 		want += RING_CALLS;
 	if (b->options->samples && period_ns)
