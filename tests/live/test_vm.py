@@ -9,12 +9,22 @@ import sys
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm"))
 
 import guest  # first, as machine gives tests a cache of their own
-from machine import BUILD
+from machine import BUILD, probes
 from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
-STEPS = ("modules", "walk", "drivers", "kernel")
+STEPS = ["modules", "walk", "drivers"]
+STALLS = ["doctor", "stalls", "layouts"]  # where the build has the collector
 FACTS = 85  # of xe_walk
+
+
+def has_collector():
+    return "xe-eustall" in probes()
+
+
+def need_collector():
+    if not has_collector():
+        raise Skip("no collector xe-eustall in this build")
 
 
 @functools.lru_cache(maxsize=None)
@@ -22,7 +32,7 @@ def booted():
     """The folder that the guest wrote to, or the reason why there is none: booted once for all cases."""
     out = new_path("guest")
     os.mkdir(out)
-    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(STEPS))
+    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(STEPS + (STALLS if has_collector() else []) + ["kernel"]))
     try:
         for name in ("xe_walk", "xe_work"):
             guest.call("gcc", "-O1", "-g", "-Wall", "-Werror", "-o", "%s/%s" % (out, name), "%s/%s.c" % (guest.HERE, name))
@@ -110,6 +120,61 @@ def _():
         expect(frames[-1] == "[work on ccs0]" and frames[-3:-1] == ["submit", "ioctl"], frames)
         paths[frames[-4]] = weight
     equal(paths, {"draw": 3, "compute": 2}, "pieces of work by who asked for them")
+
+
+def samples_of(trace):
+    """{card: {address: {reason: count}}} of a trace, and the card of each window."""
+    cards = {d["device"]: d["value"] for d in trace.fields("device_note") if d["key"] == "pci"}
+    windows = {w["window"]: w for w in trace.fields("gpu_window")}
+    reasons = {s["stall"]: s["name"] for s in trace.fields("stall")}
+    found = {}
+    for sample in trace.fields("address_sample"):
+        card = cards[windows[sample["window"]]["device"]]
+        sums = found.setdefault(card, {}).setdefault("%#x" % number(sample["address"]), {})
+        for reason, count in zip(sample["counts"][::2], sample["counts"][1::2]):
+            sums[reasons[reason]] = sums.get(reasons[reason], 0) + count
+    return found
+
+
+def number(field):
+    return int(field, 0) if isinstance(field, str) else field
+
+
+def stalls_trace(name, recorder):
+    equal(recorder["status"], 0, "status of the recorder, which printed " + recorder["out"])
+    trace = Trace("%s/%s" % (booted()[0], name))
+    trace.check()
+    return trace
+
+
+@case("doctor: root may observe, a user only where dev.xe.observation_paranoid is 0")
+def _():
+    need_collector()
+    doctor = found("doctor")
+    expect(doctor["root"]["works"] and doctor["allowed"]["works"], doctor)
+    expect("0000:00:04.0" in doctor["root"]["says"], doctor["root"]["says"])
+    expect(not doctor["refused"]["works"] and "sysctl dev.xe.observation_paranoid=0" in doctor["refused"]["says"], doctor)
+
+
+@case("all rows of both cards are in the trace, by address and reason, across a reset and a drop")
+def _():
+    need_collector()
+    step = found("stalls")
+    trace = stalls_trace("stalls", step["recorder"])
+    equal(samples_of(trace), step["sent"], "samples")
+    equal([s["open"] for s in step["states"]], [0, 0], "streams that are left open")
+    lost = sum(e["count"] for e in trace.fields("lost") if e["reason"] in ("DROPPED", 17))
+    expect(lost > 0, "the drop is not a loss: %r" % trace.fields("lost"))
+
+
+@case("rows of Ponte Vecchio, of both its tiles, and of Xe3p")
+def _():
+    need_collector()
+    step = found("layouts")
+    for graphics in ("1260", "3500"):
+        equal(step[graphics]["loaded"]["status"], 0, "the stand-in, which printed " + step[graphics]["loaded"]["out"])
+        trace = stalls_trace("stalls-" + graphics, step[graphics]["recorder"])
+        equal(samples_of(trace), step[graphics]["sent"], "samples of graphics " + graphics)
 
 
 @case("the guest's kernel had nothing to complain of")

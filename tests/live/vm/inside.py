@@ -8,6 +8,7 @@ $OUT/results.json: {step: {…}}; a step that broke has "broke".
 import glob
 import json
 import os
+import random
 import shutil
 import subprocess
 import sys
@@ -93,6 +94,147 @@ def step_drivers():
     end = recorded("drivers", "--sample", "none")
     work = run(OUT + "/xe_work", node(cards()[0]))
     return {"work": work, "recorder": end()}
+
+
+# Linux 6.15, drivers/gpu/drm/xe/xe_eu_stall.c: where the counts of 8 bits lie, from the lowest, after the address in
+# units of 8 bytes, by Level Zero's names of the reasons.
+LAYOUTS = {
+    1260: (29, "Active OtherStall ControlStall PipeStall SendStall DistStall SbidStall SyncStall InstrFetchStall"),
+    2001: (29, "PSDepStall OtherStall ControlStall PipeStall SendStall DistStall SbidStall SyncStall InstrFetchStall Active"),
+    3500: (61, "PSDepStall OtherStall ControlStall PipeStall SendStall DistStall SbidStall SyncStall InstrFetchStall Active"),
+}
+
+
+class Rows:
+    """Rows that are sent to GTs, and their sums: {card: {address: {reason: count}}}."""
+
+    def __init__(self, graphics, seed):
+        self.bits, names = LAYOUTS[graphics]
+        self.names = names.split()
+        self.random = random.Random(seed)
+        self.sent = {}
+
+    def row(self):
+        address = (0x8000FFFD0000 + 16 * self.random.randrange(200)) >> 3 & (1 << self.bits) - 1
+        counts = [self.random.choice((0, 0, 1, 7, 255)) for _ in self.names]
+        value = address
+        for i, count in enumerate(counts):
+            value |= count << self.bits + 8 * i
+        return address << 3, dict(zip(self.names, counts)), value.to_bytes(64, "little")
+
+    def send(self, card, gt, nr, lost=0):
+        """@nr rows, of which the first @lost will not be read."""
+        rows = [self.row() for _ in range(nr)]
+        with open("%s/%s/gt%d/rows" % (STANDIN, card, gt), "wb", buffering=0) as file:
+            data = b"".join(row for _, _, row in rows)
+            if file.write(data) != len(data):
+                raise OSError("no room for rows")
+        for address, counts, _ in rows[lost:]:
+            sums = self.sent.setdefault(card, {}).setdefault("%#x" % address, {})
+            for name, count in counts.items():
+                if count:
+                    sums[name] = sums.get(name, 0) + count
+
+
+def event(card, gt, word):
+    with open("%s/%s/gt%d/event" % (STANDIN, card, gt), "w", encoding="ascii") as file:
+        file.write(word)
+
+
+def wait_for(what, true):
+    end = time.monotonic() + 60
+    while not true():
+        if time.monotonic() > end:
+            raise TimeoutError(what)
+        time.sleep(0.05)
+
+
+def all_taken(card, gt):
+    now = state(card, gt)
+    return now["added"] == now["taken"]
+
+
+def sampled(name, begin, during):
+    """What a recorder with --gpu-samples printed, while @during() runs; @begin() is called before it."""
+    trace, fifo = "/run/" + name, "/run/%s.ctl" % name
+    begin()
+    program = [AFLAME, "record", "--gpu-samples", "--sample", "none", "--api", "none", "-o", trace, "--ctl", fifo, "--", "cat"]
+    recorder = subprocess.Popen(program, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
+    control(fifo, "status")
+    try:
+        during()
+    finally:
+        printed = recorder.communicate(b"end\n")[0].decode(errors="replace")
+    shutil.copytree(trace, "%s/%s" % (OUT, name))
+    return {"status": recorder.returncode, "out": printed}
+
+
+def step_stalls():
+    """Rows on both cards, some before anybody observes; then a drop, and a reset, of the first one."""
+    first, second = cards()
+    rows = Rows(2001, 1)
+
+    def before():
+        rows.send(first, 0, 3000)
+
+    def during():
+        rows.send(second, 0, 500)
+        wait_for("the rows of both", lambda: all_taken(first, 0) and all_taken(second, 0))
+        opened = state(first, 0)["opened"]
+        event(first, 0, "reset")
+        wait_for("another stream", lambda: state(first, 0)["opened"] > opened and state(first, 0)["enabled"])
+        rows.send(first, 0, 40)
+        wait_for("rows after the reset", lambda: all_taken(first, 0))
+        event(first, 0, "drop")
+        rows.send(first, 0, 60)
+        wait_for("rows after the drop", lambda: all_taken(first, 0))
+
+    recorder = sampled("stalls", before, during)
+    return {"recorder": recorder, "sent": rows.sent, "states": [state(card, 0) for card in (first, second)]}
+
+
+def step_layouts():
+    """The same driver on other GPUs: Ponte Vecchio, with two tiles, and Xe3p."""
+    found = {}
+    for graphics in (1260, 3500):
+        run("busybox", "rmmod", "xe")
+        (module,) = [line.strip() for line in open(OUT + "/modules", encoding="ascii") if line.strip().endswith("/xe.ko")]
+        loaded = run("busybox", "insmod", module, "graphics=%d" % graphics)
+        rows = Rows(graphics, graphics)
+
+        def during():
+            rows.send(cards()[0], 0, 100)
+            if graphics == 1260:
+                rows.send(cards()[0], 1, 70)
+            wait_for("the rows", lambda: all_taken(cards()[0], 0) and all_taken(cards()[0], 1))
+
+        recorder = sampled("stalls-%d" % graphics, lambda: None, during)
+        found[str(graphics)] = {"loaded": loaded, "recorder": recorder, "sent": rows.sent}
+    return found
+
+
+def doctor(**how):
+    """doctor's word of the collector, and another program's hold on a GT."""
+    done = subprocess.run([AFLAME, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, **how)
+    (row,) = [c for c in json.loads(done.stdout)["collectors"] if c["name"] == "xe-eustall"]
+    return row
+
+
+def as_user():
+    os.setgid(65534)
+    os.setuid(65534)
+
+
+def step_doctor():
+    for card in cards():
+        os.chmod(node(card), 0o666)
+    refused = doctor(preexec_fn=as_user)
+    with open("/proc/sys/dev/xe/observation_paranoid", "w", encoding="ascii") as file:
+        file.write("0")
+    allowed = doctor(preexec_fn=as_user)
+    with open("/proc/sys/dev/xe/observation_paranoid", "w", encoding="ascii") as file:
+        file.write("1")
+    return {"root": doctor(), "refused": refused, "allowed": allowed}
 
 
 def step_kernel():

@@ -68,6 +68,21 @@ static int query_gts(struct drm_xe_device_query *q)
 	return answer(q, &list, sizeof(list));
 }
 
+/* Which XeCores there are: those that have pipelines of geometry, and those that compute. */
+static int query_topology(const struct standin_card *card, struct drm_xe_device_query *q)
+{
+	struct drm_xe_query_topology_mask masks[2 * STANDIN_GTS] = {};
+	u32 i;
+
+	for (i = 0; i < ARRAY_SIZE(masks); i++) {
+		masks[i].gt_id = i / 2;
+		masks[i].type = i % 2 ? XE_TOPOLOGY_COMPUTE : XE_TOPOLOGY_GEOMETRY;
+		masks[i].num_bytes = sizeof(masks[i].mask);
+		masks[i].mask[0] = (1 << card->gts[i / 2].nr_xecores) - 1;
+	}
+	return answer(q, masks, sizeof(masks));
+}
+
 static int query_stalls(struct drm_xe_device_query *q)
 {
 	const struct drm_xe_query_eu_stall stalls = {
@@ -97,6 +112,8 @@ int xe_query_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 		return query_config(q);
 	case XE_QUERY_GT_LIST:
 		return query_gts(q);
+	case XE_QUERY_GT_TOPOLOGY:
+		return query_topology(card_of(drm), q);
 	case XE_QUERY_EU_STALL:
 		return query_stalls(q);
 	default:

@@ -12,7 +12,10 @@
 enum {
 	XE_QUERY_CONFIG = 2,
 	XE_QUERY_GT_LIST = 3,
+	XE_QUERY_GT_TOPOLOGY = 5,
 	XE_QUERY_EU_STALL = 10,
+	XE_TOPOLOGY_GEOMETRY = 1,
+	XE_TOPOLOGY_COMPUTE = 2,
 	XE_OBSERVE_EU_STALL = 1,
 	XE_STALL_GT = 1,
 	XE_STALL_RATE = 2,
@@ -55,6 +58,12 @@ struct drm_xe_gt {
 struct drm_xe_query_gt_list {
 	__u32 num_gt, pad;
 	struct drm_xe_gt gt_list[2];
+};
+
+struct drm_xe_query_topology_mask {
+	__u16 gt_id, type;
+	__u32 num_bytes;
+	__u8 mask[16];
 };
 
 struct drm_xe_query_eu_stall {
