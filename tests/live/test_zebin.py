@@ -198,7 +198,8 @@ def disassembled(text, platform):
         file.write(text)
     lines = output_of("iga64", "-d", "-Xprint-pc", "-p=" + platform, path)
     found = re.findall(r"^/\* \[([0-9A-F]+)\] *\*/ (.*)$", lines, re.M)
-    return {int(pc, 16): re.sub(r"(?<= )L(\d+)(?= |$)", lambda m: hex(int(m.group(1))), " ".join(t.split())) for pc, t in found}
+    label = re.compile(r"(?<= )L(\d+)(?= |$)")
+    return {int(pc, 16): label.sub(lambda m: hex(int(m.group(1))), " ".join(t.split())) for pc, t in found}
 
 
 def expected_at(root, rows, address):
@@ -357,9 +358,9 @@ for family_name in DRIVERS:
         device = {"dg2": "dg2-g10"}.get(family, family)
         for kernel in KERNELS:
             path = compiled(kernel, device)
-            (spirv,) = [os.path.join(os.path.dirname(path), n) for n in os.listdir(os.path.dirname(path)) if n.endswith(".spv")]
-            out = path + ".driver"
-            words = [sys.executable, os.path.abspath(__file__), "--driver", spirv, out]
+            folder, out = os.path.dirname(path), path + ".driver"
+            (spirv,) = [n for n in os.listdir(folder) if n.endswith(".spv")]
+            words = [sys.executable, os.path.abspath(__file__), "--driver", os.path.join(folder, spirv), out]
             done = subprocess.run(words, env=driver_environment(family), stderr=subprocess.PIPE, timeout=120)
             if done.returncode:
                 raise Skip("Intel's Level Zero driver: " + done.stderr.decode().strip()[-100:])
@@ -376,7 +377,8 @@ for family_name in DRIVERS:
 def _():
     need_tool("ocloc")
     folder = os.path.join(WORK, "legacy")
-    output_of("ocloc", "compile", "-q", "-file", source_of("reduce"), "-device", "tgllp", "-output", "made", "-out_dir", folder)
+    words = ["ocloc", "compile", "-q", "-file", source_of("reduce"), "-device", "tgllp"]
+    output_of(*words, "-output", "made", "-out_dir", folder)
     (name,) = [n for n in os.listdir(folder) if n.endswith(".bin")]
     done = subprocess.run([INSNS, os.path.join(folder, name)], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     equal(done.returncode, 1, "status")
