@@ -312,6 +312,25 @@ static void equal_addresses_are_divided_by_busy_time(void **state)
 	rig_close(r);
 }
 
+/* The other process's kernel ran right after the window: it may be late, but the first is not. */
+static void who_ran_in_the_window_comes_first(void **state)
+{
+	struct rig *r = rig_open(1);
+
+	(void)state;
+	for (uint32_t process = 1; process <= 2; process++) {
+		rig_placed(r, SECOND, process, KERNEL, 1, HEAP, 0x100);
+		rig_work(r, process, KERNEL, 1, 2 * SECOND + process * 2000,
+		         2 * SECOND + process * 2000 + 500);
+	}
+	rig_window(r, 1, 2 * SECOND, 2 * SECOND + 3000, ALL);
+	rig_sample(r, 0xfffd0010, 5);
+	af_attribution_end(&r->a, &r->world);
+	rig_reported(r, 5, 0, 0);
+	assert_true(rig_samples(r, 1, 1) == 5);
+	rig_close(r);
+}
+
 static void an_address_is_used_again(void **state)
 {
 	struct rig *r = rig_open(1);
@@ -527,6 +546,7 @@ int main(void)
 	    cmocka_unit_test(low_halves_of_addresses_are_enough),
 	    cmocka_unit_test(each_process_has_its_own),
 	    cmocka_unit_test(equal_addresses_are_divided_by_busy_time),
+	    cmocka_unit_test(who_ran_in_the_window_comes_first),
 	    cmocka_unit_test(an_address_is_used_again),
 	    cmocka_unit_test(what_went_away_just_before_counts),
 	    cmocka_unit_test(devices_have_pci_addresses),
