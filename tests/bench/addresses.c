@@ -201,7 +201,7 @@ static void measure(uint64_t rows, bool late)
 	for (uint64_t at = 0; at < nr;)
 		at = window(b, at);
 	double fed = seconds();
-	/* What is held for 15 s is joined by then. */
+	/* Windows are held for 15 s: all are joined by then. */
 	b->now_ns += 30 * SECOND;
 	if (late) {
 		struct af_ev_gpu_window last = {.window = ++b->windows, .device = 1};

@@ -54,12 +54,20 @@ static void put_tail(struct input *in, struct af_buf *b, const struct af_field_i
 		put_value(in, b, size);
 }
 
+/* Keys of notes of devices that mean something. */
+static void put_key(struct input *in, struct af_buf *b)
+{
+	af_buf_str(b, take_byte(in) & 1 ? "uuid" : "pci");
+	af_buf_char(b, 0);
+}
+
 /* Any kind, or one of those that most of a trace consists of. */
 static uint16_t take_kind(struct input *in)
 {
-	static const uint16_t most[] = {AF_KIND_SAMPLE, AF_KIND_KSAMPLE, AF_KIND_OFFCPU,
-	                                AF_KIND_LAUNCH, AF_KIND_WORK,    AF_KIND_CALL,
-	                                AF_KIND_RANGE,  AF_KIND_GPU_WORK};
+	static const uint16_t most[] = {
+	    AF_KIND_SAMPLE,      AF_KIND_KSAMPLE,       AF_KIND_OFFCPU, AF_KIND_LAUNCH,
+	    AF_KIND_WORK,        AF_KIND_CALL,          AF_KIND_RANGE,  AF_KIND_GPU_WORK,
+	    AF_KIND_CODE_PLACED, AF_KIND_ADDRESS_SAMPLE};
 	uint8_t byte = take_byte(in);
 
 	return byte < 128 ? byte % AF_KIND_END : most[byte % (sizeof most / sizeof *most)];
@@ -81,7 +89,7 @@ static void put_event(struct input *in, struct af_buf *b, uint64_t *time_ns)
 		if (info->fields[i].class == AF_FIELD_FIX)
 			put_value(in, b, af_field_size(info->fields[i].type));
 		else if (h.kind == AF_KIND_DEVICE_NOTE && i == 1)
-			af_buf_add(b, "uuid", 5); /* the one that means something */
+			put_key(in, b);
 		else
 			put_tail(in, b, &info->fields[i]);
 	h.size = (uint16_t)(b->len - at);

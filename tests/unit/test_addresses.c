@@ -263,7 +263,7 @@ static void low_halves_of_addresses_are_enough(void **state)
 }
 
 /* Two processes with one kernel's name at different addresses; then at equal ones. */
-static void processes_are_told_apart(void **state)
+static void each_process_has_its_own(void **state)
 {
 	struct rig *r = rig_open(1);
 
@@ -292,7 +292,7 @@ static void equal_addresses_are_divided_by_busy_time(void **state)
 	rig_work(r, 2, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
 	rig_window(r, 1, 2 * SECOND, 2 * SECOND + 1000, ALL);
 	rig_sample(r, 0xfffd0010, 6);
-	/* Here only one of them ran: its samples of the same instruction are one with the others. */
+	/* Here only one of them ran: its samples are added to the others. */
 	rig_work(r, 1, KERNEL, 1, 4 * SECOND, 4 * SECOND + 300);
 	rig_window(r, 1, 4 * SECOND, 4 * SECOND + 1000, ALL);
 	rig_sample(r, 0xfffd0010, 2);
@@ -309,6 +309,25 @@ static void equal_addresses_are_divided_by_busy_time(void **state)
 		assert_int_equal(f->exact_parts, process == 1 ? 2 * AF_ATTRIBUTION_PARTS : 0);
 	}
 	assert_int_equal(r->a.found[0].samples + r->a.found[1].samples, 8);
+	rig_close(r);
+}
+
+/* The other process's kernel ran right after the window: it may be late, but the first is not. */
+static void who_ran_in_the_window_comes_first(void **state)
+{
+	struct rig *r = rig_open(1);
+
+	(void)state;
+	for (uint32_t process = 1; process <= 2; process++) {
+		rig_placed(r, SECOND, process, KERNEL, 1, HEAP, 0x100);
+		rig_work(r, process, KERNEL, 1, 2 * SECOND + process * 2000,
+		         2 * SECOND + process * 2000 + 500);
+	}
+	rig_window(r, 1, 2 * SECOND, 2 * SECOND + 3000, ALL);
+	rig_sample(r, 0xfffd0010, 5);
+	af_attribution_end(&r->a, &r->world);
+	rig_reported(r, 5, 0, 0);
+	assert_true(rig_samples(r, 1, 1) == 5);
 	rig_close(r);
 }
 
@@ -356,7 +375,7 @@ static void what_went_away_just_before_counts(void **state)
 	rig_close(r);
 }
 
-static void devices_are_told_by_pci_address(void **state)
+static void devices_have_pci_addresses(void **state)
 {
 	static const char *const pci[] = {"0000:03:00.0", "0000:04:00.0"};
 	struct rig *r = rig_open(2);
@@ -495,7 +514,7 @@ static void launches_count_where_there_are_no_times(void **state)
 	rig_close(r);
 }
 
-/* What the ends of the time range cut adds up, also where several processes share addresses. */
+/* Parts of the time add up to all of it, also where several processes share addresses. */
 static void times_next_to_each_other_add_up(void **state)
 {
 	double whole = 0, together = 0;
@@ -525,11 +544,12 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(low_halves_of_addresses_are_enough),
-	    cmocka_unit_test(processes_are_told_apart),
+	    cmocka_unit_test(each_process_has_its_own),
 	    cmocka_unit_test(equal_addresses_are_divided_by_busy_time),
+	    cmocka_unit_test(who_ran_in_the_window_comes_first),
 	    cmocka_unit_test(an_address_is_used_again),
 	    cmocka_unit_test(what_went_away_just_before_counts),
-	    cmocka_unit_test(devices_are_told_by_pci_address),
+	    cmocka_unit_test(devices_have_pci_addresses),
 	    cmocka_unit_test(one_device_needs_no_notes),
 	    cmocka_unit_test(samples_wait_for_their_code),
 	    cmocka_unit_test(samples_wait_for_their_work),

@@ -264,6 +264,64 @@ static void tools_keep_their_limits(void **state)
 	af_buf_free(&out);
 }
 
+static int call_writes(void *arg)
+{
+	return dprintf(1, "%s", (const char *)arg) < 0;
+}
+
+static int call_fails(void *arg)
+{
+	fprintf(stderr, "%s", (const char *)arg);
+	return 1;
+}
+
+static int call_breaks(void *arg)
+{
+	*(volatile int *)arg = 1;
+	return 0;
+}
+
+static int call_hangs(void *arg)
+{
+	while (!arg)
+		pause();
+	return 0;
+}
+
+/* A function in a child: what it writes is heard, and what it breaks is its own. */
+static void calls_break_only_their_child(void **state)
+{
+	static const struct {
+		int (*call)(void *arg);
+		void *arg;
+		int rc;
+		const char *says;
+	} calls[] = {
+	    {call_writes, "good", 0, ""},
+	    {call_fails, "bad", -EIO, "bad"},
+	    {call_breaks, NULL, -EIO, "did not say why"},
+	    {call_hangs, NULL, -ETIMEDOUT, "longer than 1 second"},
+	};
+
+	(void)state;
+	for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+		struct af_buf out = {0};
+		struct af_err err = {.msg = ""};
+
+		assert_int_equal(af_tool_run(&(struct af_tool){.path = "a library",
+		                                               .call = calls[i].call,
+		                                               .arg = calls[i].arg,
+		                                               .input = -1,
+		                                               .seconds = 1,
+		                                               .most = 100},
+		                             &out, &err),
+		                 calls[i].rc);
+		assert_string_equal(out.data ? out.data : "", i ? "" : "good");
+		assert_non_null(strstr(err.msg, calls[i].says));
+		af_buf_free(&out);
+	}
+}
+
 /* The real one, where it is found: what it says begins with what the decoder says. */
 static void it_is_as_the_decoder_has_it(void **state)
 {
@@ -323,6 +381,7 @@ int main(void)
 	    cmocka_unit_test(it_is_asked_once),
 	    cmocka_unit_test(those_that_fail_are_reported),
 	    cmocka_unit_test(tools_keep_their_limits),
+	    cmocka_unit_test(calls_break_only_their_child),
 	    cmocka_unit_test(it_is_as_the_decoder_has_it),
 	};
 

@@ -212,6 +212,7 @@ static void choose(struct af_attribution *a, const struct af_world *w, uint32_t 
 	enum share_by by = share_all(a, w, code, k);
 	*choice = attribution_among(a, first);
 	choice->launches = by == BY_LAUNCHES;
+	choice->near = by == BY_NEAR;
 	/* When works without times ran is not known, so it may have been any of them. */
 	choice->exact &= by == BY_TIME || (by == BY_LAUNCHES && k && one_path(a, k));
 }

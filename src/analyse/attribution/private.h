@@ -94,6 +94,7 @@ struct attribution_choice {
 	uint32_t first, nr;           /* of the shares */
 	bool exact, recorded;         /* recorded: belongs to works */
 	bool launches;                /* the span counts launches: there are no times */
+	bool near;                    /* its works ran beside the window, not in it */
 	bool shared;                  /* code of several processes lay there */
 	struct attribution_span span; /* of all of them */
 	/*

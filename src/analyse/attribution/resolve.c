@@ -61,14 +61,21 @@ static uint32_t codes_of(const struct resolving *r, const struct address_segment
 	return nr;
 }
 
-/* Keeps those of @codes that touched work ran. */
+/* Keeps those of @codes that touched work ran: in the window, or else near it. */
 static uint32_t codes_that_ran(const struct resolving *r,
                                struct attribution_alias_code codes[RESOLVE_CODES], uint32_t nr)
 {
-	uint32_t kept = 0;
+	const struct attribution_private *p = r->a->private_;
+	uint32_t kept = 0, all = 0;
+	bool within = false;
 
 	for (uint32_t i = 0; i < nr; i++)
-		if (attribution_choose(r->a, r->w, codes[i].code))
+		if (attribution_choose(r->a, r->w, codes[i].code)) {
+			within |= !p->choices[codes[i].code].near;
+			codes[all++] = codes[i];
+		}
+	for (uint32_t i = 0; i < all; i++)
+		if (!within || !p->choices[codes[i].code].near)
 			codes[kept++] = codes[i];
 	return kept;
 }

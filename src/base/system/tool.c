@@ -10,6 +10,7 @@
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -85,6 +86,24 @@ static int tool_spawn(const struct af_tool *t, int out, int err, pid_t *pid)
 	posix_spawn_file_actions_destroy(&actions);
 	posix_spawnattr_destroy(&attr);
 	return -rc;
+}
+
+/* A child that calls a function: one that breaks leaves no core, and no handler of ours runs. */
+static int tool_fork(const struct af_tool *t, int out, int err, pid_t *pid)
+{
+	static const int broken[] = {SIGSEGV, SIGBUS, SIGILL,  SIGFPE, SIGABRT,
+	                             SIGPIPE, SIGINT, SIGTERM, SIGPROF};
+	const struct rlimit no_core = {0, 0};
+
+	*pid = fork();
+	if (*pid < 0)
+		return -errno;
+	if (*pid)
+		return 0;
+	for (size_t i = 0; i < sizeof broken / sizeof *broken; i++)
+		signal(broken[i], SIG_DFL);
+	setrlimit(RLIMIT_CORE, &no_core);
+	_exit(dup2(out, 1) < 0 || dup2(err, 2) < 0 || t->call(t->arg));
 }
 
 /* The beginning of what it says, on one line. */
@@ -176,7 +195,8 @@ int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err)
 	if (pipe2(err_ends, O_CLOEXEC))
 		return af_fail(err, -errno, "cannot make a pipe");
 	scope_close int err_fd = err_ends[0], err_end = err_ends[1];
-	int rc = tool_spawn(t, out_end, err_end, &pid);
+	int rc =
+	    t->call ? tool_fork(t, out_end, err_end, &pid) : tool_spawn(t, out_end, err_end, &pid);
 	if (rc)
 		return af_fail(err, rc, "cannot run %s", t->path);
 	close(out_end);

@@ -17,6 +17,12 @@ enum { AF_TOOL_INPUT_FD = 3 };
 struct af_tool {
 	const char *path;        /* of the program, with a slash */
 	const char *const *argv; /* ends with NULL */
+	/*
+	 * Instead of a program: what a child of ours does, whose standard output is taken; not 0
+	 * for failure. The child has one thread, and ends by it. @path is its name for people.
+	 */
+	int (*call)(void *arg);
+	void *arg;
 	int input; /* open descriptor that the program gets as AF_TOOL_INPUT_FD, -1 for none */
 	unsigned seconds; /* the program is killed after as many */
 	size_t most;      /* bytes of output; the program is killed when it prints more */

@@ -10,7 +10,10 @@
 #include "sym/device/code_object.h"
 #include "sym/sym.h"
 
-enum { CODE_FUNCTIONS = 4 << 20 }; /* more than any object has */
+enum {
+	CODE_FUNCTIONS = 4 << 20, /* more than any object has */
+	CODE_ET_TOKENS = 0xff04,  /* "Intel(R) OpenCL Device Binary" */
+};
 
 const char AF_CODE_PTX[] = "PTX";
 
@@ -111,6 +114,20 @@ static void code_sort(struct af_code *c)
 	qsort_r(c->by_name, c->nr, sizeof *c->by_name, code_name_order, c);
 }
 
+/* Device code of Intel's older drivers: alone, or in an ELF file of a type of theirs. */
+static bool code_is_tokens(const void *bytes, size_t size)
+{
+	static const char magic[] = "CTNI";
+	Elf64_Ehdr h;
+
+	if (size >= sizeof magic - 1 && !memcmp(bytes, magic, sizeof magic - 1))
+		return true;
+	if (size < sizeof h || memcmp(bytes, ELFMAG, SELFMAG) != 0)
+		return false;
+	memcpy(&h, bytes, sizeof h);
+	return h.e_type == CODE_ET_TOKENS && h.e_machine == EM_NONE;
+}
+
 int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af_err *err)
 {
 	struct af_code *c = af_xcalloc(1, sizeof *c);
@@ -121,6 +138,13 @@ int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af
 		code_sort(c);
 		*out = c;
 		return 0;
+	}
+	if (code_is_tokens(bytes, size)) {
+		free(c);
+		return af_fail_plain(
+		    err, -ENOEXEC,
+		    "Intel's format of before zebins (patch tokens), of which aflame "
+		    "reads nothing; newer drivers make zebins");
 	}
 	if (af_elf_parse(&c->elf, bytes, size) || c->elf.is_32) {
 		free(c);

@@ -47,7 +47,8 @@ extern const char AF_CODE_LISTING[];
 
 /*
  * Open the object in the @size bytes at @bytes, which outlive it. -ENOEXEC when it is not a known
- * kind of object. Any thread; the other functions one thread at a time for each object.
+ * kind of object, or of Intel's format of before zebins. Any thread; the other functions one thread
+ * at a time for each object.
  */
 int af_code_open(struct af_code **out, const void *bytes, size_t size, struct af_err *err);
 void af_code_close(struct af_code *c);

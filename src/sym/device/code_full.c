@@ -49,6 +49,7 @@ struct full_target {
 	uint8_t *bytes; /* of the section in the copy */
 	uint64_t size;
 	uint32_t only; /* section that has code */
+	bool any;      /* there was a relocation */
 };
 
 static void full_relocate(void *arg, const struct af_elf_relocation *r)
@@ -75,6 +76,17 @@ static void full_relocate(void *arg, const struct af_elf_relocation *r)
 	if (section < c->elf.nr_sections)
 		value += c->lines.bases[section];
 	memcpy(t->bytes + r->offset, &value, size);
+	t->any = true;
+}
+
+/* Without relocations, addresses are those that the sections have: Intel's driver has done it. */
+static void full_placed(struct af_code *c)
+{
+	Elf64_Shdr s;
+
+	for (uint32_t i = 1; i < c->elf.nr_sections; i++)
+		if (af_elf_section(&c->elf, i, &s) && s.sh_flags & SHF_EXECINSTR && s.sh_addr)
+			c->lines.bases[i] = s.sh_addr;
 }
 
 static void full_place(struct af_code *c)
@@ -94,6 +106,8 @@ static void full_place(struct af_code *c)
 		struct full_target t = {
 		    .c = c, .bytes = c->lines.copy + s.sh_offset, .size = s.sh_size, .only = only};
 		af_elf_relocations(&c->elf, number, full_relocate, &t);
+		if (!i && !t.any)
+			full_placed(c);
 	}
 }
 

@@ -18,6 +18,7 @@
 #include "base/system/tool.h"
 #include "base/write.h"
 #include "sym/device/code_object.h"
+#include "sym/device/iga.h"
 
 enum {
 	DISASSEMBLER_SECONDS = 60,
@@ -31,13 +32,21 @@ struct found {
 	struct stat seen[16];
 };
 
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash ? slash + 1 : path;
+}
+
 /* True when this is the requested one. */
 static bool found_one(struct found *f, const char *path, const char *from)
 {
 	struct stat st;
 
-	if (strlen(path) >= sizeof f->d->path || access(path, X_OK) || stat(path, &st) ||
-	    !S_ISREG(st.st_mode))
+	f->d->library = f->d->kind == AF_DISASSEMBLER_IGA64 && strstr(base_name(path), ".so");
+	if (strlen(path) >= sizeof f->d->path || access(path, f->d->library ? R_OK : X_OK) ||
+	    stat(path, &st) || !S_ISREG(st.st_mode))
 		return false;
 	for (unsigned i = 0; i < f->nr; i++)
 		if (f->seen[i].st_dev == st.st_dev && f->seen[i].st_ino == st.st_ino)
@@ -165,6 +174,9 @@ bool af_disassembler_find(struct af_disassembler *d, enum af_disassembler_kind k
 		snprintf(from, sizeof from, "$%s", variable);
 		return found_one(&f, given, from);
 	}
+	for (unsigned i = 0; kind == AF_DISASSEMBLER_IGA64 && af_iga_find(path, i); i++)
+		if (found_one(&f, path, "the loader's libraries"))
+			return true;
 	if (af_program_find(names[kind], path) && found_one(&f, path, "$PATH"))
 		return true;
 	if (kind != AF_DISASSEMBLER_NVDISASM)
@@ -200,7 +212,7 @@ static int disassembler_input(const uint8_t *bytes, size_t size, struct af_err *
 static const char *disassembler_platform(const struct af_code *code)
 {
 	static const char *const platforms[][2] = {
-	    {"gen8", "8"},     {"gen9", "9"},       {"gen11", "11"},     {"gen12lp", "xelp"},
+	    {"gen8", "bdw"},   {"gen9", "skl"},     {"gen11", "icl"},    {"gen12lp", "xelp"},
 	    {"xe-hp", "xehp"}, {"xe-hpg", "xehpg"}, {"xe-hpc", "xehpc"},
 	};
 
@@ -253,6 +265,9 @@ int af_disassembler_run(const struct af_disassembler *d, struct af_code *code, i
 
 	if (raw && !fn)
 		return af_fail_plain(err, -EINVAL, "iga64 reads one function at a time");
+	if (d->library)
+		return af_iga_run(d->path, disassembler_platform(code), fn->bytes, fn->size,
+		                  DISASSEMBLER_SECONDS, out, err);
 	scope_close int input = raw ? disassembler_input(fn->bytes, fn->size, err)
 	                            : disassembler_input(code->elf.data, code->elf.size, err);
 	if (input < 0)

@@ -1,6 +1,7 @@
 /*
- * Programs that turn code into text: NVIDIA's nvdisasm for cubins, Intel's iga64 for zebins,
- * objdump for host code. None is part of aflame, and aflame works without them.
+ * Programs that turn code into text: NVIDIA's nvdisasm for cubins, Intel's iga64 for zebins, which
+ * is a library, too (iga.h), and objdump for host code. None is part of aflame, and aflame works
+ * without them.
  */
 #ifndef AF_SYM_DEVICE_DISASSEMBLER_H
 #define AF_SYM_DEVICE_DISASSEMBLER_H
@@ -23,13 +24,16 @@ struct af_disassembler {
 	char path[PATH_MAX];
 	char from[64]; /* how it was found: "$CUDA_HOME" */
 	enum af_disassembler_kind kind;
+	bool library; /* libiga64, rather than a program */
 };
 
 /*
  * The @nth installed disassembler of the kind, from 0. nvdisasm: the file that $AFLAME_NVDISASM
  * names (then no other; an empty name: none at all), then those of $PATH, of $CUDA_HOME and
  * $CUDA_PATH, the newest of /usr/local/cuda*, and those of Python's packages (Triton's, NVIDIA's
- * own). The other kinds: of $AFLAME_OBJDUMP, $AFLAME_IGA64 or $PATH. False when there are no more.
+ * own). objdump: of $AFLAME_OBJDUMP or $PATH. iga64: the program or, with ".so" in its name, the
+ * library that $AFLAME_IGA64 names, else the libraries that the loader knows, then $PATH. False
+ * when there are no more.
  */
 bool af_disassembler_find(struct af_disassembler *d, enum af_disassembler_kind kind, unsigned nth);
 
