@@ -2,7 +2,9 @@
  * Windows of samples of Intel's GPUs as events of process 0, the recorder: DEVICE, STALL,
  * GPU_WINDOW and ADDRESS_SAMPLE, whoever reads them. One thread. Calls in order:
  *
- *	af_xe_writer_open() → { af_xe_writer_define() → af_xe_window_write()* }* → af_xe_writer_close()
+ *	af_xe_writer_open()
+ *	{ af_xe_writer_define() → af_xe_window_write()* }*
+ *	af_xe_writer_close()
  */
 #ifndef AF_COLLECT_XE_WINDOW_H
 #define AF_COLLECT_XE_WINDOW_H
