@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Level Zero's metrics: what `aflame doctor --metrics` lists, by the mock of tests/mock_zet under the
-real loader, and by Intel's own driver without a GPU."""
+"""Level Zero's metrics: the list of `aflame doctor --metrics`, and stalls of instructions by the collector zet-stall,
+with the mock of tests/mock_zet under the real loader, and with Intel's own driver without a GPU."""
 
 import glob
 import json
@@ -8,19 +8,11 @@ import os
 import time
 
 from machine import BUILD
-from recording import USAGE, aflame
+from recording import FAILED, USAGE, aflame, new_path, record
+import xe_card
 from tap import Skip, case, equal, expect, near, note, run_cases
-from zet_card import (
-    EVENT,
-    TIME,
-    Device,
-    Group,
-    Machine,
-    Metric,
-    need_loader,
-    need_mock,
-    stalls,
-)
+from xe_card import Samples, Sent
+from zet_card import EVENT, PVC_REASONS, REASONS, TIME, Device, Group, Machine, Metric, need_loader, need_mock, stalls
 
 
 def doctor(machine, *options, status):
@@ -217,6 +209,279 @@ def _():
     done = aflame("doctor", "--metrics", BUILD)
     equal(done.returncode, USAGE, "status")
     expect("--metrics takes no trace" in done.stderr, done.stderr)
+
+
+PCI = "0000:3a:00.0"
+SLEEP = ("sleep", "0.3")
+PVC = 12 << 22 | 60 << 14
+XE3P = 35 << 22
+
+
+def sampled(machine, *options, command=SLEEP, more=None, **how):
+    """A recording there, as users begin one; @more of the environment."""
+    need_mock()
+    env = machine.env(**(more or {}))
+    return record(*command, options=("--gpu-samples", *options), env=env, **how)
+
+
+def notes(run, key):
+    return [f["value"] for f in run.fields("note") if f["key"] == key]
+
+
+def lost(run, reason):
+    return sum(f["count"] for f in run.fields("lost") if f["reason"] == reason)
+
+
+def flags(run):
+    return {str(f["flags"]) for f in Samples(run).windows.values()}
+
+
+def each_kind(name, reasons, version, bits, wide):
+    @case("zet-stall: rows of %s are in the trace, count for count, as the driver gave them" % name)
+    def _():
+        machine, sent = Machine(Device("Mock", stalls(reasons), pci=PCI, ip_version=version)), Sent()
+        for i in range(4):
+            machine.rows(sent, 1, 700, seed=i, bits=bits).read(1)
+        run = sampled(machine)
+        samples = Samples(run)
+        samples.check(sent)
+        equal({r for _, _, r in samples.counts}, set(reasons), "reasons that were seen")
+        expect(sent.other[1], "no row of address 0 was sent")
+        equal(samples.dropped(), 0, "dropped")
+        addresses = {a for _, a, _ in samples.counts}
+        equal(any(a >> 32 for a in addresses), wide, "addresses of more than 32 bits")
+        expect(all(("ADDRESS_32" in f or f == "4") != wide for f in flags(run)), flags(run))
+        text = notes(run, "collector.zet.rows")
+        expect(len(text) == 1 and text[0].startswith("2800 rows, "), text)
+        note("%d samples of %d addresses and reasons" % (sum(sent.counts.values()), len(sent.counts)))
+
+
+each_kind("Ponte Vecchio", PVC_REASONS, PVC, 29, False)
+each_kind("Xe2", REASONS, 20 << 22 | 1 << 14, 29, False)
+each_kind("Xe3p", REASONS, XE3P, 57, True)
+each_kind("a driver that does not tell its version", REASONS, 0, 29, False)
+
+
+@case("zet-stall: period and reports are what was asked for, with an event, after activating the group")
+def _():
+    for option, period in (("--gpu-samples", 502), ("--gpu-samples=1M", 8000), ("--gpu-samples=100M", 80)):
+        machine, sent = Machine(Device("Mock", stalls(), pci=PCI)), Sent()
+        machine.rows(sent, 1, 10, seed=1)
+        run = sampled(machine, option)
+        Samples(run).check(sent)
+        log = [line for line in machine.log() if line[0] != "init"]
+        equal(
+            log,
+            [
+                ["activate", "1", "1"],
+                ["open", "1", "EuStallSampling", str(period), "4096", "event"],
+                ["close", "1"],
+                ["activate", "1", "0"],
+            ],
+            "log of the mock",
+        )
+        expect("every %d ns asked for" % period in notes(run, "collector.zet")[0], notes(run, "collector.zet"))
+        equal({f["period_cycles"] for f in Samples(run).windows.values()}, {period * 2}, "cycles at 2000 MHz")
+
+
+@case("zet-stall: the device is known by its PCI address, its units and its clock")
+def _():
+    machine, sent = Machine(Device("Mock Arc", stalls(), pci=PCI)), Sent()
+    machine.rows(sent, 1, 10, seed=1)
+    run = sampled(machine)
+    devices = [e["fields"] for e in run.events("device") if e["process"] == 0]
+    equal([d["name"] for d in devices], ["GPU 0xe20b (%s)" % PCI], "devices")
+    known = {f["key"]: f["value"] for f in run.fields("device_note")}
+    for key, value in {"pci": PCI, "processors": "8", "clock_khz": "2000000", "graphics": "20.1"}.items():
+        equal(known.get(key), value, key)
+
+
+@case("zet-stall: a card is sampled once for all its parts, each with its rows; other cards, too")
+def _():
+    machine, sent = (
+        Machine(
+            Device("Mock Max", stalls(), pci=PCI),
+            Device("Mock Max tile 0", stalls(), part_of=1),
+            Device("Mock Max tile 1", stalls(), part_of=1),
+            Device("Mock Arc", stalls(), pci="0000:4a:00.0"),
+            Device("Without"),
+        ),
+        Sent(),
+    )
+    machine.rows(sent, 1, 200, seed=1, part=1).rows(sent, 1, 100, seed=2, part=0).rows(sent, 1, 5, seed=3, part=3)
+    machine.rows(sent, 4, 300, seed=4, seen=2)
+    run = sampled(machine)
+    Samples(run).check(sent)
+    equal(sorted(line[1] for line in machine.log() if line[0] == "open"), ["1", "4"], "streamers")
+
+
+@case("zet-stall: parts are sampled where only they have the group, under the address of the whole")
+def _():
+    machine, sent = Machine(Device("Whole", pci=PCI), Device("Part", stalls(), part_of=1)), Sent()
+    machine.rows(sent, 2, 50, seed=1, seen=1)
+    run = sampled(machine)
+    Samples(run).check(sent)
+    equal([f["value"] for f in run.fields("device_note") if f["key"] == "pci"], [PCI], "PCI address")
+
+
+@case("zet-stall: data that the driver dropped are counted, and the rest is read")
+def _():
+    machine, sent = Machine(Device("Mock", stalls())), Sent()
+    machine.rows(sent, 1, 20, seed=1).drop(1).read(1).rows(sent, 1, 20, seed=2).read(1)
+    machine.rows(sent, 1, 20, seed=3).drop(1)
+    run = sampled(machine)
+    samples = Samples(run)
+    samples.check(sent)
+    equal(samples.dropped(), 2, "dropped")
+    equal(lost(run, "DROPPED"), 2, "LOST")
+    expect("dropped 2 times" in notes(run, "collector.zet.rows")[0], notes(run, "collector.zet.rows"))
+
+
+@case("zet-stall: counts of names that are not known are other stalls, which a note says")
+def _():
+    group = stalls()
+    group.metrics.append(Metric("BrandNewStall", "", "XVE", "Events", 4))
+    machine, sent = Machine(Device("Mock", group)), Sent()
+    machine.rows(sent, 1, 200, seed=1)
+    run = sampled(machine)
+    Samples(run).check(sent)
+    expect("1 reasons of unknown names" in notes(run, "collector.zet")[0], notes(run, "collector.zet"))
+
+
+@case("zet-stall: while recording is off no streamer is open")
+def _():
+    machine, sent = Machine(Device("Mock", stalls())), Sent()
+    machine.rows(sent, 1, 100, seed=1)
+    run = sampled(machine, "--delay", "0.2", "--duration", "0.3", command=("sleep", "0.8"))
+    Samples(run).check(sent)
+    equal([line[0] for line in machine.log() if line[0] in ("open", "close")], ["open", "close"], "streamers")
+    begin = min(e["time_ns"] for e in run.events("note"))
+    first = min(f["start_ns"] for f in Samples(run).windows.values())
+    expect(first - begin > 150e6, "sampled %g ms after the begin" % ((first - begin) / 1e6))
+
+
+def fails(machine, *words, command=("sh", "-c", "sleep 0.2; echo out; exit 3"), lines=1):
+    """Something fails: one line says it while the program runs, its output and status are untouched."""
+    run = sampled(machine, command=command, status=3, quiet=False)
+    equal(run.stdout, b"out\n", "the program's output")
+    text = run.stderr.decode()
+    note(text.strip())
+    words_noted = " ".join(notes(run, "collector.zet") + notes(run, "collector.zet.rows"))
+    for word in words:
+        expect(word in text and word in words_noted, "%r is not in: %s; %s" % (word, text, words_noted))
+    equal(text.count("\n"), lines, "lines on standard error")
+    return run
+
+
+@case("zet-stall: each failure gives its sentence, and the recording goes on")
+def _():
+    need_mock()
+
+    def mock(*fault):
+        return Machine(Device("Mock", stalls())).fault(*fault)
+
+    fails(mock("fail", "zeInit", "missing"), "ERROR_DEPENDENCY_UNAVAILABLE")
+    fails(mock("fail", "zeContextCreate", "lost"), "Mock", "zeContextCreate failed (ERROR_DEVICE_LOST")
+    fails(mock("fail", "zetContextActivateMetricGroups", "permissions"), "Mock", "sysctl dev.")
+    fails(mock("fail", "zetMetricStreamerOpen", "in use"), "Mock", "another tool observes this GPU")
+    fails(mock("fail", "zetMetricStreamerReadData", 0x7FFFFFFE), "ERROR_UNKNOWN")
+    run = fails(mock("crash", "zetMetricStreamerOpen"), "crashed in zetMetricStreamerOpen (Aborted)")
+    equal(run.events("gpu_window"), [], "windows")
+    fails(mock("crash", "zeInit"), "crashed in zeInit")
+
+
+@case("zet-stall: a device that fails leaves the others")
+def _():
+    need_mock()
+    machine, sent = Machine(Device("A", stalls()), Device("B", stalls())), Sent()
+    machine.rows(sent, 2, 100, seed=1).fault("fail", "zetMetricStreamerOpen", "in use", 1)
+    run = fails(machine, "another tool observes")
+    Samples(run).check(sent)
+
+
+@case("zet-stall: a crash while rows are read leaves those that were sent")
+def _():
+    need_mock()
+    machine, sent = Machine(Device("A", stalls()), Device("B", stalls())), Sent()
+    machine.rows(sent, 1, 100, seed=1).fault("crash", "zetMetricStreamerClose", 0, 2)
+    run = fails(machine, "crashed in zetMetricStreamerClose")
+    Samples(run).check(sent)
+
+
+@case("zet-stall: a driver that hangs costs 3 s, and is named")
+def _():
+    need_mock()
+    for call in ("zeInit", "zetMetricStreamerReadData"):
+        start = time.monotonic()
+        fails(Machine(Device("Mock", stalls())).fault("hang", call), "did not answer in " + call)
+        seconds = time.monotonic() - start
+        note("%s: %.1f s" % (call, seconds))
+        expect(seconds < 9, "it took %.1f s" % seconds)
+
+
+@case("zet-stall takes over where the kernel refuses its own stream, and a note says why")
+def _():
+    need_mock()
+    for step, why in (("open 0 13", "sysctl dev.xe.observation_paranoid=0"), ("stalls 22", "Linux 6.15")):
+        kernel = xe_card.Machine()
+        card = kernel.card(pci=PCI)
+        for _ in range(9):
+            card.step(step)
+        machine, sent = Machine(Device("Mock", stalls(), pci=PCI)), Sent()
+        machine.rows(sent, 1, 100, seed=1)
+        more = {k: v for k, v in kernel.env().items() if k in ("LD_PRELOAD", "XE_STAND_IN")}
+        run = sampled(machine, more=more)
+        Samples(run).check(sent)
+        expect(why in notes(run, "collector.zet.kernel")[0], notes(run, "collector.zet.kernel"))
+
+
+@case("where the kernel gives its stream, Level Zero's driver is not loaded")
+def _():
+    need_mock()
+    kernel, sent = xe_card.Machine(), Sent()
+    kernel.card(pci=PCI).rows(0, sent, 50, seed=1)
+    machine = Machine(Device("Mock", stalls(), pci=PCI))
+    more = {k: v for k, v in kernel.env().items() if k in ("LD_PRELOAD", "XE_STAND_IN")}
+    run = sampled(machine, more=more)
+    Samples(run).check(sent)
+    equal(machine.log(), [], "log of the mock")
+    equal(notes(run, "collector.zet"), [], "notes")
+
+
+@case("zet-stall by its name: it works or is refused, and doctor has a row")
+def _():
+    need_mock()
+    machine, sent = Machine(Device("Mock", stalls())), Sent()
+    machine.rows(sent, 1, 100, seed=1)
+    path = new_path()
+    words = ("record", "-q", "-o", path, "--sample", "zet-stall", "--", *SLEEP)
+    done = aflame(*words, env=machine.env())
+    equal((done.returncode, done.stderr), (0, ""), "(status, standard error)")
+    expect(["close", "1"] in machine.log(), machine.log())
+    words = ("record", "--strict", "-o", new_path(), "--sample", "zet-stall", "--", "true")
+    done = aflame(*words, env=Machine(Device("Without")).env())
+    expect(done.returncode == FAILED and "no metric groups" in done.stderr, done.stderr)
+
+    def row(machine):
+        done = aflame("doctor", "--json", env=machine.env())
+        found = {c["name"]: c for c in json.loads(done.stdout)["collectors"]}["zet-stall"]
+        return found["works"], found["says"]
+
+    equal(row(machine), (True, "Mock: EuStallSampling with 11 metrics"), "doctor")
+    works, says = row(Machine(Device("Without")))
+    expect(not works and "no metric groups" in says, says)
+
+
+@case("zet-stall: Intel's driver without a GPU is named as what is missing, and the program runs")
+def _():
+    for product, more in (("tgllp", {}), ("pvc", {"HardwareInfoOverride": "1x2x8"})):
+        env = intel(product, **more)
+        # As where a user names a driver, which turns the collector on.
+        env["ZE_ENABLE_ALT_DRIVERS"] = "libze_intel_gpu.so.1"
+        run = record("sh", "-c", "exit 3", options=("--gpu-samples",), env=env, status=3, quiet=False)
+        text = " ".join(notes(run, "collector.zet"))
+        note(text)
+        expect("libig" in text or "crashed" in text or "EuStallSampling" in text, text)
 
 
 run_cases()

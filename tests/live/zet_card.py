@@ -1,8 +1,10 @@
 """Machines with GPUs whose Level Zero driver is the mock of tests/mock_zet, under the real loader."""
 
+import collections
 import ctypes.util
 import itertools
 import os
+import random
 
 from machine import BUILD
 from recording import new_path
@@ -131,14 +133,32 @@ class Machine:
         self.more.append((how, call, RESULTS.get(result, result), device))
         return self
 
-    def row(self, device, ip, *counts, part=0):
-        self.more.append(("row", device, part, ip, *counts))
+    def row(self, sent, device, ip, counts, part=0, seen=None):
+        """A row of {reason: count}; @sent has it as a reader should see it, of the trace's device @seen."""
+        names = [metric.name for metric in self.devices[device - 1].groups[-1].metrics[1:]]
+        self.more.append(("row", device, part, ip, *(counts.get(name, 0) for name in names)))
+        known = collections.Counter()
+        for name, n in counts.items():
+            known[name if name in REASONS else "OtherStall"] += n
+        sent.add(seen or device, ip, known)
+
+    def rows(self, sent, device, nr, seed, bits=29, **how):
+        """Rows at random, some without an address, some with counts that no raw report holds."""
+        r = random.Random(seed)
+        names = [metric.name for metric in self.devices[device - 1].groups[-1].metrics[1:]]
+        ips = [r.randrange(1, 1 << bits) | r.choice((0, 1 << bits - 1)) for _ in range(100)]
+        for _ in range(nr):
+            counts = {name: r.randrange(1, r.choice((256, 100000))) for name in r.sample(names, r.randrange(1, 4))}
+            self.row(sent, device, r.choice(ips) if r.random() > 0.03 else 0, counts, **how)
+        return self
 
     def read(self, device):
         self.more.append(("read", device))
+        return self
 
     def drop(self, device):
         self.more.append(("drop", device))
+        return self
 
     def env(self, **more):
         """The environment in which programs find this machine's GPUs."""

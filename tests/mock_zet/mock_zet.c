@@ -229,7 +229,7 @@ static ze_result_t streamer_close(zet_metric_streamer_handle_t streamer)
 
 	d->is_open = false;
 	mock_log("close\t%u\n", d->number);
-	return ZE_RESULT_SUCCESS;
+	return mock_fault("zetMetricStreamerClose", d);
 }
 
 /* A raw report has the number of its row, and nothing else. */

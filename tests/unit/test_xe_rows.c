@@ -178,6 +178,36 @@ static void add_one(struct af_xe_rows *t, uint64_t ip, uint32_t nr)
 	assert_int_equal(af_xe_rows_add(t, row, sizeof row), sizeof row);
 }
 
+/* Sums that others made, also those that a row cannot hold. */
+static void counts_are_put_until_they_do_not_fit(void **state)
+{
+	const enum af_xe_layout all[] = {AF_XE_PVC, AF_XE_XE2, AF_XE_XE3P};
+	struct af_xe_row out;
+
+	(void)state;
+	for (uint32_t i = 0; i < 3; i++) {
+		struct af_xe_row row = {.address = 0x123456780}, none = {.counts = {7, 8}};
+		struct af_xe_rows t;
+		for (uint32_t r = 0; r < AF_XE_NR_REASONS; r++)
+			row.counts[r] = 1000 * (r + 1);
+		af_xe_rows_open(&t, all[i]);
+		assert_true(af_xe_rows_put(&t, &row));
+		assert_true(af_xe_rows_put(&t, &row));
+		assert_true(af_xe_rows_put(&t, &none));
+		assert_int_equal(t.nr, 1);
+		assert_int_equal(t.zero_counts, 15);
+		af_xe_rows_at(&t, 0, &out);
+		assert_true(out.address == (all[i] == AF_XE_XE3P ? 0x123456780 : 0x23456780));
+		for (uint32_t r = 0; r < AF_XE_NR_REASONS; r++)
+			assert_int_equal(out.counts[r], 2000 * (r + 1));
+		row.counts[AF_XE_SYNC] = UINT32_MAX;
+		assert_false(af_xe_rows_put(&t, &row));
+		af_xe_rows_empty(&t);
+		assert_true(af_xe_rows_put(&t, &row));
+		af_xe_rows_free(&t);
+	}
+}
+
 /* Through all sizes of the index; emptied and filled again, too. */
 static void sums_are_by_address(void **state)
 {
@@ -282,6 +312,7 @@ int main(void)
 	    cmocka_unit_test(a_row_of_ones_is_all_at_most),
 	    cmocka_unit_test(other_bits_mean_nothing),
 	    cmocka_unit_test(rows_without_an_address_are_apart),
+	    cmocka_unit_test(counts_are_put_until_they_do_not_fit),
 	    cmocka_unit_test(sums_are_by_address),
 	    cmocka_unit_test(a_full_table_takes_no_more),
 	    cmocka_unit_test(cut_rows_are_left),

@@ -10,11 +10,13 @@
 #include "collect/probe/collect.h"
 #include "collect/session/session.h"
 #include "collect/xe/eustall.h"
+#include "collect/zet/stall.h"
 
 /* Is it the name of a collector that samples devices, beside the CPU's sampler? */
 static bool is_device_sampler(const char *sample)
 {
-	return !strcmp(sample, AF_COLLECTOR_XE) || !strcmp(sample, AF_COLLECTOR_I915);
+	return !strcmp(sample, AF_COLLECTOR_XE) || !strcmp(sample, AF_COLLECTOR_I915) ||
+	       !strcmp(sample, AF_COLLECTOR_ZET);
 }
 
 const char *af_cpu_sampler_of(const struct af_record_options *o)
@@ -106,12 +108,13 @@ static int choose_gpu_samples(const struct af_record_options *o, struct af_sessi
 			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
 			                "--sample %s does not work here", o->sample);
 	}
-	if (!named && !(s->flags & AF_SESSION_CUDA) && !af_xe_is_there())
+	bool by_zet = named ? !strcmp(o->sample, AF_COLLECTOR_ZET) : af_zet_may_help();
+	if (!named && !by_zet && !(s->flags & AF_SESSION_CUDA) && !af_xe_is_there())
 		return af_fail_plain(err, -EINVAL,
 		                     "--gpu-samples needs --api cuda, or a GPU of Intel's with the "
 		                     "xe driver (aflame doctor)");
 	s->flags |= s->flags & AF_SESSION_CUDA ? AF_SESSION_GPU_SAMPLES : 0;
-	s->devices = &af_xe_eustall;
+	s->devices = by_zet ? &af_zet_stall : &af_xe_eustall;
 	return choose_rate(how, s, err);
 }
 

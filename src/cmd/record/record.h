@@ -141,10 +141,11 @@ struct af_record_options {
 	     "sample",                                                                               \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "how to sample the CPU; xe-eustall, i915-eustall: as auto, and Intel GPUs by the "      \
-	     "driver named",                                                                         \
+	     "how to sample the CPU; xe-eustall, i915-eustall, zet-stall: as auto, and Intel "       \
+	     "GPUs "                                                                                 \
+	     "by the driver named",                                                                  \
 	     offsetof(type, sample),                                                                 \
-	     "auto|bpf|perf|timer|none|xe-eustall|i915-eustall"},                                    \
+	     "auto|bpf|perf|timer|none|xe-eustall|i915-eustall|zet-stall"},                          \
 	    {AF_OPT_FLAG,                                                                            \
 	     "wall",                                                                                 \
 	     0,                                                                                      \

@@ -7,6 +7,7 @@
 #include "collect/bpf/bpf.h"
 #include "collect/probe/cpu.h"
 #include "collect/xe/eustall.h"
+#include "collect/zet/stall.h"
 #include "trace/write/session.h"
 
 /* Threads of processes that carry libaflame are sampled by their own event where that works. */
@@ -73,9 +74,24 @@ static const struct af_collector_ops collector_i915 = {
     .probe = af_i915_eustall_probe,
 };
 
+static const struct af_collector_ops collector_zet = {
+    .name = AF_COLLECTOR_ZET,
+    .summary = "the same by Level Zero, where the kernel does not give it",
+    .probe = af_zet_stall_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,     &collector_perf, &collector_timer, &collector_opencl, &collector_cuda,
-    &collector_cuda_pc, &collector_ze,   &collector_xe,    &collector_i915,   NULL,
+    &collector_bpf,
+    &collector_perf,
+    &collector_timer,
+    &collector_opencl,
+    &collector_cuda,
+    &collector_cuda_pc,
+    &collector_ze,
+    &collector_xe,
+    &collector_i915,
+    &collector_zet,
+    NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

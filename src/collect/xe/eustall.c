@@ -28,7 +28,7 @@ struct eustall {
 	struct xe_stream *streams;
 	uint32_t nr;
 	struct xe_reader reader;
-	struct xe_writer writer;
+	struct af_xe_writer writer;
 	uint64_t written_ns;
 	bool began, stopped;
 	struct af_buf refused; /* "GPU …: why; " */
@@ -187,7 +187,7 @@ static void eustall_open(void **self, struct af_recording *r)
 		eustall_free(e);
 		return;
 	}
-	if (!xe_writer_open(&e->writer, r)) {
+	if (!af_xe_writer_open(&e->writer, r)) {
 		xe_reader_close(&e->reader);
 		eustall_free(e);
 		return;
@@ -254,7 +254,7 @@ static void stream_reopen(struct eustall *e, struct xe_stream *s, uint64_t now)
 /* Take what was read since the last window, and write it. */
 static void stream_write(struct eustall *e, struct xe_stream *s)
 {
-	struct xe_window w = {.device = s->device, .period_cycles = s->period_cycles};
+	struct af_xe_window w = {.device = s->device, .period_cycles = s->period_cycles};
 
 	xe_reader_lock(&e->reader);
 	bool any = s->rows->nr_rows || s->rows->zero_rows || s->dropped;
@@ -274,14 +274,14 @@ static void stream_write(struct eustall *e, struct xe_stream *s)
 	if (!any)
 		return;
 	w.rows = s->spare;
-	xe_window_write(&e->writer, &w);
+	af_xe_window_write(&e->writer, &w);
 	af_xe_rows_empty(s->spare);
 }
 
 static void windows_write(struct eustall *e, uint64_t now)
 {
 	e->written_ns = now;
-	xe_writer_define(&e->writer, &e->cards);
+	af_xe_writer_define(&e->writer, &e->cards);
 	for (uint32_t i = 0; i < e->nr; i++)
 		stream_write(e, &e->streams[i]);
 	xe_reader_wake(&e->reader);
@@ -370,7 +370,7 @@ static void eustall_stop(void *self)
 	e->stopped = true;
 	xe_reader_stop(&e->reader);
 	windows_write(e, af_now_ns());
-	xe_writer_close(&e->writer);
+	af_xe_writer_close(&e->writer);
 	end_note(e);
 }
 
@@ -379,7 +379,7 @@ static void eustall_close(void *self)
 	struct eustall *e = self;
 
 	xe_reader_stop(&e->reader);
-	xe_writer_close(&e->writer);
+	af_xe_writer_close(&e->writer);
 	xe_reader_close(&e->reader);
 	eustall_free(e);
 }

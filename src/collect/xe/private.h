@@ -6,7 +6,7 @@
 #include <stdatomic.h>
 
 #include "collect/xe/cards.h"
-#include "trace/write/stream.h"
+#include "collect/xe/window.h"
 
 struct af_recording;
 
@@ -82,32 +82,5 @@ void xe_reader_close(struct xe_reader *r);
 
 /* One chunk of @s. True: there may be more. */
 bool xe_stream_read(struct xe_reader *r, struct xe_stream *s);
-
-/* Writes windows of samples into a stream of process 0. */
-struct xe_writer {
-	struct af_recording *r;
-	struct af_stream stream;
-	bool is_open;
-	uint32_t finish_as, epoch;
-	uint32_t nr_windows;
-	uint64_t written; /* bytes, about, since the recorder last drained */
-	uint64_t nr_samples;
-};
-
-/* False: there is no room for a stream, which is counted. */
-bool xe_writer_open(struct xe_writer *w, struct af_recording *r);
-void xe_writer_close(struct xe_writer *w);
-
-/* DEVICE and its notes for each card, and the reasons, when they are not in the stream yet. */
-void xe_writer_define(struct xe_writer *w, const struct af_xe_cards *cards);
-
-struct xe_window {
-	uint32_t device, flags, dropped;
-	uint64_t start_ns, end_ns, period_cycles;
-	const struct af_xe_rows *rows;
-};
-
-/* Write the GPU_WINDOW, with LOST where rows were dropped, and its samples. */
-void xe_window_write(struct xe_writer *w, const struct xe_window *window);
 
 #endif

@@ -279,6 +279,37 @@ size_t af_xe_rows_add(struct af_xe_rows *t, const uint8_t *bytes, size_t size)
 	return taken * AF_XE_ROW_BYTES;
 }
 
+static bool fits(const struct af_xe_sum *s, const uint8_t *order, const struct af_xe_row *row)
+{
+	for (uint32_t i = 0; i < AF_XE_NR_REASONS; i++)
+		if (row->counts[order[i]] > UINT32_MAX - s->counts[i])
+			return false;
+	return true;
+}
+
+bool af_xe_rows_put(struct af_xe_rows *t, const struct af_xe_row *row)
+{
+	uint32_t bits = t->layout == AF_XE_XE3P ? IP_BITS_XE3P : IP_BITS;
+	uint64_t ip = row->address >> UNIT_BITS & ((UINT64_C(1) << bits) - 1);
+	const uint8_t *order = order_of(t->layout);
+
+	if (!ip) {
+		t->zero_rows++;
+		for (uint32_t i = 0; i < AF_XE_NR_REASONS; i++)
+			t->zero_counts += row->counts[i];
+		return true;
+	}
+	struct af_xe_sum *s = sum_find(finder_of(t), ip);
+	if (!af_xe_rows_room(t) || (s && !fits(s, order, row)))
+		return false;
+	if (!s)
+		s = sum_new(t, ip);
+	for (uint32_t i = 0; i < AF_XE_NR_REASONS; i++)
+		s->counts[i] += row->counts[order[i]];
+	t->nr_rows++;
+	return true;
+}
+
 void af_xe_rows_at(const struct af_xe_rows *t, uint32_t i, struct af_xe_row *out)
 {
 	const struct af_xe_sum *s = sum_at(t, i);

@@ -91,6 +91,12 @@ void af_xe_rows_open(struct af_xe_rows *t, enum af_xe_layout layout);
  */
 size_t af_xe_rows_add(struct af_xe_rows *t, const uint8_t *bytes, size_t size);
 
+/*
+ * Add counts that somebody else decoded, or added up; no rows may be in the table then. False: its
+ * sums would not fit, and it must be emptied first.
+ */
+bool af_xe_rows_put(struct af_xe_rows *t, const struct af_xe_row *row);
+
 /* The sum of the rows of address number @i < t->nr. */
 void af_xe_rows_at(const struct af_xe_rows *t, uint32_t i, struct af_xe_row *out);
 

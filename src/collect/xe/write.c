@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/session/session.h"
-#include "collect/xe/private.h"
+#include "collect/xe/window.h"
 
 enum {
 	FIRST_NUMBER = 2000000, /* of streams: those of the watchers begin at 1000000 */
@@ -13,14 +13,14 @@ enum {
 	EVENT_BYTES = 128, /* at most, of an ADDRESS_SAMPLE */
 };
 
-bool xe_writer_open(struct xe_writer *w, struct af_recording *r)
+bool af_xe_writer_open(struct af_xe_writer *w, struct af_recording *r)
 {
 	struct af_session *control = r->control;
 	uint64_t instance = atomic_fetch_add(&control->nr_instances, 1) + 1;
 	uint32_t pid = control->recorder_pid;
 	char path[PATH_MAX];
 
-	*w = (struct xe_writer){.r = r, .epoch = UINT32_MAX};
+	*w = (struct af_xe_writer){.r = r, .epoch = UINT32_MAX};
 	snprintf(path, sizeof path, "%s/s0-%u", r->shm, FIRST_NUMBER + (uint32_t)instance);
 	if (af_stream_open_ring(&w->stream, path, instance, 0, pid, pid)) {
 		control->lost_no_stream++;
@@ -33,7 +33,7 @@ bool xe_writer_open(struct xe_writer *w, struct af_recording *r)
 	return true;
 }
 
-void xe_writer_close(struct xe_writer *w)
+void af_xe_writer_close(struct af_xe_writer *w)
 {
 	if (!w->is_open)
 		return;
@@ -43,7 +43,7 @@ void xe_writer_close(struct xe_writer *w)
 	w->is_open = false;
 }
 
-static void note_write(struct xe_writer *w, uint32_t device, const char *key, const char *value)
+static void note_write(struct af_xe_writer *w, uint32_t device, const char *key, const char *value)
 {
 	struct af_ev_device_note ev = {.device = device};
 	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
@@ -52,7 +52,7 @@ static void note_write(struct xe_writer *w, uint32_t device, const char *key, co
 	af_stream_put_tail(&w->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
 }
 
-static void number_note(struct xe_writer *w, uint32_t device, const char *key, uint64_t value)
+static void number_note(struct af_xe_writer *w, uint32_t device, const char *key, uint64_t value)
 {
 	char text[32];
 
@@ -69,7 +69,7 @@ static const struct af_xe_gt *main_gt(const struct af_xe_card *card)
 	return NULL;
 }
 
-static void device_write(struct xe_writer *w, uint32_t device, const struct af_xe_card *card)
+static void device_write(struct af_xe_writer *w, uint32_t device, const struct af_xe_card *card)
 {
 	const struct af_xe_gt *gt = main_gt(card);
 	uint64_t nr_xecores = 0;
@@ -92,7 +92,7 @@ static void device_write(struct xe_writer *w, uint32_t device, const struct af_x
 		note_write(w, device, "graphics", version);
 }
 
-static void reason_write(struct xe_writer *w, enum af_xe_reason reason, const char *name)
+static void reason_write(struct af_xe_writer *w, enum af_xe_reason reason, const char *name)
 {
 	struct af_ev_stall ev = {.stall = reason + 1};
 	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
@@ -100,7 +100,7 @@ static void reason_write(struct xe_writer *w, enum af_xe_reason reason, const ch
 	af_stream_put_tail(&w->stream, AF_KIND_STALL, af_now_ns(), &ev, sizeof ev, tail, 1);
 }
 
-void xe_writer_define(struct xe_writer *w, const struct af_xe_cards *cards)
+void af_xe_writer_define(struct af_xe_writer *w, const struct af_xe_cards *cards)
 {
 	uint32_t epoch = atomic_load_explicit(&w->r->control->epoch, memory_order_relaxed);
 
@@ -114,7 +114,7 @@ void xe_writer_define(struct xe_writer *w, const struct af_xe_cards *cards)
 #undef AF_R
 }
 
-static uint64_t sample_write(struct xe_writer *w, uint64_t time_ns, const struct af_xe_row *row)
+static uint64_t sample_write(struct af_xe_writer *w, uint64_t time_ns, const struct af_xe_row *row)
 {
 	uint32_t counts[2 * AF_XE_NR_REASONS], nr = 0;
 	uint64_t samples = 0;
@@ -153,7 +153,7 @@ static uint64_t samples_in(const struct af_xe_rows *rows)
 	return nr;
 }
 
-void xe_window_write(struct xe_writer *w, const struct xe_window *window)
+void af_xe_window_write(struct af_xe_writer *w, const struct af_xe_window *window)
 {
 	const struct af_xe_rows *rows = window->rows;
 	struct af_xe_row row;

@@ -241,8 +241,7 @@ void zet_child_why(const struct zet_child *c, char *why, size_t size)
 		return;
 	if (is_late)
 		snprintf(why, size,
-		         "the driver of Level Zero did not answer%s%s and was killed: see dmesg, "
-		         "and what ZE_ENABLE_ALT_DRIVERS and NEOReadDebugKeys ask of it",
+		         "the driver of Level Zero did not answer%s%s and was killed: see dmesg",
 		         in, call);
 	else if (WIFSIGNALED(c->status))
 		snprintf(why, size,

@@ -12,6 +12,7 @@
 #include <sys/types.h>
 
 #include "base/buf.h"
+#include "collect/xe/rows.h"
 #include "collect/zet/abi.h"
 
 struct af_err;
@@ -32,7 +33,11 @@ enum {
 	M(4, DEVICE, device)                                                                       \
 	M(5, GROUP, group)   /* of the device before it */                                         \
 	M(6, METRIC, metric) /* of the group before it */                                          \
-	M(7, DONE, done)
+	M(7, DONE, done)                                                                           \
+	M(8, STREAM, stream)    /* a device whose stalls can be sampled */                         \
+	M(9, READY, done)       /* no more of them */                                              \
+	M(10, SAMPLES, samples) /* of the next window */                                           \
+	M(11, WINDOW, window)
 
 enum zet_kind {
 #define M(number, NAME, name) ZET_##NAME = number,
@@ -84,6 +89,34 @@ struct zet_done {
 	uint32_t nothing;
 };
 
+struct zet_stream {
+	uint32_t device;
+	uint32_t layout; /* enum af_xe_layout, for how many bits addresses have */
+	uint32_t period_ns, notify_reports;
+	uint32_t nr_unknown; /* metrics whose names are not known */
+};
+
+struct zet_sample {
+	uint64_t address;
+	uint32_t counts[AF_XE_NR_REASONS];
+};
+
+enum { ZET_SAMPLES_MOST = 80 };
+
+struct zet_samples {
+	uint32_t device, nr;
+	struct zet_sample samples[ZET_SAMPLES_MOST];
+};
+
+struct zet_window {
+	uint32_t device;
+	uint32_t dropped; /* how often the driver warned */
+	uint32_t cut;     /* how often its values made no sense */
+	uint32_t rows;
+	uint64_t start_ns, end_ns;
+	uint64_t other; /* counts without an address */
+};
+
 /* In the child: the loader and where messages go. */
 struct zet_api {
 	int out, in;           /* @in ends when the parent wants the child to end */
@@ -128,6 +161,17 @@ void **zet_groups(struct zet_api *z, const struct zet_place *place, uint32_t *nr
 
 /* The metrics of a group, in the same way. */
 void **zet_metrics(struct zet_api *z, void *group, uint32_t device, uint32_t *nr);
+
+/* Run in a child that samples stalls; @arg is a struct zet_wanted. */
+struct zet_wanted {
+	uint64_t samples_second; /* of a device, 0: about as the kernel's driver would */
+};
+
+/*
+ * Sample all devices that can be, while the parent wants it: it writes '1' and '0' for on and off,
+ * and closes the pipe at the end, after which all that is left is read.
+ */
+void zet_stall_run(struct zet_api *z, void *arg);
 
 /* Run in a child: send all groups of all devices, and their metrics. */
 void zet_list(struct zet_api *z, void *arg);
