@@ -292,6 +292,7 @@ bool af_xe_rows_put(struct af_xe_rows *t, const struct af_xe_row *row)
 	uint32_t bits = t->layout == AF_XE_XE3P ? IP_BITS_XE3P : IP_BITS;
 	uint64_t ip = row->address >> UNIT_BITS & ((UINT64_C(1) << bits) - 1);
 	const uint8_t *order = order_of(t->layout);
+	const struct finder f = finder_of(t);
 
 	if (!ip) {
 		t->zero_rows++;
@@ -299,7 +300,7 @@ bool af_xe_rows_put(struct af_xe_rows *t, const struct af_xe_row *row)
 			t->zero_counts += row->counts[i];
 		return true;
 	}
-	struct af_xe_sum *s = sum_find(finder_of(t), ip);
+	struct af_xe_sum *s = sum_find(&f, ip);
 	if (!af_xe_rows_room(t) || (s && !fits(s, order, row)))
 		return false;
 	if (!s)
