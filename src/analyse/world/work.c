@@ -235,7 +235,8 @@ uint32_t af_work_find_device(const struct af_world *w, const struct af_work *wor
 
 uint32_t af_call_api(const struct af_world *w, const struct af_call *call)
 {
-	bool is_ze = call->function && w->functions[call->function].api == AF_API_LEVEL_ZERO;
+	/* Other profilers name no function. */
+	bool is_ze = !call->function || w->functions[call->function].api == AF_API_LEVEL_ZERO;
 
 	return is_ze && af_map_get(&w->by_ze, call->process) ? AF_API_LEVEL_ZERO : AF_API_CUDA;
 }
