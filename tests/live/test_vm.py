@@ -4,6 +4,7 @@
 import functools
 import json
 import os
+import random
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm"))
@@ -12,9 +13,25 @@ import guest  # first, as machine gives tests a cache of their own
 from machine import BUILD
 from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
+from xe_card import REASONS, Samples, Sent, row
 
-STEPS = ("modules", "walk", "drivers", "kernel")
+STEPS = ("modules", "walk", "drivers", "stalls", "kernel")
 FACTS = 85  # of xe_walk
+
+
+SENT = Sent()
+
+
+def rows_write(out):
+    """Three files of rows for the stand-in, whose samples SENT has."""
+    r = random.Random(21)
+    for n in range(1, 4):
+        with open("%s/rows.%d" % (out, n), "wb") as file:
+            for _ in range(2000):
+                ip = r.choice((0, r.randrange(1, 300), (1 << 29) - r.randrange(1, 300)))
+                counts = {reason: r.randrange(1, 256) for reason in r.sample(REASONS, 3)}
+                file.write(row("xe2", ip, counts))
+                SENT.add(1, ip, counts)
 
 
 @functools.lru_cache(maxsize=None)
@@ -26,6 +43,7 @@ def booted():
     try:
         for name in ("xe_walk", "xe_work"):
             guest.call("gcc", "-O1", "-g", "-Wall", "-Werror", "-o", "%s/%s" % (out, name), "%s/%s.c" % (guest.HERE, name))
+        rows_write(out)
         status = guest.boot(command, out, ["xe", "i915"])
     except guest.Missing as reason:
         return None, str(reason)
@@ -110,6 +128,32 @@ def _():
         expect(frames[-1] == "[work on ccs0]" and frames[-3:-1] == ["submit", "ioctl"], frames)
         paths[frames[-4]] = weight
     equal(paths, {"draw": 3, "compute": 2}, "pieces of work by who asked for them")
+
+
+@case("each row of the driver's stall sampler is in the trace, also after drops and a reset")
+def _():
+    step = found("stalls")
+    equal(step["recorder"], {"status": 0, "out": ""}, "the recorder")
+    trace = Trace(booted()[0] + "/stalls")
+    trace.check()
+    samples = Samples(trace)
+    samples.check(SENT)
+    equal(samples.dropped(), 1, "dropped")
+    notes = {n["key"]: n["value"] for n in trace.fields("note")}
+    expect("the GPU was reset 1 times, and opened again 1 times" in notes["collector.xe.rows"], notes)
+    before, after = step["before"], step["after"]
+    equal((after["rate"], after["wait"], after["open"]), (1004, 1024, 0), "rate, rows to wait for, open")
+    since = {key: after[key] - before[key] for key in ("opened", "added", "taken", "lost")}
+    equal(since, {"opened": 2, "added": SENT.rows, "taken": SENT.rows, "lost": 0}, "by the stand-in's account")
+
+
+@case("doctor names what bars a user from the stall sampler: the node, then the kernel's gate")
+def _():
+    root, node, gate, free = found("stalls")["doctors"]
+    expect(root[0] and "1 GT, rows of Xe2, every 251 to 1757 cycles; GPU" in root[1], root)
+    expect(not node[0] and "renderD128 may not be opened by this user" in node[1], node)
+    expect(not gate[0] and "run `sysctl dev.xe.observation_paranoid=0` as root" in gate[1], gate)
+    expect(free[0], free)
 
 
 @case("the guest's kernel had nothing to complain of")

@@ -95,6 +95,39 @@ def step_drivers():
     return {"work": work, "recorder": end()}
 
 
+FEED = """
+cat $OUT/rows.1 >$GT/rows; sleep 0.4
+echo drop >$GT/event; cat $OUT/rows.2 >$GT/rows; sleep 0.4
+echo reset >$GT/event; sleep 1.5
+cat $OUT/rows.3 >$GT/rows; sleep 0.4
+"""
+
+
+def stalls_doctor(*before):
+    """What doctor has to say of the stalls' collector, run below the words @before."""
+    done = run(*before, AFLAME, "doctor", "--json")
+    (one,) = [c for c in json.loads(done["out"])["collectors"] if c["name"] == "xe-eustall"]
+    return [one["works"], one["says"]]
+
+
+def step_stalls():
+    """Rows that wait, rows after some were dropped, and rows after a reset; and who may have them."""
+    card = cards()[0]
+    env = dict(os.environ, GT="%s/%s/gt0" % (STANDIN, card))
+    words = ("record", "-q", "-o", "/run/stalls", "--sample", "none", "--gpu-samples", "--", "sh", "-c", FEED)
+    found = {"before": state(card, 0), "recorder": run(AFLAME, *words, env=env), "after": state(card, 0)}
+    shutil.copytree("/run/stalls", OUT + "/stalls")
+    other = ("setpriv", "--reuid=65534", "--regid=65534", "--clear-groups")
+    found["doctors"] = [stalls_doctor(), stalls_doctor(*other)]
+    for one in cards():
+        os.chmod(node(one), 0o666)
+    found["doctors"].append(stalls_doctor(*other))
+    with open("/proc/sys/dev/xe/observation_paranoid", "w", encoding="ascii") as file:
+        file.write("0")
+    found["doctors"].append(stalls_doctor(*other))
+    return found
+
+
 def step_kernel():
     """What the kernel has to say of itself at the end."""
     messages = run("dmesg")["out"]
