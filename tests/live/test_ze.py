@@ -7,7 +7,7 @@ import os
 import shutil
 import subprocess
 
-from machine import BUILD, SCRIPTS, WORKPLACE, program
+from machine import BUILD, SCRIPTS, WORKPLACE, need, program
 from recording import aflame, bare, new_path, record
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
@@ -355,20 +355,25 @@ def _():
 # --- Intel's driver without hardware
 
 
-def spirv(name):
-    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
+def compiled(device, suffix, *words):
+    """A file that Intel's offline compiler makes for @device of a source and options."""
     if not shutil.which("ocloc"):
         raise Skip("no ocloc (intel-opencl-icd)")
     out = new_path("ocloc")
     subprocess.run(
-        ["ocloc", "compile", "-file", os.path.join(SCRIPTS, "ze_kernels.cl"), "-device", "pvc",
-         "-options", "-g -DKERNEL=" + name, "-output", name, "-out_dir", out],
+        ["ocloc", "compile", "-device", device, "-output", "made", "-out_dir", out, *words],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=WORKPLACE,
     )  # fmt: skip
-    found = [f for f in os.listdir(out) if f.endswith(".spv")] if os.path.isdir(out) else []
+    found = [f for f in os.listdir(out) if f.endswith(suffix)] if os.path.isdir(out) else []
     if not found:
-        raise Skip("ocloc does not compile for pvc here")
+        raise Skip("ocloc does not compile for %s here" % device)
     return os.path.join(out, found[0])
+
+
+def spirv(name):
+    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
+    source = os.path.join(SCRIPTS, "ze_kernels.cl")
+    return compiled("pvc", ".spv", "-file", source, "-options", "-g -DKERNEL=" + name)
 
 
 def intel(mode, *modules, **how):
@@ -435,6 +440,82 @@ def _():
     for mode, launches in (("threads", 200), ("contexts", 6), ("fork", 2), ("tracer", 2)):
         run = intel(mode, path, knobs={"ZE_ENABLE_TRACING_LAYER": "1"} if mode == "tracer" else {})
         equal(len(calls(run, "zeCommandListAppendLaunchKernel")), launches, "launches of " + mode)
+
+
+# --- OpenCL
+
+
+def vendors(library):
+    """A folder of OpenCL's loader with one driver."""
+    folder = new_path("vendors")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as file:
+        file.write(library + "\n")
+    return folder
+
+
+def opencl_intel(*binary):
+    """A recording of cl_intel with Intel's driver; Tiger Lake, as OpenCL does not finish on pvc."""
+    library = "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"
+    if not os.path.exists(library):
+        raise Skip("no Intel driver for OpenCL (intel-opencl-icd)")
+    env = clean(**dict(NO_HARDWARE, ProductFamilyOverride="tgllp", OCL_ICD_VENDORS=vendors(library)))
+    env.pop("HardwareInfoOverride")
+    words = (program("cl_intel"), *binary)
+    plain = subprocess.run(words, env=env, stdout=subprocess.PIPE, check=False, timeout=120)
+    if plain.returncode:
+        raise Skip("Intel's OpenCL driver does not run without hardware here: %s" % plain.stdout)
+    run = record(*words, env=env)
+    equal(run.truth["size"], float(plain.stdout.split()[-1]), "size, recorded and not")
+    return run
+
+
+@case("Intel's OpenCL: a kernel's code lies where the driver has it, with its zebin")
+def _():
+    source = os.path.join(SCRIPTS, "ze_kernels.cl")
+    options = ("-options", "-g -DTINY", "-internal_options", "-cl-intel-allow-zebin")
+    run = opencl_intel(compiled("tgllp", ".bin", "-file", source, *options))
+    (placed,), (code,) = run.fields("code_placed"), run.fields("code")
+    equal(int(placed["address"], 16), int(run.truth["address"]), "address")
+    expect(placed["address"] != "0x0", placed)
+    equal((placed["code"], code["name"]), (code["code"], "tiny"), "code")
+    native = [f for f in run.fields("program") if f["form"] == "NATIVE"]
+    equal([f["program"] for f in native], [code["program"]], "programs with native code")
+    path = os.path.join(run.path, "objects", native[0]["object"])
+    done = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=False)
+    (text,) = [line.split("]")[1].split() for line in done.stdout.decode().splitlines() if ".text.tiny" in line]
+    equal(int(text[4], 16), placed["size"], "bytes of the code, by the object")
+    expect(b".debug_line" in done.stdout, "no lines in the object")
+    equal(len(run.events("launch")), 3, "launches")
+    equal(len(run.events("call")), 0, "calls of Level Zero")
+
+
+@case("Intel's OpenCL: code of the older form has its place, too")
+def _():
+    run = opencl_intel()
+    (placed,) = run.fields("code_placed")
+    equal((int(placed["address"], 16), placed["size"]), (int(run.truth["address"]), int(run.truth["size"])), "code")
+
+
+@case("OpenCL by Level Zero: work is counted once, as OpenCL's")
+def _():
+    need("opencl")
+    leo = os.path.join(BUILD, "tests/mock_ze/libmock_leo.so")
+    if not os.path.exists(leo) or not os.path.exists(MOCK):
+        raise Skip("mock_leo was not built here: libze-dev or opencl-headers are missing")
+    log = new_path("log")
+    env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK, MOCK_ZE_LOG=log, OCL_ICD_VENDORS=vendors("libpocl.so.2"))
+    # The last one is called first.
+    layers = "OPENCL_LAYERS=%s:%s" % (leo, os.path.join(BUILD, "src/inject/libaflame.so"))
+    run = record("env", layers, program("cl_intel"), env=env)
+    with open(log, encoding="utf-8") as file:
+        equal([line.split()[0] for line in file], ["tiny"] * 3, "Level Zero's work below OpenCL")
+    equal(len(run.events("launch")), 3, "launches of OpenCL")
+    equal(len(run.events("work")) + len(run.events("work_long")), 3, "works of OpenCL")
+    equal(len(run.events("gpu_work")) + len(run.events("gpu_work_long")), 0, "works of Level Zero")
+    equal(calls(run, "zeCommandListAppendLaunchKernel"), [], "launches of Level Zero")
+    stacks = run.stacks(view="gpu", weight="count")
+    equal(sum(w for _, w in stacks), 3, "launches in all")
 
 
 run_cases()
