@@ -324,6 +324,22 @@ def _():
     equal(len(run.events("gpu_work")), 200000, "works")
 
 
+@case("a program that looks the loader's functions up by dlsym is recorded, and finds what it would")
+def _():
+    if not os.path.exists(MOCK):
+        raise Skip("mock_ze was not built here: libze-dev is missing")
+    env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK)
+    for words in ((), ("loader",)):
+        command = (program("ze_dlsym"), *words)
+        run = record(*command, env=env)
+        plain = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=False)
+        equal(run.stdout, plain.stdout, "the output of the program, recorded")
+        equal(run.truth, {"own_strdup": 1, "found": 0, "unknown": 0}, "what it found")
+        equal(len(run.events("gpu_work")), len(words), "works")
+    stacks = [[bare(f) for f in frames] for frames, _ in run.stacks(view="gpu", weight="count")]
+    expect(stacks[0][-4:] == ["main", "launch", "zeCommandListAppendLaunchKernel", "heavy"], stacks)
+
+
 @case("a tracing layer that the user turned off stays off, and the trace says so")
 def _():
     mocked = Mocked("contexts", knobs={"ZE_ENABLE_TRACING_LAYER": 0})
