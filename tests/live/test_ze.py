@@ -262,6 +262,15 @@ def _():
     equal(len({e["tid"] for e in calls(mocked.run, "zeCommandListAppendLaunchKernel")}), 4, "threads")
 
 
+@case("mock: threads that make and destroy everything over and over lose nothing")
+def _():
+    mocked = Mocked("churn")
+    same_times(mocked)
+    equal(len(mocked.did()), 4 * 50 * (11 + 4), "pieces of work")
+    placed = [f["size"] for f in mocked.run.fields("code_placed")]
+    equal((len(placed), placed.count(0)), (400, 200), "code placed and removed")
+
+
 @case("mock: a child of the program writes nothing of its parent's, and its parent goes on")
 def _():
     mocked = Mocked("fork")
