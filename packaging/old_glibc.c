@@ -39,7 +39,11 @@
 
 /* libdl, until 2.34. */
 OLD(void *, dlopen, "2.2.5", (const char *name, int mode), (name, mode))
+#ifndef OWN_DLSYM /* libaflame.so stands in for it */
 OLD(void *, dlsym, "2.2.5", (void *from, const char *name), (from, name))
+#endif
+OLD(void *, dlvsym, "2.2.5", (void *from, const char *name, const char *version),
+    (from, name, version))
 OLD(char *, dlerror, "2.2.5", (void), ())
 OLD(int, dladdr, "2.2.5", (const void *address, Dl_info *info), (address, info))
 OLD(int, dladdr1, "2.3.3", (const void *address, Dl_info *info, void **more, int flags),

@@ -24,17 +24,22 @@ def clean(**more):
     return dict(left, **{k: str(v) for k, v in more.items()})
 
 
-def spirv(name):
-    """A module of one kernel, by Intel's offline compiler (several would lose their lines)."""
+def compiled(device, suffix, *words):
+    """A file that Intel's offline compiler makes for @device of a source and options."""
     if not shutil.which("ocloc"):
         raise Skip("no ocloc (intel-opencl-icd)")
     out = new_path("ocloc")
     subprocess.run(
-        ["ocloc", "compile", "-file", os.path.join(SCRIPTS, "ze_kernels.cl"), "-device", "pvc",
-         "-options", "-g -DKERNEL=" + name, "-output", name, "-out_dir", out],
+        ["ocloc", "compile", "-device", device, "-output", "made", "-out_dir", out, *words],
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False, cwd=WORKPLACE,
     )  # fmt: skip
-    found = [f for f in os.listdir(out) if f.endswith(".spv")] if os.path.isdir(out) else []
+    found = [f for f in os.listdir(out) if f.endswith(suffix)] if os.path.isdir(out) else []
     if not found:
-        raise Skip("ocloc does not compile for pvc here")
+        raise Skip("ocloc does not compile for %s here" % device)
     return os.path.join(out, found[0])
+
+
+def spirv(name):
+    """A module of one kernel (several would lose their lines)."""
+    source = os.path.join(SCRIPTS, "ze_kernels.cl")
+    return compiled("pvc", ".spv", "-file", source, "-options", "-g -DKERNEL=" + name)

@@ -6,8 +6,8 @@ is asked for."""
 import os
 import subprocess
 
-from intel_driver import NO_HARDWARE, clean, spirv
-from machine import BUILD, program
+from intel_driver import NO_HARDWARE, clean, compiled, spirv
+from machine import BUILD, SCRIPTS, need, program
 from recording import aflame, bare, new_path, record
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
@@ -246,6 +246,15 @@ def _():
     equal(len({e["tid"] for e in calls(mocked.run, "zeCommandListAppendLaunchKernel")}), 4, "threads")
 
 
+@case("mock: threads that make and destroy everything over and over lose nothing")
+def _():
+    mocked = Mocked("churn")
+    same_times(mocked)
+    equal(len(mocked.did()), 4 * 50 * (11 + 4), "pieces of work")
+    placed = [f["size"] for f in mocked.run.fields("code_placed")]
+    equal((len(placed), placed.count(0)), (400, 200), "code placed and removed")
+
+
 @case("mock: a child of the program writes nothing of its parent's, and its parent goes on")
 def _():
     mocked = Mocked("fork")
@@ -306,6 +315,22 @@ def _():
     note("200,000 launches: %d KiB more after the first tenth" % run.truth["grown_kib"])
     expect(run.truth["grown_kib"] < 8192, run.truth)
     equal(len(run.events("gpu_work")), 200000, "works")
+
+
+@case("a program that looks the loader's functions up by dlsym is recorded, and finds what it would")
+def _():
+    if not os.path.exists(MOCK):
+        raise Skip("mock_ze was not built here: libze-dev is missing")
+    env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK)
+    for words in ((), ("loader",)):
+        command = (program("ze_dlsym"), *words)
+        run = record(*command, env=env)
+        plain = subprocess.run(command, env=env, stdout=subprocess.PIPE, check=False)
+        equal(run.stdout, plain.stdout, "the output of the program, recorded")
+        equal(run.truth, {"own_strdup": 1, "found": 0, "unknown": 0}, "what it found")
+        equal(len(run.events("gpu_work")), len(words), "works")
+    stacks = [[bare(f) for f in frames] for frames, _ in run.stacks(view="gpu", weight="count")]
+    expect(stacks[0][-4:] == ["main", "launch", "zeCommandListAppendLaunchKernel", "heavy"], stacks)
 
 
 @case("a tracing layer that the user turned off stays off, and the trace says so")
@@ -403,6 +428,82 @@ def _():
     for mode, launches in (("threads", 200), ("contexts", 6), ("fork", 2), ("tracer", 2)):
         run = intel(mode, path, knobs={"ZE_ENABLE_TRACING_LAYER": "1"} if mode == "tracer" else {})
         equal(len(calls(run, "zeCommandListAppendLaunchKernel")), launches, "launches of " + mode)
+
+
+# --- OpenCL
+
+
+def vendors(library):
+    """A folder of OpenCL's loader with one driver."""
+    folder = new_path("vendors")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as file:
+        file.write(library + "\n")
+    return folder
+
+
+def opencl_intel(*binary):
+    """A recording of cl_intel with Intel's driver; Tiger Lake, as OpenCL does not finish on pvc."""
+    library = "/usr/lib/x86_64-linux-gnu/intel-opencl/libigdrcl.so"
+    if not os.path.exists(library):
+        raise Skip("no Intel driver for OpenCL (intel-opencl-icd)")
+    env = clean(**dict(NO_HARDWARE, ProductFamilyOverride="tgllp", OCL_ICD_VENDORS=vendors(library)))
+    env.pop("HardwareInfoOverride")
+    words = (program("cl_intel"), *binary)
+    plain = subprocess.run(words, env=env, stdout=subprocess.PIPE, check=False, timeout=120)
+    if plain.returncode:
+        raise Skip("Intel's OpenCL driver does not run without hardware here: %s" % plain.stdout)
+    run = record(*words, env=env)
+    equal(run.truth["size"], float(plain.stdout.split()[-1]), "size, recorded and not")
+    return run
+
+
+@case("Intel's OpenCL: a kernel's code lies where the driver has it, with its zebin")
+def _():
+    source = os.path.join(SCRIPTS, "ze_kernels.cl")
+    options = ("-options", "-g -DTINY", "-internal_options", "-cl-intel-allow-zebin")
+    run = opencl_intel(compiled("tgllp", ".bin", "-file", source, *options))
+    (placed,), (code,) = run.fields("code_placed"), run.fields("code")
+    equal(int(placed["address"], 16), int(run.truth["address"]), "address")
+    expect(placed["address"] != "0x0", placed)
+    equal((placed["code"], code["name"]), (code["code"], "tiny"), "code")
+    native = [f for f in run.fields("program") if f["form"] == "NATIVE"]
+    equal([f["program"] for f in native], [code["program"]], "programs with native code")
+    path = os.path.join(run.path, "objects", native[0]["object"])
+    done = subprocess.run(["readelf", "-SW", path], stdout=subprocess.PIPE, check=False)
+    (text,) = [line.split("]")[1].split() for line in done.stdout.decode().splitlines() if ".text.tiny" in line]
+    equal(int(text[4], 16), placed["size"], "bytes of the code, by the object")
+    expect(b".debug_line" in done.stdout, "no lines in the object")
+    equal(len(run.events("launch")), 3, "launches")
+    equal(len(run.events("call")), 0, "calls of Level Zero")
+
+
+@case("Intel's OpenCL: code of the older form has its place, too")
+def _():
+    run = opencl_intel()
+    (placed,) = run.fields("code_placed")
+    equal((int(placed["address"], 16), placed["size"]), (int(run.truth["address"]), int(run.truth["size"])), "code")
+
+
+@case("OpenCL by Level Zero: work is counted once, as OpenCL's")
+def _():
+    need("opencl")
+    leo = os.path.join(BUILD, "tests/mock_ze/libmock_leo.so")
+    if not os.path.exists(leo) or not os.path.exists(MOCK):
+        raise Skip("mock_leo was not built here: libze-dev or opencl-headers are missing")
+    log = new_path("log")
+    env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK, MOCK_ZE_LOG=log, OCL_ICD_VENDORS=vendors("libpocl.so.2"))
+    # The last one is called first.
+    layers = "OPENCL_LAYERS=%s:%s" % (leo, os.path.join(BUILD, "src/inject/libaflame.so"))
+    run = record("env", layers, program("cl_intel"), env=env)
+    with open(log, encoding="utf-8") as file:
+        equal([line.split()[0] for line in file], ["tiny"] * 3, "Level Zero's work below OpenCL")
+    equal(len(run.events("launch")), 3, "launches of OpenCL")
+    equal(len(run.events("work")) + len(run.events("work_long")), 3, "works of OpenCL")
+    equal(len(run.events("gpu_work")) + len(run.events("gpu_work_long")), 0, "works of Level Zero")
+    equal(calls(run, "zeCommandListAppendLaunchKernel"), [], "launches of Level Zero")
+    stacks = run.stacks(view="gpu", weight="count")
+    equal(sum(w for _, w in stacks), 3, "launches in all")
 
 
 run_cases()

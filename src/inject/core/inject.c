@@ -39,6 +39,8 @@ static struct {
 
 struct af_inject_now af_inject_now;
 
+__thread uint32_t af_inject_in_opencl;
+
 uint32_t af_inject_process(void)
 {
 	return atomic_load_explicit(&inject.process, memory_order_relaxed);

@@ -96,6 +96,21 @@ bool af_inject_register(int fd, int sampler_error, bool sees_kernel);
  */
 void af_inject_ask(enum af_ask ask);
 
+/*
+ * How many calls of OpenCL the calling thread is in that make something or launch work. A driver
+ * may do that by Level Zero, whose objects and launches are then OpenCL's.
+ */
+extern __thread uint32_t af_inject_in_opencl;
+
+/* The value of @call, which runs inside of such a call. */
+#define AF_IN_OPENCL(call)                                                                         \
+	({                                                                                         \
+		af_inject_in_opencl++;                                                             \
+		__typeof__(call) result_ = (call);                                                 \
+		af_inject_in_opencl--;                                                             \
+		result_;                                                                           \
+	})
+
 /* Numbers from 1, of one counter. */
 uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 

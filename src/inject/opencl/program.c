@@ -9,6 +9,8 @@
 #include "inject/core/inject.h"
 #include "inject/core/keep.h"
 #include "inject/core/kernels.h"
+#include "inject/intel/placed.h"
+#include "inject/intel/zebin.h"
 
 enum {
 	PROGRAM_DEVICES = 64, /* a program's binaries are kept for as many devices */
@@ -83,7 +85,8 @@ static cl_program CL_API_CALL opencl_create_program(cl_context context, cl_uint 
 static cl_program CL_API_CALL opencl_create_program_with_il(cl_context context, const void *il,
                                                             size_t length, cl_int *errcode_ret)
 {
-	cl_program program = af_opencl_next.clCreateProgramWithIL(context, il, length, errcode_ret);
+	cl_program program =
+	    AF_IN_OPENCL(af_opencl_next.clCreateProgramWithIL(context, il, length, errcode_ret));
 
 	if (recording(program))
 		af_program_define(program_new(program), 0, AF_OBJECT_IL, il, length, "");
@@ -94,8 +97,8 @@ static cl_program CL_API_CALL opencl_create_program_with_binary(
     cl_context context, cl_uint num_devices, const cl_device_id *devices, const size_t *lengths,
     const unsigned char **binaries, cl_int *status, cl_int *errcode_ret)
 {
-	cl_program program = af_opencl_next.clCreateProgramWithBinary(
-	    context, num_devices, devices, lengths, binaries, status, errcode_ret);
+	cl_program program = AF_IN_OPENCL(af_opencl_next.clCreateProgramWithBinary(
+	    context, num_devices, devices, lengths, binaries, status, errcode_ret));
 	if (!recording(program))
 		return program;
 
@@ -178,6 +181,12 @@ static bool program_in_progress(cl_program program)
 	       status == CL_BUILD_IN_PROGRESS;
 }
 
+/* Intel's binaries have the code that the device runs, with its lines. */
+static enum af_object_form binary_form(const void *data, size_t size)
+{
+	return af_zebin_is(data, size) ? AF_OBJECT_NATIVE : AF_OBJECT_BINARY;
+}
+
 /*
  * Keep what a build made. A build that goes on behind a callback is met again when the first
  * kernel is made of it.
@@ -194,8 +203,8 @@ static void program_keep(cl_program program, const char *options)
 	for (cl_uint i = 0; memory && i < b.nr; i++) {
 		const struct af_opencl_device *d = af_opencl_device(b.devices[i]);
 		if (b.sizes[i])
-			af_program_define(id, d ? d->id : 0, AF_OBJECT_BINARY, b.data[i],
-			                  b.sizes[i], options ? options : "");
+			af_program_define(id, d ? d->id : 0, binary_form(b.data[i], b.sizes[i]),
+			                  b.data[i], b.sizes[i], options ? options : "");
 	}
 	if (memory)
 		munmap(memory, size);
@@ -207,8 +216,8 @@ static cl_int CL_API_CALL opencl_build_program(cl_program program, cl_uint num_d
                                                void(CL_CALLBACK *notify)(cl_program, void *),
                                                void *user_data)
 {
-	cl_int rc = af_opencl_next.clBuildProgram(program, num_devices, devices, options, notify,
-	                                          user_data);
+	cl_int rc = AF_IN_OPENCL(af_opencl_next.clBuildProgram(program, num_devices, devices,
+	                                                       options, notify, user_data));
 	if (!rc && recording(program))
 		program_keep(program, options);
 	return rc;
@@ -221,9 +230,9 @@ static cl_int CL_API_CALL opencl_compile_program(cl_program program, cl_uint num
                                                  void(CL_CALLBACK *notify)(cl_program, void *),
                                                  void *user_data)
 {
-	cl_int rc =
-	    af_opencl_next.clCompileProgram(program, num_devices, devices, options, num_headers,
-	                                    headers, include_names, notify, user_data);
+	cl_int rc = AF_IN_OPENCL(af_opencl_next.clCompileProgram(program, num_devices, devices,
+	                                                         options, num_headers, headers,
+	                                                         include_names, notify, user_data));
 	if (!rc && recording(program))
 		program_keep(program, options);
 	return rc;
@@ -235,14 +244,55 @@ static cl_program CL_API_CALL opencl_link_program(cl_context context, cl_uint nu
                                                   void(CL_CALLBACK *notify)(cl_program, void *),
                                                   void *user_data, cl_int *errcode_ret)
 {
-	cl_program program =
+	cl_program program = AF_IN_OPENCL(
 	    af_opencl_next.clLinkProgram(context, num_devices, devices, options, num_programs,
-	                                 programs, notify, user_data, errcode_ret);
+	                                 programs, notify, user_data, errcode_ret));
 	if (recording(program)) {
 		program_new(program);
 		program_keep(program, options);
 	}
 	return program;
+}
+
+/* clGetKernelInfo of Intel's driver knows these (opencl/source/kernel/kernel_info_cl.h). */
+enum {
+	KERNEL_BINARY_PROGRAM_INTEL = 0x407D,
+	KERNEL_BINARY_GPU_ADDRESS_INTEL = 0x10010,
+};
+
+/* The device that @program's only binary is for. */
+static const struct af_opencl_device *program_device(const struct program_binaries *b)
+{
+	return b->nr == 1 ? af_opencl_device(b->devices[0]) : NULL;
+}
+
+/*
+ * Where Intel's driver has put the kernel's code. Drivers refuse what they do not know. Of binaries
+ * that are no zebins the driver says how long a kernel's code is.
+ */
+static void kernel_place(cl_kernel kernel, cl_program program, const char *name)
+{
+	struct af_zebin_kernel k = {0};
+	struct program_binaries b;
+	uint64_t address = 0;
+	size_t size = 0;
+
+	if (af_opencl_next.clGetKernelInfo(kernel, KERNEL_BINARY_GPU_ADDRESS_INTEL, sizeof address,
+	                                   &address, NULL) ||
+	    !address)
+		return;
+	unsigned char *memory = binaries_get(program, &b, &size);
+	const struct af_opencl_device *d = memory ? program_device(&b) : NULL;
+	if (d && !af_zebin_kernel(b.data[0], b.sizes[0], name, &k)) {
+		size_t bytes = 0;
+		if (!af_opencl_next.clGetKernelInfo(kernel, KERNEL_BINARY_PROGRAM_INTEL, 0, NULL,
+		                                    &bytes))
+			k.size = bytes;
+	}
+	if (d)
+		af_placed_put(af_opencl_program(program), d->id, name, address, &k);
+	if (memory)
+		munmap(memory, size);
 }
 
 /* Ask the driver what a kernel is called and belongs to. */
@@ -258,6 +308,7 @@ static uint32_t kernel_register(cl_kernel kernel)
 	name[sizeof name - 1] = 0;
 	uint32_t id = af_kernel_id(&kernels, NULL, af_opencl_program(program), name, strlen(name));
 	af_handles_set(&opencl_kernels, (uintptr_t)kernel, id);
+	kernel_place(kernel, program, name);
 	return id;
 }
 
@@ -277,7 +328,7 @@ static void program_keep_late(cl_program program)
 static cl_kernel CL_API_CALL opencl_create_kernel(cl_program program, const char *name,
                                                   cl_int *errcode_ret)
 {
-	cl_kernel kernel = af_opencl_next.clCreateKernel(program, name, errcode_ret);
+	cl_kernel kernel = AF_IN_OPENCL(af_opencl_next.clCreateKernel(program, name, errcode_ret));
 
 	if (recording(kernel)) {
 		program_keep_late(program);
@@ -290,7 +341,8 @@ static cl_int CL_API_CALL opencl_create_kernels(cl_program program, cl_uint room
                                                 cl_kernel *kernels, cl_uint *nr_ret)
 {
 	cl_uint nr = 0;
-	cl_int rc = af_opencl_next.clCreateKernelsInProgram(program, room, kernels, &nr);
+	cl_int rc =
+	    AF_IN_OPENCL(af_opencl_next.clCreateKernelsInProgram(program, room, kernels, &nr));
 
 	if (!rc && nr_ret)
 		*nr_ret = nr;
@@ -304,7 +356,7 @@ static cl_int CL_API_CALL opencl_create_kernels(cl_program program, cl_uint room
 
 static cl_kernel CL_API_CALL opencl_clone_kernel(cl_kernel source, cl_int *errcode_ret)
 {
-	cl_kernel kernel = af_opencl_next.clCloneKernel(source, errcode_ret);
+	cl_kernel kernel = AF_IN_OPENCL(af_opencl_next.clCloneKernel(source, errcode_ret));
 
 	if (recording(kernel))
 		kernel_register(kernel);
@@ -330,4 +382,5 @@ void af_opencl_programs_after_fork(void)
 	af_handles_after_fork(&opencl_programs);
 	af_handles_after_fork(&opencl_kernels);
 	af_handles_after_fork(&kernels.ids);
+	af_placed_after_fork();
 }

@@ -170,10 +170,11 @@ static cl_command_queue CL_API_CALL opencl_create_queue(cl_context context, cl_d
 		return af_opencl_next.clCreateCommandQueue(context, device, properties,
 		                                           errcode_ret);
 	af_opencl_check_fork();
-	cl_command_queue q = af_opencl_next.clCreateCommandQueue(
-	    context, device, properties | CL_QUEUE_PROFILING_ENABLE, &rc);
+	cl_command_queue q = AF_IN_OPENCL(af_opencl_next.clCreateCommandQueue(
+	    context, device, properties | CL_QUEUE_PROFILING_ENABLE, &rc));
 	if (!q)
-		q = af_opencl_next.clCreateCommandQueue(context, device, properties, &rc);
+		q = AF_IN_OPENCL(
+		    af_opencl_next.clCreateCommandQueue(context, device, properties, &rc));
 	if (errcode_ret)
 		*errcode_ret = rc;
 	if (q)
@@ -225,9 +226,9 @@ cl_command_queue af_opencl_create_queue(af_opencl_queue_maker create, cl_context
 		return create(context, device, properties, errcode_ret);
 	af_opencl_check_fork();
 	if (properties_force(properties, forced, &bits))
-		q = create(context, device, forced, &rc);
+		q = AF_IN_OPENCL(create(context, device, forced, &rc));
 	if (!q)
-		q = create(context, device, properties, &rc);
+		q = AF_IN_OPENCL(create(context, device, properties, &rc));
 	if (errcode_ret)
 		*errcode_ret = rc;
 	if (q)
@@ -342,8 +343,8 @@ static cl_context CL_API_CALL opencl_create_context(
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user_data,
     cl_int *errcode_ret)
 {
-	return context_made(af_opencl_next.clCreateContext(properties, num_devices, devices, notify,
-	                                                   user_data, errcode_ret));
+	return context_made(AF_IN_OPENCL(af_opencl_next.clCreateContext(
+	    properties, num_devices, devices, notify, user_data, errcode_ret)));
 }
 
 static cl_context CL_API_CALL opencl_create_context_from_type(
@@ -351,8 +352,8 @@ static cl_context CL_API_CALL opencl_create_context_from_type(
     void(CL_CALLBACK *notify)(const char *, const void *, size_t, void *), void *user_data,
     cl_int *errcode_ret)
 {
-	return context_made(af_opencl_next.clCreateContextFromType(properties, type, notify,
-	                                                           user_data, errcode_ret));
+	return context_made(AF_IN_OPENCL(af_opencl_next.clCreateContextFromType(
+	    properties, type, notify, user_data, errcode_ret)));
 }
 
 void af_opencl_wrap_queues(struct _cl_icd_dispatch *d)

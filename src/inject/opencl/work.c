@@ -172,6 +172,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 {
 	struct af_regs regs = call->regs;
 
+	af_inject_in_opencl++;
 	af_api_skip_wrapper(&regs);
 	*call = (struct af_opencl_call){.regs = regs};
 	if (!af_inject_recording())
@@ -221,6 +222,7 @@ cl_int af_opencl_launched(struct af_opencl_call *call, cl_int rc, cl_event *even
 {
 	struct af_opencl_queue *q = call->queue;
 
+	af_inject_in_opencl--;
 	if (!q)
 		return rc;
 	if (rc || !call->event) {

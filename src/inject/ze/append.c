@@ -47,11 +47,11 @@ void af_ze_append_launched(struct af_ze_call *c, struct af_ev_descriptor *is)
 	uint32_t work = af_ze_work_push(&w);
 	if (work && !c->is_ours)
 		af_ze_event_works(c->event, work);
+	af_ze_tick(c->begin_ns);
 	if (list->is_synchronous)
 		af_ze_harvest(list->lane);
 	else
 		af_ze_harvest_some(list->lane);
-	af_ze_tick(c->begin_ns);
 }
 
 struct af_ze_node *af_ze_append_node(struct af_ze_call *c, const struct af_ev_descriptor *is)

@@ -59,7 +59,8 @@ static struct af_ze_call *call_begin(void)
 
 	c->begin_ns = 0;
 	c->list = NULL;
-	if (!af_inject_session())
+	/* In a driver that does OpenCL by Level Zero it is OpenCL's, and recorded as that. */
+	if (!af_inject_session() || af_inject_in_opencl)
 		return NULL;
 	af_ze_check_fork();
 	c->records = af_inject_recording() != NULL;
@@ -131,12 +132,15 @@ static void appended(struct af_ze_call *c, uint32_t function, uint32_t result,
 {
 	struct af_ze_node *node = NULL;
 
+	/* A list that is not known is none of the program's. */
+	if (!c->list)
+		return;
 	if (result)
 		af_ze_append_failed(c);
-	else if (c->list && !c->list->is_immediate)
+	else if (!c->list->is_immediate)
 		node = af_ze_append_node(c, is);
 	call_write(c, function, result, node, regs);
-	if (!result && c->list && c->list->is_immediate && c->records)
+	if (!result && c->list->is_immediate && c->records)
 		af_ze_append_launched(c, is);
 }
 
@@ -145,8 +149,10 @@ static void executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr,
 {
 	bool works = af_ze_has_work(nr, lists);
 
+	if (!lane)
+		return;
 	call_write(c, works ? function : FUNCTION_EMPTY, result, NULL, regs);
-	if (!result && lane && c->records && works)
+	if (!result && c->records && works)
 		af_ze_executed(c, lane, nr, lists);
 }
 

@@ -12,7 +12,7 @@ enum {
 	PARTS_MAX = 16,
 	READ_TRIES = 3,
 	UUID_BYTES = 16,
-	SLACK_NS = 50000000, /* a device's clock may be so far off between two pairs */
+	SLACK_S = 5,
 };
 
 static struct af_handles by_handle = AF_HANDLES_INIT; /* → struct af_ze_device * */
@@ -286,7 +286,10 @@ bool af_ze_device_stamps(const struct af_ze_device *d, uint64_t launched_ns,
 {
 	if (!d || !atomic_load_explicit(&d->has_clock, memory_order_acquire))
 		return false;
-	uint64_t slack = af_timer_ticks(SLACK_NS, d->hz), at = ticks_at(d, launched_ns);
+	/* A clock that was not read for long may be seconds off. */
+	uint64_t slack = d->hz * SLACK_S, quarter = af_timer_mask(d->kernel_bits) / 4;
+	uint64_t at = ticks_at(d, launched_ns);
+	slack = slack < quarter ? slack : quarter;
 	uint64_t start = af_timer_from(stamps->start, d->kernel_bits, at > slack ? at - slack : 0);
 	uint64_t end = af_timer_from(stamps->end, d->kernel_bits, start);
 

@@ -11,9 +11,6 @@
 
 #define TRACING "ZE_ENABLE_TRACING_LAYER"
 
-INTERPOSE uint32_t zeInit(uint32_t flags);
-INTERPOSE uint32_t zeInitDrivers(uint32_t *nr, void **drivers, const void *desc);
-
 /*
  * The loader may be there for one library only (dlopen with RTLD_LOCAL), which has our entry points
  * all the same: then it is found by its name. It must stay, as we call it at exit.
@@ -28,10 +25,15 @@ static void *loader_open(void)
 	return library;
 }
 
+void *af_ze_loader_function(const char *name)
+{
+	return af_ze_function(loader_open(), name);
+}
+
 /* The loader's own function: of the loader that is there, else of whatever comes after us. */
 static void *entry_real(void *library, const char *name, void *ours)
 {
-	void *real = library ? dlsym(library, name) : NULL;
+	void *real = af_ze_function(library, name);
 
 	if (!real || real == ours)
 		real = dlsym(RTLD_NEXT, name);
@@ -50,7 +52,7 @@ static bool tracing_prepare(void *library)
 	return !setenv(TRACING, "1", 0);
 }
 
-uint32_t zeInit(uint32_t flags)
+INTERPOSE uint32_t zeInit(uint32_t flags)
 {
 	void *library = loader_open();
 	uint32_t (*real)(uint32_t) = entry_real(library, "zeInit", (void *)zeInit);
@@ -68,7 +70,7 @@ uint32_t zeInit(uint32_t flags)
 	return rc;
 }
 
-uint32_t zeInitDrivers(uint32_t *nr, void **drivers, const void *desc)
+INTERPOSE uint32_t zeInitDrivers(uint32_t *nr, void **drivers, const void *desc)
 {
 	void *library = loader_open();
 	uint32_t (*real)(uint32_t *, void **, const void *) =

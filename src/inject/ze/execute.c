@@ -79,6 +79,6 @@ void af_ze_executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr, 
 		if (l)
 			l->ran_on = lane;
 	}
-	af_ze_harvest_some(lane);
 	af_ze_tick(c->begin_ns);
+	af_ze_harvest_some(lane);
 }

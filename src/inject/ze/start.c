@@ -17,11 +17,6 @@ struct af_ze_next af_ze_next;
 static _Atomic uint32_t ze_state;
 static _Atomic uint32_t ze_epoch; /* of the process that the tables belong to */
 
-void *af_ze_function(void *library, const char *name)
-{
-	return library ? dlsym(library, name) : NULL;
-}
-
 bool af_ze_is_wanted(void)
 {
 	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;

@@ -4,6 +4,7 @@
  * change arguments.
  *
  *	entry.c     the entry points
+ *	lookup.c    programs that look them up by dlsym
  *	start.c     the tracing layer, and the functions that are traced
  *	calls.c     the callbacks: CALL
  *	device.c    DEVICE, its notes, its clock
@@ -54,8 +55,17 @@ bool af_ze_is_wanted(void);
  */
 void af_ze_start(void *library, void **drivers, uint32_t nr_drivers);
 
-/* A function of the loader @library by its name, or NULL. */
+/*
+ * The loader's entry points, for which we stand in (specification, "Core": zeInit, zeInitDrivers).
+ */
+uint32_t zeInit(uint32_t flags);
+uint32_t zeInitDrivers(uint32_t *nr, void **drivers, const void *desc);
+
+/* A function of the loader @library by its name, never ours; NULL: it has none. */
 void *af_ze_function(void *library, const char *name);
+
+/* The same of the loader that is in the process; NULL: there is none, or it lacks the function. */
+void *af_ze_loader_function(const char *name);
 
 /* Drop the parent's state when this is a forked child; cheap when it is not. */
 void af_ze_check_fork(void);

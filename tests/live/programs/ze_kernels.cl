@@ -1,4 +1,4 @@
-/* Kernels of ze_works for Intel's compiler; the mock takes their names. */
+/* Kernels of ze_works and cl_intel for Intel's compiler; the mock takes their names. */
 float poly(float x)
 {
 	float y = x;
@@ -7,7 +7,14 @@ float poly(float x)
 	return y;
 }
 
+#ifdef TINY
+__kernel void tiny(__global uint *a)
+{
+	a[get_global_id(0)] += 1;
+}
+#else
 __kernel void KERNEL(ulong ns, __global float *y)
 {
 	y[get_global_id(0)] = poly((float)ns);
 }
+#endif

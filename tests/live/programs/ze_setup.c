@@ -36,11 +36,18 @@ ze_module_handle_t ze_module(ze_context_handle_t context, const char *path)
 	static uint8_t bytes[1 << 20];
 	FILE *file = fopen(path, "rb");
 	size_t size = file ? fread(bytes, 1, sizeof bytes, file) : 0;
-	bool spirv = size > 4 && bytes[0] == 0x03 && bytes[1] == 0x02 && bytes[2] == 0x23;
-	ze_module_handle_t module;
 
 	if (file)
 		fclose(file);
+	return ze_module_of(context, bytes, size);
+}
+
+ze_module_handle_t ze_module_of(ze_context_handle_t context, const void *data, size_t size)
+{
+	const uint8_t *bytes = data;
+	bool spirv = size > 4 && bytes[0] == 0x03 && bytes[1] == 0x02 && bytes[2] == 0x23;
+	ze_module_handle_t module;
+
 	ze_module_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
 	                         .format =
 	                             spirv ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE,

@@ -19,6 +19,7 @@ void ze_start(void);
 
 /* The module in the file @path: SPIR-V, or what the mock takes. */
 ze_module_handle_t ze_module(ze_context_handle_t context, const char *path);
+ze_module_handle_t ze_module_of(ze_context_handle_t context, const void *data, size_t size);
 
 /* A kernel that takes @ns, on the mock. */
 ze_kernel_handle_t ze_kernel(ze_module_handle_t module, const char *name, uint64_t ns);

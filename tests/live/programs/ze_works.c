@@ -16,7 +16,7 @@
 
 #define NOINLINE __attribute__((noinline))
 
-enum { THREADS = 4, LAUNCHES = 50, BYTES = 256 };
+enum { THREADS = 4, LAUNCHES = 50, BYTES = 256, CHURNS = 50 };
 
 static const ze_group_count_t groups = {16, 3, 1};
 static const char *module_path, *other_path;
@@ -230,6 +230,52 @@ static void mode_threads(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* Everything is made, used and destroyed over and over, beside three others that do the same. */
+static void *thread_churn(void *unused)
+{
+	const ze_context_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+	(void)unused;
+
+	for (int i = 0; i < CHURNS; i++) {
+		ze_context_handle_t context;
+		ze_event_handle_t events[2];
+		OK(zeContextCreate(ze_driver, &desc, &context));
+		ze_module_handle_t module = ze_module_of(context, "heavy", 5);
+		ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 800);
+		ze_command_list_handle_t list =
+		    ze_immediate(context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+		ze_command_list_handle_t later = ze_deferred(context);
+		ze_command_queue_handle_t queue = ze_queue(context);
+		ze_events(context, 2, events);
+		for (int k = 0; k < 10; k++)
+			launch(list, kernel);
+		OK(zeCommandListAppendLaunchKernel(list, kernel, &groups, events[0], 0, NULL));
+		ze_wait(list, events[1]);
+		OK(zeEventDestroy(events[0]));
+		fill_list(later, kernel);
+		run_list(queue, later);
+		run_list(queue, later);
+		OK(zeCommandListReset(later));
+		OK(zeCommandListDestroy(later));
+		OK(zeCommandQueueDestroy(queue));
+		OK(zeCommandListDestroy(list));
+		OK(zeKernelDestroy(kernel));
+		OK(zeModuleDestroy(module));
+		OK(zeContextDestroy(context));
+	}
+	return NULL;
+}
+
+static void mode_churn(void)
+{
+	pthread_t threads[THREADS];
+
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, thread_churn, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
 /* A launch, a child that launches nothing and ends with 3, a launch. */
 static void mode_fork(void)
 {
@@ -386,11 +432,11 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-    {"paths", mode_paths},     {"spread", mode_spread},       {"copies", mode_copies},
-    {"reload", mode_reload},   {"pipelined", mode_pipelined}, {"events", mode_events},
-    {"threads", mode_threads}, {"fork", mode_fork},           {"contexts", mode_contexts},
-    {"never", mode_never},     {"refused", mode_refused},     {"tracer", mode_tracer},
-    {"many", mode_many},       {"stays", mode_stays},
+    {"paths", mode_paths},       {"spread", mode_spread},   {"churn", mode_churn},
+    {"copies", mode_copies},     {"reload", mode_reload},   {"pipelined", mode_pipelined},
+    {"events", mode_events},     {"threads", mode_threads}, {"fork", mode_fork},
+    {"contexts", mode_contexts}, {"never", mode_never},     {"refused", mode_refused},
+    {"tracer", mode_tracer},     {"many", mode_many},       {"stays", mode_stays},
 };
 
 int main(int argc, char **argv)

@@ -1,0 +1,110 @@
+/*
+ * dlsym(), interposed for programs that look zeInit up on a handle of Level Zero's loader: LLVM's
+ * OpenMP runtime, and programs that do without the loader where there is none. All other names go
+ * on to the real function by a jump, not a call: it looks at its caller.
+ */
+#include <dlfcn.h>
+#include <stdatomic.h>
+#include <string.h>
+
+#include "inject/core/interpose.h"
+#include "inject/ze/ze.h"
+
+typedef void *lookup(void *handle, const char *name);
+
+#if defined __x86_64__
+
+/* Both are called by the code below only. */
+void *af_ze_lookup(void *handle, const char *name);
+lookup *af_ze_lookup_real(void);
+
+__attribute__((visibility("hidden"))) _Atomic(lookup *) af_ze_lookup_found;
+
+/*
+ * The real dlsym, or that of the next library that has one. The version is that of glibc's first
+ * one for this machine, which later ones still have.
+ */
+__attribute__((visibility("hidden"))) lookup *af_ze_lookup_real(void)
+{
+	lookup *real = atomic_load_explicit(&af_ze_lookup_found, memory_order_relaxed);
+
+	if (!real) {
+		real = (lookup *)dlvsym(RTLD_NEXT, "dlsym", "GLIBC_2.2.5");
+		atomic_store_explicit(&af_ze_lookup_found, real, memory_order_relaxed);
+	}
+	return real;
+}
+
+/* Names that begin with "zeI", of any handle but RTLD_NEXT. */
+__attribute__((visibility("hidden"))) void *af_ze_lookup(void *handle, const char *name)
+{
+	void *ours = !strcmp(name, "zeInit")          ? (void *)zeInit
+	             : !strcmp(name, "zeInitDrivers") ? (void *)zeInitDrivers
+	                                              : NULL;
+	void *found = af_ze_lookup_real()(handle, name);
+
+	if (!ours || !found)
+		return found;
+	/* Without a loader there is no such function, although we have one. */
+	if (found == ours)
+		return af_ze_loader_function(name) ? ours : NULL;
+	return found == af_ze_loader_function(name) && af_ze_is_wanted() ? ours : found;
+}
+
+/*
+ * %rdi: the handle, %rsi: the name. The other registers that hold arguments are not used by dlsym.
+ */
+__asm__(".text\n"
+        ".p2align 4\n"
+        ".globl dlsym\n"
+        ".type dlsym, @function\n"
+        "dlsym:\n"
+        "	.cfi_startproc\n"
+        "	endbr64\n"
+        "	testq %rsi, %rsi\n"
+        "	jz 1f\n"
+        "	cmpb $'z', (%rsi)\n"
+        "	jne 1f\n"
+        "	cmpb $'e', 1(%rsi)\n"
+        "	jne 1f\n"
+        "	cmpb $'I', 2(%rsi)\n"
+        "	jne 1f\n"
+        "	cmpq $-1, %rdi\n"
+        "	jne af_ze_lookup\n"
+        "1:	movq af_ze_lookup_found(%rip), %rax\n"
+        "	testq %rax, %rax\n"
+        "	jz 2f\n"
+        "	jmp *%rax\n"
+        "2:	pushq %rdi\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	pushq %rsi\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	subq $8, %rsp\n"
+        "	.cfi_adjust_cfa_offset 8\n"
+        "	call af_ze_lookup_real\n"
+        "	addq $8, %rsp\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rsi\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	popq %rdi\n"
+        "	.cfi_adjust_cfa_offset -8\n"
+        "	jmp *%rax\n"
+        "	.cfi_endproc\n"
+        "	.size dlsym, . - dlsym\n");
+
+void *af_ze_function(void *library, const char *name)
+{
+	lookup *real = library ? af_ze_lookup_real() : NULL;
+
+	return real ? real(library, name) : NULL;
+}
+
+#else
+
+/* Elsewhere dlsym is the real one: such programs are not recorded. */
+void *af_ze_function(void *library, const char *name)
+{
+	return library ? dlsym(library, name) : NULL;
+}
+
+#endif
