@@ -28,7 +28,6 @@ const char *af_batch_stop_name(uint32_t stop)
 	    [AF_BATCH_UNREADABLE] = "unreadable",
 	    [AF_BATCH_UNWRITTEN] = "unwritten",
 	    [AF_BATCH_UNKNOWN] = "unknown command",
-	    [AF_BATCH_TOO_DEEP] = "too deep",
 	    [AF_BATCH_TOO_LONG] = "too long",
 	    [AF_BATCH_GLOBAL] = "global address",
 	    [AF_BATCH_INDIRECT] = "indirect address",

@@ -40,6 +40,9 @@ enum af_batch_opcode {
 	AF_3DSTATE_HS = 0x781b,
 	AF_3DSTATE_DS = 0x781d,
 	AF_3DSTATE_PS = 0x7820,
+	AF_3DSTATE_BINDING_TABLE_EDIT_VS = 0x7843, /* GS, HS, DS */
+	AF_3DSTATE_BINDING_TABLE_EDIT_PS = 0x7847,
+	AF_3DSTATE_SO_DECL_LIST = 0x7917,
 	AF_EXECUTE_INDIRECT_DISPATCH = 0x7c01,
 };
 
@@ -88,7 +91,8 @@ static inline __u32 af_batch_media_dwords(__u32 header)
 		return (header & 0x7fff) + 2;
 	case 2:
 		return (header & 0xff) + 2;
-	case 3:
+	case 3: /* video */
+	case 5:
 		return (header & 0xfff) + 2;
 	}
 	return 0;
@@ -108,6 +112,10 @@ static inline __u32 af_batch_render_dwords(__u32 header)
 	}
 	if (header >> 16 == AF_3DSTATE_VF_STATISTICS)
 		return 1;
+	if (header >> 16 == AF_3DSTATE_SO_DECL_LIST ||
+	    (header >> 16 >= AF_3DSTATE_BINDING_TABLE_EDIT_VS &&
+	     header >> 16 <= AF_3DSTATE_BINDING_TABLE_EDIT_PS))
+		return (header & 0x1ff) + 2;
 	return opcode < 5 ? (header & 0xff) + 2 : 0;
 }
 

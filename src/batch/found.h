@@ -17,6 +17,7 @@ enum {
 	AF_BATCH_PENDING = 8,        /* targets that a condition may lead to, for later */
 	AF_BATCH_EMPTY = 1024,       /* DWORDs of zeros in a row: nobody has written here yet */
 	AF_BATCH_DESCRIPTOR = 32,    /* bytes of an interface descriptor */
+	AF_BATCH_MAYBE = 1,          /* with the address of a return, which is even */
 	AF_BATCH_DWORDS = 28,
 	AF_BATCH_BYTES = 4 * AF_BATCH_DWORDS, /* of a read */
 };
@@ -28,10 +29,9 @@ enum af_batch_stop {
 	AF_BATCH_UNREADABLE, /* there is no memory, or not ours */
 	AF_BATCH_UNWRITTEN,  /* zeros: try again later */
 	AF_BATCH_UNKNOWN,    /* a command that no rule gives the length of, or too short a one */
-	AF_BATCH_TOO_DEEP,
-	AF_BATCH_TOO_LONG, /* `most` commands were read */
-	AF_BATCH_GLOBAL,   /* it goes on in the global address space, which is the kernel's */
-	AF_BATCH_INDIRECT, /* it goes on at an address that only the GPU knows */
+	AF_BATCH_TOO_LONG,   /* `most` commands were read */
+	AF_BATCH_GLOBAL,     /* it goes on in the global address space, which is the kernel's */
+	AF_BATCH_INDIRECT,   /* it goes on at an address that only the GPU knows */
 };
 
 enum af_batch_kind {
@@ -78,7 +78,7 @@ struct af_batch_walk {
 	__u32 nr_commands;
 	__u32 stop; /* enum af_batch_stop, 0: it goes on */
 	__u32 nr_empty;
-	__u32 depth;
+	__u32 depth, unsure; /* unsure: a bit for each level that may be over already */
 	__u32 nr_jumped, nr_pending;
 	__u32 descriptors, nr_descriptors; /* from the dynamic base */
 	__u32 nr_undescribed;              /* walkers whose descriptor could not be read */

@@ -39,7 +39,7 @@ static inline void af_batch_begin(struct af_batch_walk *w, __u32 version, __u64 
 	w->version = version;
 	if (!w->most)
 		w->most = AF_BATCH_COMMANDS;
-	w->depth = w->nr_commands = w->nr_empty = w->stop = 0;
+	w->depth = w->unsure = w->nr_commands = w->nr_empty = w->stop = 0;
 	w->nr_jumped = 1;
 	w->jumped[0] = address;
 	w->nr_pending = w->nr_kernels = w->nr_descriptors = w->nr_undescribed = 0;
@@ -71,10 +71,14 @@ static inline void af_batch_return(struct af_batch_walk *w, __u32 why)
 {
 	__u32 i;
 
+	w->nr_empty = 0;
 	if (w->depth) {
 		i = --w->depth;
 		AF_BATCH_MASK(i, 3);
 		w->at = w->back[i];
+		if (w->at & AF_BATCH_MAYBE)
+			w->unsure |= 1u << i;
+		w->at &= ~(__u64)AF_BATCH_MAYBE;
 	} else if (w->nr_pending) {
 		i = --w->nr_pending;
 		AF_BATCH_MASK(i, 7);
@@ -82,20 +86,6 @@ static inline void af_batch_return(struct af_batch_walk *w, __u32 why)
 	} else {
 		w->stop = why;
 	}
-}
-
-static inline void af_batch_call(struct af_batch_walk *w, __u64 to, __u64 next)
-{
-	__u32 i = w->depth;
-
-	if (i >= AF_BATCH_LEVELS) {
-		w->stop = AF_BATCH_TOO_DEEP;
-		return;
-	}
-	AF_BATCH_MASK(i, 3);
-	w->back[i] = next;
-	w->depth++;
-	w->at = to;
 }
 
 static inline void af_batch_jump(struct af_batch_walk *w, __u64 to, __u64 next, _Bool maybe)
@@ -120,6 +110,37 @@ static inline void af_batch_jump(struct af_batch_walk *w, __u64 to, __u64 next, 
 	AF_BATCH_MASK(i, 7);
 	w->pending[i] = to;
 	w->nr_pending++;
+}
+
+/*
+ * A batch calls one of the next level. Called from a second level, GPUs with two levels go on there
+ * and do not come back, those with three do; which it is, a register says (MI_MODE, nested batch
+ * buffers). So whatever follows such a call may be none of the batch (af_batch_fail()).
+ */
+static inline void af_batch_call(struct af_batch_walk *w, __u64 to, __u64 next)
+{
+	__u32 i = w->depth;
+
+	if (i >= AF_BATCH_LEVELS) {
+		af_batch_jump(w, to, next, 0);
+		return;
+	}
+	w->unsure &= ~(2u << (i & 3));
+	AF_BATCH_MASK(i, 3);
+	w->back[i] = next | (i ? AF_BATCH_MAYBE : 0);
+	w->depth++;
+	w->at = to;
+}
+
+/* It cannot go on here. If nothing says that this is a part of the batch, the level is over. */
+static inline void af_batch_fail(struct af_batch_walk *w, __u32 why)
+{
+	if (w->unsure >> (w->depth & 3) & 1) {
+		w->unsure &= ~(1u << (w->depth & 3));
+		af_batch_return(w, why);
+	} else {
+		w->stop = why;
+	}
 }
 
 static inline void af_batch_start(struct af_batch_walk *w, __u64 next)
@@ -329,12 +350,12 @@ static inline void af_batch_decode(struct af_batch_walk *w, struct af_batch_read
 	__u64 next = w->at + 4ull * nr;
 
 	if (nr < need) {
-		w->stop = AF_BATCH_UNKNOWN; /* shorter than any of its kind */
+		af_batch_fail(w, AF_BATCH_UNKNOWN); /* shorter than any of its kind */
 		return;
 	}
 	__u32 bytes = 4 * need;
 	if (bytes > AF_BATCH_BYTES || AF_BATCH_READ(reader, w->at, w->dwords, bytes)) {
-		w->stop = AF_BATCH_UNREADABLE;
+		af_batch_fail(w, AF_BATCH_UNREADABLE);
 		return;
 	}
 	if (!(w->dwords[0] >> 29)) {
@@ -360,16 +381,16 @@ static inline _Bool af_batch_next(struct af_batch_walk *w, struct af_batch_reade
 	}
 	w->nr_commands++;
 	if (AF_BATCH_READ(reader, w->at, w->dwords, 4)) {
-		w->stop = AF_BATCH_UNREADABLE;
-		return 0;
+		af_batch_fail(w, AF_BATCH_UNREADABLE);
+		return !w->stop;
 	}
 	__u32 header = w->dwords[0], nr = af_batch_dwords(w->version, header);
 	__u32 need = af_batch_need(header);
 	w->nr_empty = header ? 0 : w->nr_empty + 1;
 	if (!nr)
-		w->stop = AF_BATCH_UNKNOWN;
+		af_batch_fail(w, AF_BATCH_UNKNOWN);
 	else if (w->nr_empty > AF_BATCH_EMPTY)
-		w->stop = AF_BATCH_UNWRITTEN;
+		af_batch_fail(w, AF_BATCH_UNWRITTEN);
 	else if (need)
 		af_batch_decode(w, reader, need, nr);
 	else if (header >> 23 == AF_MI_BATCH_BUFFER_END && !(header & AF_MI_PREDICATED))

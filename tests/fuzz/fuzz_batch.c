@@ -62,7 +62,7 @@ static void walk_once(struct memory *m, uint32_t version, uint32_t most, struct 
 	    m->nr_kernels > (uint64_t)AF_BATCH_KERNELS * most)
 		abort();
 	if (walk->depth > AF_BATCH_LEVELS || walk->nr_jumped > AF_BATCH_JUMPS ||
-	    walk->nr_pending > AF_BATCH_PENDING)
+	    walk->nr_pending > AF_BATCH_PENDING || walk->unsure > 15)
 		abort();
 }
 

@@ -138,8 +138,8 @@ for _platform in ("dg2", "tgllp", "icllp", "skl"):
 # ---- the same walker in the kernel ----
 
 
-def level_zero_aub(platform):
-    words = [need_program("ze_all_kernels", "libze-dev"), spirv(), new_path("native")]
+def level_zero_aub(platform, times=1):
+    words = [need_program("ze_all_kernels", "libze-dev"), spirv(), new_path("native"), str(times)]
     path = launch_all(platform, words)[1]
     os.rename(path, path + ".aub")
     return path + ".aub"
@@ -180,6 +180,15 @@ def _():
     equal(kernels_of(kernel), [], "found at once")
     equal(late, kernels_of(library), "found by another try")
     equal(len(late), NR_KERNELS, "kernels")
+
+
+@case("a batch of more commands than the BPF program reads is read to its end from user space")
+def _():
+    library, kernel, late = submit(VERSIONS["skl"], "long", level_zero_aub("skl", 300))
+    at_once = kernels_of(kernel)
+    expect(at_once and late, "%d at once, %d later" % (len(at_once), len(late)))
+    equal(at_once + late, kernels_of(library), "kernels")
+    equal(len([line for line in library if " compute " in line]), 300 * NR_KERNELS, "kernels of the library")
 
 
 def hostile(seed):

@@ -4,6 +4,7 @@
 import functools
 import json
 import os
+import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm"))
@@ -13,7 +14,7 @@ from machine import BUILD, probes
 from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
-STEPS = ["modules", "walk", "drivers"]
+STEPS = ["modules", "walk", "drivers", "batches"]
 STALLS = ["doctor", "stalls", "layouts"]  # where the build has the collector
 FACTS = 85  # of xe_walk
 
@@ -27,11 +28,23 @@ def need_collector():
         raise Skip("no collector xe-eustall in this build")
 
 
+def batches(out):
+    """Batches of an Intel GPU: COMPUTE_WALKERs in a second level, and a circle of calls without an end."""
+    bases = [0x61010014, *[0] * 5, 1, 0, 0, 0, 1, 0x8000, *[0] * 10]
+    walkers = [word for i in range(100) for word in (0x72080025, *[0] * 17, 0xF0000080 + 64 * i, *[0] * 20)]
+    whole = bases + [0x18C00101, 0x10000 + 4 * (len(bases) + 4), 0, 0x05000000] + walkers + [0x05000000]
+    endless = [0x18C00101, 0x10000, 0] * 32 + [0x18800101, 0x10004, 0]
+    for name, words in (("whole", whole), ("endless", endless)):
+        with open("%s/batch-%s" % (out, name), "wb") as file:
+            file.write(struct.pack("<%dI" % len(words), *words))
+
+
 @functools.lru_cache(maxsize=None)
 def booted():
     """The folder that the guest wrote to, or the reason why there is none: booted once for all cases."""
     out = new_path("guest")
     os.mkdir(out)
+    batches(out)
     command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(STEPS + (STALLS if has_collector() else []) + ["kernel"]))
     try:
         for name in ("xe_walk", "xe_work"):
@@ -175,6 +188,19 @@ def _():
         equal(step[graphics]["loaded"]["status"], 0, "the stand-in, which printed " + step[graphics]["loaded"]["out"])
         trace = stalls_trace("stalls-" + graphics, step[graphics]["recorder"])
         equal(samples_of(trace), step[graphics]["sent"], "samples of graphics " + graphics)
+
+
+@case("the BPF program that reads batches loads into Debian's kernel, and finds what the library finds")
+def _():
+    if not os.path.exists(BUILD + "/tests/live/batch/submit"):
+        raise Skip("built without the collector bpf")
+    step = found("batches")
+    equal(step["status"], 0, "status: %s" % step["out"])
+    lines = [line.split(" ", 1) for line in step["out"].splitlines()]
+    library, kernel = ([rest for who, rest in lines if who == name] for name in ("library", "kernel"))
+    equal(kernel, library, "lines of the BPF program")
+    equal([line for line in kernel if line.startswith("stop")][-1], "stop end 104", "the whole batch")
+    equal(len([line for line in kernel if " compute " in line]), 100, "kernels")
 
 
 @case("the guest's kernel had nothing to complain of")

@@ -122,6 +122,9 @@ static void lengths(void **state)
 	             {0xe0000000, 12, 0},
 	             {0x62000000, 12, 0},
 	             {0x74000000, 12, 0},
+	             {0x75800102, 12, 0x104},
+	             {0x79170100, 12, 0x102},
+	             {0x78430101, 12, 0x103},
 	             {0x7d000000, 12, 0},
 	             {0x7f000000, 12, 0}};
 
@@ -183,8 +186,9 @@ static void circles_end(void **state)
 
 	PUT(0, JUMP, PLACE, 0);
 	assert_int_equal(run(12), AF_BATCH_LOOP);
-	PUT(0, CALL, PLACE, 0);
-	assert_int_equal(run(12), AF_BATCH_TOO_DEEP);
+	PUT(0, CALL, PLACE, 0, END);
+	assert_int_equal(run(12), AF_BATCH_END);
+	assert_true(walk.nr_commands < 16);
 }
 
 /* Three levels that return, each to the command behind its call; a chained one does not. */
@@ -205,10 +209,31 @@ static void levels_return(void **state)
 	kernel_is(3, 0x800000002000, AF_BATCH_SYSTEM);
 	kernel_is(4, 0x800000001000, AF_BATCH_SYSTEM);
 	assert_int_equal(found.kernels[1].at, PLACE + 1600);
+}
 
-	PUT(400, CALL, PLACE + 2000, 0, END);
-	PUT(500, END);
-	assert_int_equal(run(12), AF_BATCH_TOO_DEEP);
+/*
+ * GPUs with two levels: calls from the second level are jumps, as many as it likes, and nothing
+ * lies behind them. The first level goes on all the same.
+ */
+static void second_level_chains(void **state)
+{
+	(void)state;
+	put_bases(0, 0, 0x800000000000);
+	PUT(22, CALL, PLACE + 400, 0, 0x61020001, 0x9000, 0, END);
+	for (uint32_t i = 0; i < 6; i++)
+		PUT(100 + 1200 * i, 0x61020001, 0x1000 * (i + 1), 0, CALL,
+		    PLACE + 4 * (100 + 1200 * (i + 1)), 0);
+	PUT(100 + 1200 * 6, 0x61020001, 0x7000, 0, END);
+	memory[106 + 1200] = 0x20000000; /* no command: behind the second call */
+	assert_int_equal(run(12), AF_BATCH_END);
+	assert_int_equal(found.nr, 8);
+	for (uint32_t i = 0; i < 7; i++)
+		kernel_is(i, 0x800000000000 + 0x1000 * (i + 1), AF_BATCH_SYSTEM);
+	kernel_is(7, 0x800000009000, AF_BATCH_SYSTEM);
+
+	/* Behind a call of the first level there must be something. */
+	memory[25] = 0x20000000;
+	assert_int_equal(run(12), AF_BATCH_UNKNOWN);
 }
 
 /* A batch that is called twice is read twice: it starts its kernels twice. */
@@ -358,6 +383,7 @@ int main(void)
 	    cmocka_unit_test_setup(zeros_are_unwritten, begin),
 	    cmocka_unit_test_setup(circles_end, begin),
 	    cmocka_unit_test_setup(levels_return, begin),
+	    cmocka_unit_test_setup(second_level_chains, begin),
 	    cmocka_unit_test_setup(calls_repeat, begin),
 	    cmocka_unit_test_setup(conditions_go_both_ways, begin),
 	    cmocka_unit_test_setup(bases_stay, begin),

@@ -27,7 +27,7 @@ void af_batches_add(struct af_batches *b, const struct af_bpf_batch *record, siz
 		return;
 	for (uint32_t i = 0; i < record->nr_kernels; i++)
 		b->take(b->arg, record, &record->kernels[i]);
-	if (!is_early(record->stop))
+	if (!is_early(record->stop) && record->stop != AF_BATCH_TOO_LONG)
 		return;
 	if (b->nr_waiting == AF_BATCHES_WAITING) {
 		b->nr_given_up++;
@@ -89,7 +89,7 @@ static uint32_t read_again(struct af_batches *b, struct af_batch_waiting *w)
 	struct again again = {b, w, memory, 0};
 	struct af_batch_reader reader = {memory_read, &again};
 	const struct af_batch_taker taker = {kernel_take, &again};
-	struct af_batch_walk walk = {.bases = w->batch.bases, .most = AF_BPF_BATCH_COMMANDS};
+	struct af_batch_walk walk = {.bases = w->batch.bases};
 	uint32_t stop = af_batch_walk(&walk, w->batch.version, w->batch.address, &reader, &taker);
 	/* For the batches after it, as the kernel's walks leave them. */
 	const struct af_bpf_batch_context key = {w->batch.kernel_pid, w->batch.context};

@@ -1,8 +1,8 @@
 /*
  * Batches that BPF programs read as they were submitted (bpf/batch.bpf.h), and those that they
- * could not read yet: a driver may submit a batch first and write it afterwards, or it lies in
- * memory that programs in the kernel cannot read. Such a batch is read again, from here, by the
- * same walker, until it has an end or AF_BATCHES_TRIES are over.
+ * could not read to the end: a driver may submit a batch first and write it afterwards, or it lies
+ * in memory that programs in the kernel cannot read, or it is too long for them. Such a batch is
+ * read again, from here, by the same walker, until it has an end or AF_BATCHES_TRIES are over.
  *
  *	struct af_batches batches = {.memory_fd = …, .take = …};
  *	af_batches_add() for each record; af_batches_poll() now and then

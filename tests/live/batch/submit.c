@@ -1,9 +1,10 @@
 /*
- * submit VERSION early|late FILE…: the kernels that a BPF program finds in batches, beside those
- * that the library finds. Stand-in for a program with a driver: it has the batches in memory of its
- * own, at other addresses than the GPU's, and calls memory_is() and submit(), where uprobes are
- * (probes.bpf.c). Late: a batch is written after it was submitted. A FILE is an AUB file, or the
- * DWORDs of one batch at the address RAW.
+ * submit VERSION early|late|long FILE…: the kernels that a BPF program finds in batches, beside
+ * those that the library finds. Stand-in for a program with a driver: it has the batches in memory
+ * of its own, at other addresses than the GPU's, and calls memory_is() and submit(), where uprobes
+ * are (probes.bpf.c). Late: a batch is written after it was submitted. Long: the library reads more
+ * commands than the BPF program does. A FILE is an AUB file, or the DWORDs of one batch at the
+ * address RAW.
  *
  * Lines "library ADDRESS KIND AT" for the kernels that the library finds, "kernel …" for those that
  * the BPF program finds and "late …" for those that another try finds; "library stop REASON
@@ -248,40 +249,43 @@ static void wait_for_late(void)
 	taken_by = "kernel";
 }
 
+enum how { EARLY, LATE, LONG };
+
 static struct af_batch_bases bases[64]; /* by context */
 
-static void batch_give(uint32_t context, uint32_t version, uint64_t address, bool late,
+static void batch_give(uint32_t context, uint32_t version, uint64_t address, enum how how,
                        struct ring_buffer *ring)
 {
 	struct af_batch_reader reader = {read_and_remember, NULL};
 	const struct af_batch_taker taker = {library_take, "library"};
-	struct af_batch_walk walk = {.bases = bases[context % 64], .most = AF_BPF_BATCH_COMMANDS};
+	struct af_batch_walk walk = {.bases = bases[context % 64],
+	                             .most = how == LONG ? 0 : AF_BPF_BATCH_COMMANDS};
 
 	nr_pages = 0;
 	uint32_t stop = af_batch_walk(&walk, version, address, &reader, &taker);
 	printf("library stop %s %u\n", af_batch_stop_name(stop), walk.nr_commands);
 	bases[context % 64] = walk.bases;
 	buffers_make();
-	if (!late)
+	if (how != LATE)
 		buffers_write();
 	submit(context, version, address);
 	ring_buffer__consume(ring);
-	if (late)
+	if (how == LATE)
 		buffers_write();
-	if (late)
+	if (how != EARLY)
 		wait_for_late();
 	batches.nr_waiting = 0;
 	buffers_free();
 }
 
-static void aub_give(const char *path, uint32_t version, bool late, struct ring_buffer *ring)
+static void aub_give(const char *path, uint32_t version, enum how how, struct ring_buffer *ring)
 {
 	struct aub *aub = aub_open(path);
 
 	source = (struct af_batch_reader){aub_read, aub};
 	while (aub_next(aub))
 		for (uint32_t i = 0; i < aub->nr_batches; i++)
-			batch_give((uint32_t)(aub->context / PAGE), version, aub->batches[i], late,
+			batch_give((uint32_t)(aub->context / PAGE), version, aub->batches[i], how,
 			           ring);
 	aub_close(aub);
 }
@@ -291,7 +295,7 @@ int main(int argc, char **argv)
 	if (argc < 4)
 		return 2;
 	uint32_t version = (uint32_t)atoi(argv[1]);
-	bool late = !strcmp(argv[2], "late");
+	enum how how = !strcmp(argv[2], "late") ? LATE : !strcmp(argv[2], "long") ? LONG : EARLY;
 	struct probes_bpf *p = probes_load();
 	struct ring_buffer *ring =
 	    ring_buffer__new(bpf_map__fd(p->maps.ring), record_take, NULL, NULL);
@@ -299,12 +303,12 @@ int main(int argc, char **argv)
 	for (int i = 3; i < argc; i++) {
 		size_t length = strlen(argv[i]);
 		if (length > 4 && !strcmp(argv[i] + length - 4, ".aub")) {
-			aub_give(argv[i], version, late, ring);
+			aub_give(argv[i], version, how, ring);
 			continue;
 		}
 		raw_load(argv[i]);
 		source = (struct af_batch_reader){raw_read, NULL};
-		batch_give(64 + (uint32_t)i, version, RAW, late, ring);
+		batch_give(64 + (uint32_t)i, version, RAW, how, ring);
 		memset(bases, 0, sizeof bases);
 	}
 	printf("tried again %" PRIu64 "\n", batches.nr_late);

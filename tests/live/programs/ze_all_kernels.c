@@ -1,7 +1,7 @@
 /*
- * ze_all_kernels SPIRV NATIVE: builds the module of a SPIR-V file by Level Zero, writes its native
- * binary to NATIVE, prints "NAME ADDRESS" of each kernel, the address as the driver has it, and
- * launches each once from one command list that is closed and executed.
+ * ze_all_kernels SPIRV NATIVE [TIMES]: builds the module of a SPIR-V file by Level Zero, writes its
+ * native binary to NATIVE, prints "NAME ADDRESS" of each kernel, the address as the driver has it,
+ * and launches each TIMES (1) times from one command list that is closed and executed.
  */
 #include <level_zero/ze_api.h>
 
@@ -66,6 +66,7 @@ struct launcher {
 	ze_result_t (*address)(ze_kernel_handle_t, uint64_t *);
 	ze_command_list_handle_t list;
 	void *buffer;
+	int times;
 };
 
 static void kernel_launch(const struct launcher *l, ze_module_handle_t module, const char *name)
@@ -82,7 +83,8 @@ static void kernel_launch(const struct launcher *l, ze_module_handle_t module, c
 	CHECK(zeKernelSetGroupSize(kernel, 64, 1, 1));
 	CHECK(zeKernelSetArgumentValue(kernel, 0, sizeof l->buffer, &l->buffer));
 	CHECK(zeKernelSetArgumentValue(kernel, 1, sizeof n, &n));
-	CHECK(zeCommandListAppendLaunchKernel(l->list, kernel, &groups, NULL, 0, NULL));
+	for (int i = 0; i < l->times; i++)
+		CHECK(zeCommandListAppendLaunchKernel(l->list, kernel, &groups, NULL, 0, NULL));
 }
 
 static void launch_all(const struct launcher *l, ze_module_handle_t module)
@@ -109,8 +111,9 @@ int main(int argc, char **argv)
 	struct launcher l;
 	uint32_t one = 1;
 
-	if (argc != 3)
+	if (argc < 3)
 		return 2;
+	l.times = argc > 3 ? atoi(argv[3]) : 1;
 	CHECK(zeInit(0));
 	CHECK(zeDriverGet(&one, &driver));
 	CHECK(zeDeviceGet(driver, &one, &device));

@@ -237,6 +237,11 @@ def step_doctor():
     return {"root": doctor(), "refused": refused, "allowed": allowed}
 
 
+def step_batches():
+    """What the BPF program finds in the batches of the test, beside what the library finds."""
+    return run(BUILD + "/tests/live/batch/submit", "12", "early", *sorted(glob.glob(OUT + "/batch-*")))
+
+
 def step_kernel():
     """What the kernel has to say of itself at the end."""
     messages = run("dmesg")["out"]
