@@ -4,11 +4,14 @@
 import functools
 import json
 import os
+import shutil
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm"))
 
 import guest  # first, as machine gives tests a cache of their own
+from intel_driver import NO_HARDWARE
+from intel_whole import Whole, check_tree, check_views
 from machine import BUILD, probes
 from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
@@ -28,14 +31,42 @@ def need_collector():
 
 
 @functools.lru_cache(maxsize=None)
+def whole():
+    """The kernel that Intel's driver will launch in the guest, or the reason why there is none."""
+    try:
+        need_collector()
+        return Whole(), None
+    except Skip as reason:
+        return None, str(reason)
+
+
+def whole_prepare(out):
+    """What step_whole() wants, in the folder @out: the module, rows that lie in the kernel, the command."""
+    it = whole()[0]
+    os.mkdir(out)
+    module = shutil.copy(it.words[-1], out)
+    with open(out + "/rows", "wb") as file:
+        file.write(it.content)
+    with open(out + "/program", "w", encoding="ascii") as file:
+        json.dump({"words": it.words[:-1] + [module], "env": NO_HARDWARE}, file)
+
+
+def steps():
+    stalls = STALLS if has_collector() else []
+    return STEPS + stalls + (["whole"] if whole()[0] else []) + ["kernel"]
+
+
+@functools.lru_cache(maxsize=None)
 def booted():
     """The folder that the guest wrote to, or the reason why there is none: booted once for all cases."""
     out = new_path("guest")
     os.mkdir(out)
-    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(STEPS + (STALLS if has_collector() else []) + ["kernel"]))
+    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(steps()))
     try:
         for name in ("xe_walk", "xe_work"):
             guest.call("gcc", "-O1", "-g", "-Wall", "-Werror", "-o", "%s/%s" % (out, name), "%s/%s.c" % (guest.HERE, name))
+        if whole()[0]:
+            whole_prepare(out + "/whole")
         status = guest.boot(command, out, ["xe", "i915"])
     except guest.Missing as reason:
         return None, str(reason)
@@ -175,6 +206,18 @@ def _():
         equal(step[graphics]["loaded"]["status"], 0, "the stand-in, which printed " + step[graphics]["loaded"]["out"])
         trace = stalls_trace("stalls-" + graphics, step[graphics]["recorder"])
         equal(samples_of(trace), step[graphics]["sent"], "samples of graphics " + graphics)
+
+
+@case("the whole of it with a kernel's driver: Intel's own Level Zero driver, the stack, the line, the instruction, the reason")
+def _():
+    it, reason = whole()
+    if not it:
+        raise Skip(reason)
+    step = found("whole")
+    equal(step["recorder"]["status"], 0, "status of the recorder, which printed " + step["recorder"]["out"])
+    trace = Trace(booted()[0] + "/whole/trace")
+    check_tree(it, trace, slow=True)
+    check_views(it, trace)
 
 
 @case("the guest's kernel had nothing to complain of")
