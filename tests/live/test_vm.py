@@ -17,7 +17,7 @@ from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
 STEPS = ["modules", "walk", "drivers"]
-STALLS = ["doctor", "stalls", "layouts"]  # where the build has the collector
+STALLS = ["doctor", "stalls", "busy", "layouts"]  # where the build has the collector
 FACTS = 85  # of xe_walk
 
 
@@ -196,6 +196,17 @@ def _():
     equal([s["open"] for s in step["states"]], [0, 0], "streams that are left open")
     lost = sum(e["count"] for e in trace.fields("lost") if e["reason"] in ("DROPPED", 17))
     expect(lost > 0, "the drop is not a loss: %r" % trace.fields("lost"))
+
+
+@case("a GT that another tool observes is named, and the other card is sampled")
+def _():
+    need_collector()
+    step = found("busy")
+    trace = stalls_trace("busy", step["recorder"])
+    equal(samples_of(trace), step["sent"], "samples")
+    expect("(0000:00:04.0) is not sampled: another program observes it" in step["recorder"]["out"], step["recorder"]["out"])
+    (text,) = [n["value"] for n in trace.fields("note") if n["key"] == "collector.xe"]
+    expect("0000:00:04.0): another program observes it" in text and "0000:00:05.0): every" in text, text)
 
 
 @case("rows of Ponte Vecchio, of both its tiles, and of Xe3p")

@@ -5,11 +5,14 @@ $OUT/results.json: {step: {…}}; a step that broke has "broke".
     python3 inside.py BUILD STEP…
 """
 
+import ctypes
+import fcntl
 import glob
 import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -191,6 +194,31 @@ def step_stalls():
 
     recorder = sampled("stalls", before, during)
     return {"recorder": recorder, "sent": rows.sent, "states": [state(card, 0) for card in (first, second)]}
+
+
+def observe(card):
+    """A stream of the card's first GT, as another tool would hold it."""
+    fd = os.open(node(card), os.O_RDWR)
+    gt = ctypes.create_string_buffer(struct.pack("<QIIIIQQQ", 0, 0, 0, 1, 0, 0, 0, 0))
+    stream = fcntl.ioctl(fd, 0x4020644B, bytearray(struct.pack("<QQQQ", 0, 1, 0, ctypes.addressof(gt))), True)
+    return [fd, stream]
+
+
+def step_busy():
+    """Another tool observes the first card: the second one is sampled all the same."""
+    first, second = cards()
+    rows, held = Rows(2001, 2), observe(first)
+
+    def during():
+        rows.send(second, 0, 80)
+        wait_for("the rows", lambda: all_taken(second, 0))
+
+    try:
+        recorder = sampled("busy", lambda: None, during)
+    finally:
+        for fd in held:
+            os.close(fd)
+    return {"recorder": recorder, "sent": rows.sent, "open": state(first, 0)["open"]}
 
 
 def reload_standin(graphics):
