@@ -4,18 +4,21 @@
 import functools
 import json
 import os
+import shutil
 import struct
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "vm"))
 
 import guest  # first, as machine gives tests a cache of their own
+from intel_driver import NO_HARDWARE
+from intel_whole import Whole, check_tree, check_views
 from machine import BUILD, probes
 from recording import Trace, bare, new_path
 from tap import Skip, case, equal, expect, note, run_cases
 
 STEPS = ["modules", "walk", "drivers", "batches"]
-STALLS = ["doctor", "stalls", "layouts"]  # where the build has the collector
+STALLS = ["doctor", "stalls", "busy", "layouts"]  # where the build has the collector
 FACTS = 85  # of xe_walk
 
 
@@ -40,15 +43,43 @@ def batches(out):
 
 
 @functools.lru_cache(maxsize=None)
+def whole():
+    """The kernel that Intel's driver will launch in the guest, or the reason why there is none."""
+    try:
+        need_collector()
+        return Whole(), None
+    except Skip as reason:
+        return None, str(reason)
+
+
+def whole_prepare(out):
+    """What step_whole() wants, in the folder @out: the module, rows that lie in the kernel, the command."""
+    it = whole()[0]
+    os.mkdir(out)
+    module = shutil.copy(it.words[-1], out)
+    with open(out + "/rows", "wb") as file:
+        file.write(it.content)
+    with open(out + "/program", "w", encoding="ascii") as file:
+        json.dump({"words": it.words[:-1] + [module], "env": NO_HARDWARE}, file)
+
+
+def steps():
+    stalls = STALLS if has_collector() else []
+    return STEPS + stalls + (["whole"] if whole()[0] else []) + ["kernel"]
+
+
+@functools.lru_cache(maxsize=None)
 def booted():
     """The folder that the guest wrote to, or the reason why there is none: booted once for all cases."""
     out = new_path("guest")
     os.mkdir(out)
     batches(out)
-    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(STEPS + (STALLS if has_collector() else []) + ["kernel"]))
+    command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(steps()))
     try:
         for name in ("xe_walk", "xe_work"):
             guest.call("gcc", "-O1", "-g", "-Wall", "-Werror", "-o", "%s/%s" % (out, name), "%s/%s.c" % (guest.HERE, name))
+        if whole()[0]:
+            whole_prepare(out + "/whole")
         status = guest.boot(command, out, ["xe", "i915"])
     except guest.Missing as reason:
         return None, str(reason)
@@ -180,6 +211,17 @@ def _():
     expect(lost > 0, "the drop is not a loss: %r" % trace.fields("lost"))
 
 
+@case("a GT that another tool observes is named, and the other card is sampled")
+def _():
+    need_collector()
+    step = found("busy")
+    trace = stalls_trace("busy", step["recorder"])
+    equal(samples_of(trace), step["sent"], "samples")
+    expect("(0000:00:04.0) is not sampled: another program observes it" in step["recorder"]["out"], step["recorder"]["out"])
+    (text,) = [n["value"] for n in trace.fields("note") if n["key"] == "collector.xe"]
+    expect("0000:00:04.0): another program observes it" in text and "0000:00:05.0): every" in text, text)
+
+
 @case("rows of Ponte Vecchio, of both its tiles, and of Xe3p")
 def _():
     need_collector()
@@ -201,6 +243,18 @@ def _():
     equal(kernel, library, "lines of the BPF program")
     equal([line for line in kernel if line.startswith("stop")][-1], "stop end 104", "the whole batch")
     equal(len([line for line in kernel if " compute " in line]), 100, "kernels")
+
+
+@case("the whole of it with a kernel's driver: Intel's own Level Zero driver, the stack, the line, the instruction, the reason")
+def _():
+    it, reason = whole()
+    if not it:
+        raise Skip(reason)
+    step = found("whole")
+    equal(step["recorder"]["status"], 0, "status of the recorder, which printed " + step["recorder"]["out"])
+    trace = Trace(booted()[0] + "/whole/trace")
+    check_tree(it, trace, slow=True)
+    check_views(it, trace)
 
 
 @case("the guest's kernel had nothing to complain of")

@@ -145,7 +145,7 @@ def first_files(kernel, work, modules):
         file.write("".join(path + "\n" for path in kernel.with_needs(modules, first)))
 
 
-def boot(command, out, modules=(), seconds=480, cards=2):
+def boot(command, out, modules=(), seconds=780, cards=2):
     """
     Runs @command, lines for sh, as root in a guest that sees this machine's files, none of which it can change but
     those in the folder @out. $OUT/modules lists the files of @modules in their order. Returns the exit status; None:

@@ -5,11 +5,14 @@ $OUT/results.json: {step: {…}}; a step that broke has "broke".
     python3 inside.py BUILD STEP…
 """
 
+import ctypes
+import fcntl
 import glob
 import json
 import os
 import random
 import shutil
+import struct
 import subprocess
 import sys
 import time
@@ -193,13 +196,68 @@ def step_stalls():
     return {"recorder": recorder, "sent": rows.sent, "states": [state(card, 0) for card in (first, second)]}
 
 
+def observe(card):
+    """A stream of the card's first GT, as another tool would hold it."""
+    fd = os.open(node(card), os.O_RDWR)
+    gt = ctypes.create_string_buffer(struct.pack("<QIIIIQQQ", 0, 0, 0, 1, 0, 0, 0, 0))
+    stream = fcntl.ioctl(fd, 0x4020644B, bytearray(struct.pack("<QQQQ", 0, 1, 0, ctypes.addressof(gt))), True)
+    return [fd, stream]
+
+
+def step_busy():
+    """Another tool observes the first card: the second one is sampled all the same."""
+    first, second = cards()
+    rows, held = Rows(2001, 2), observe(first)
+
+    def during():
+        rows.send(second, 0, 80)
+        wait_for("the rows", lambda: all_taken(second, 0))
+
+    try:
+        recorder = sampled("busy", lambda: None, during)
+    finally:
+        for fd in held:
+            os.close(fd)
+    return {"recorder": recorder, "sent": rows.sent, "open": state(first, 0)["open"]}
+
+
+def reload_standin(graphics):
+    """The stand-in's module again, as another GPU."""
+    run("busybox", "rmmod", "xe")
+    with open(OUT + "/modules", encoding="ascii") as lines:
+        (module,) = [line.strip() for line in lines if line.strip().endswith("/xe.ko")]
+    return run("busybox", "insmod", module, "graphics=%d" % graphics)
+
+
+def step_whole():
+    """Intel's own driver launches a kernel, and one card gives the rows in $OUT/whole/rows that lie in it."""
+    loaded = reload_standin(1260)
+    card, other = cards()
+    with open("/sys/bus/pci/drivers/xe/unbind", "w", encoding="ascii") as file:
+        file.write(other)
+    with open(OUT + "/whole/rows", "rb") as file:
+        rows = file.read()
+    with open(OUT + "/whole/program", encoding="ascii") as file:
+        how = json.load(file)
+    trace, launched = "/run/whole", "/run/launched"
+    recorder = subprocess.Popen(
+        [AFLAME, "record", "--gpu-samples", "--sample", "none", "-o", trace, "--", *how["words"]],
+        env=dict(os.environ, **how["env"], ZE_WORKS_LAUNCHED=launched), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    while not os.path.exists(launched) and recorder.poll() is None:
+        time.sleep(0.005)
+    with open("%s/%s/gt0/rows" % (STANDIN, card), "wb", buffering=0) as file:
+        file.write(rows)
+    printed = recorder.communicate()[0].decode(errors="replace")
+    shutil.copytree(trace, OUT + "/whole/trace")
+    return {"loaded": loaded, "recorder": {"status": recorder.returncode, "out": printed}, "state": state(card, 0)}
+
+
 def step_layouts():
     """The same driver on other GPUs: Ponte Vecchio, with two tiles, and Xe3p."""
     found = {}
     for graphics in (1260, 3500):
-        run("busybox", "rmmod", "xe")
-        (module,) = [line.strip() for line in open(OUT + "/modules", encoding="ascii") if line.strip().endswith("/xe.ko")]
-        loaded = run("busybox", "insmod", module, "graphics=%d" % graphics)
+        loaded = reload_standin(graphics)
         rows = Rows(graphics, graphics)
 
         def during():
