@@ -180,9 +180,11 @@ void address_index_make(struct address_index *index, const struct address_placem
 struct address_segment *address_index_find(const struct address_index *index, uint64_t address,
                                            struct address_segment *last)
 {
-	struct address_segment *at = index->segments, *end = at + index->nr_segments;
 	uint32_t nr = index->nr_segments;
 
+	if (!nr)
+		return NULL;
+	struct address_segment *at = index->segments, *end = at + nr;
 	if (last && address >= last->start && (last + 1 == end || address < last[1].start))
 		return last;
 	/* Without branches that nobody could predict. */
@@ -191,7 +193,7 @@ struct address_segment *address_index_find(const struct address_index *index, ui
 		at = at[half].start <= address ? at + half : at;
 		nr -= half;
 	}
-	return nr && at->start <= address ? at : NULL;
+	return at->start <= address ? at : NULL;
 }
 
 void address_index_free(struct address_index *index)

@@ -67,15 +67,15 @@ static uint32_t codes_that_ran(const struct resolving *r,
 {
 	const struct attribution_private *p = r->a->private_;
 	uint32_t kept = 0, all = 0;
-	bool within = false;
+	bool any_then = false;
 
 	for (uint32_t i = 0; i < nr; i++)
 		if (attribution_choose(r->a, r->w, codes[i].code)) {
-			within |= !p->choices[codes[i].code].near;
+			any_then |= !p->choices[codes[i].code].near;
 			codes[all++] = codes[i];
 		}
 	for (uint32_t i = 0; i < all; i++)
-		if (!within || !p->choices[codes[i].code].near)
+		if (!any_then || !p->choices[codes[i].code].near)
 			codes[kept++] = codes[i];
 	return kept;
 }
@@ -234,9 +234,10 @@ void address_give_up(struct af_attribution *a, const struct af_world *w,
                      struct address_rows *rows)
 {
 	struct resolving r = resolving_of(a, w, device, win);
-	uint64_t end_ns = win->end_ns > win->start_ns ? win->end_ns : win->start_ns + 1;
-	const struct attribution_span span =
-	    attribution_span_of(&w->time_range, win->start_ns, end_ns);
+	/* A window at the end of all time has some length all the same. */
+	uint64_t start_ns = win->start_ns < UINT64_MAX ? win->start_ns : UINT64_MAX - 1;
+	uint64_t end_ns = win->end_ns > start_ns ? win->end_ns : start_ns + 1;
+	const struct attribution_span span = attribution_span_of(&w->time_range, start_ns, end_ns);
 	struct address_segment *segment = NULL;
 
 	for (uint32_t i = 0; i < rows->nr; i++) {

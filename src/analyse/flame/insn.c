@@ -11,6 +11,8 @@
 #include "base/arena.h"
 #include "sym/device/stalls.h"
 
+#define CODE_NOT_KNOWN "[code not known]"
+
 struct flame_insn flame_insn_open(struct af_tree *t, const struct af_world *w,
                                   const struct af_results *results, bool samples)
 {
@@ -91,7 +93,9 @@ static void name_place(struct flame_insn *d, const struct af_attributed *f)
 static uint32_t draw_address(struct flame_insn *d, uint32_t node, const struct af_attributed *f)
 {
 	const struct af_launch_group *of = &d->results->attribution->launch_groups[f->launch_group];
-	const struct af_location location = {.what = AF_LOCATION_INSN, .address = f->offset};
+	/* It is an instruction of the frame that stands for the code. */
+	const struct af_location location = {
+	    .what = AF_LOCATION_INSN, .function = CODE_NOT_KNOWN, .address = f->offset};
 	char text[32];
 
 	if (of->is.process || d->depth == AF_DEPTH_BEST || d->depth == AF_DEPTH_LINE)
@@ -161,7 +165,7 @@ static uint32_t draw_kernel(const struct flame_insn *d, const struct af_launch_g
 	if (launch_group->name)
 		return node;
 	if (!f->code)
-		return af_frames_under(d->tree, node, "[code not known]", AF_FRAME_MARK);
+		return af_frames_under(d->tree, node, CODE_NOT_KNOWN, AF_FRAME_MARK);
 	return af_frames_under(d->tree, node, d->world->codes[f->code].shown, AF_FRAME_GPU);
 }
 
