@@ -93,14 +93,23 @@ def _():
         expect("also: libigdmd.so.1" in text, text)
 
 
-@case("ZET_ENABLE_METRICS is set for the driver, and what it prints is nowhere")
+def is_alone(machine):
+    """The driver has ZET_ENABLE_METRICS, no memory of ours, and of descriptors the standard ones and two pipes."""
+    log = [line for line in machine.log() if line[0] == "init"]
+    expect(log and all(line == ["init", "1", "0", "5"] for line in log), "log of the mock: %s" % log)
+
+
+@case("ZET_ENABLE_METRICS is set for the driver, which reaches nothing of ours, and its output is nowhere")
 def _():
     need_mock()
     machine = Machine(*two_cards())
     text = doctor(machine, status=0)
-    log = machine.log()
-    expect(log and all(line == ["init", "1"] for line in log), "log of the mock: %s" % log)
+    is_alone(machine)
     expect("mock_zet prints" not in text, text)
+    machine = Machine(*two_cards())
+    run = sampled(machine)
+    is_alone(machine)
+    expect(b"mock_zet" not in run.stdout + run.stderr, run.stdout)
 
 
 @case("control characters in a driver's texts do not reach the terminal")
