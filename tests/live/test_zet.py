@@ -273,7 +273,8 @@ each_kind("a driver that does not tell its version", REASONS, 0, 29, False)
 
 @case("zet-stall: period and reports are what was asked for, with an event, after activating the group")
 def _():
-    for option, period in (("--gpu-samples", 502), ("--gpu-samples=1M", 8000), ("--gpu-samples=100M", 80)):
+    # 8 Xe cores at 2000 MHz: 9.1 M a second at the slowest, 63.7 M at the fastest
+    for option, cycles in (("--gpu-samples", 1004), ("--gpu-samples=20M", 753), ("--gpu-samples=100M", 251)):
         machine, sent = Machine(Device("Mock", stalls(), pci=PCI)), Sent()
         machine.rows(sent, 1, 10, seed=1)
         run = sampled(machine, option)
@@ -283,14 +284,14 @@ def _():
             log,
             [
                 ["activate", "1", "1"],
-                ["open", "1", "EuStallSampling", str(period), "4096", "event"],
+                ["open", "1", "EuStallSampling", str(cycles), "4096", "event"],
                 ["close", "1"],
                 ["activate", "1", "0"],
             ],
             "log of the mock",
         )
-        expect("every %d ns asked for" % period in notes(run, "collector.zet")[0], notes(run, "collector.zet"))
-        equal({f["period_cycles"] for f in Samples(run).windows.values()}, {period * 2}, "cycles at 2000 MHz")
+        expect("every %d GPU cycles asked for" % cycles in notes(run, "collector.zet")[0], notes(run, "collector.zet"))
+        equal({f["period_cycles"] for f in Samples(run).windows.values()}, {cycles}, "cycles")
 
 
 @case("zet-stall: the device is known by its PCI address, its units and its clock")
@@ -393,7 +394,8 @@ def _():
     fails(mock("fail", "zeContextCreate", "lost"), "Mock", "zeContextCreate failed (ERROR_DEVICE_LOST")
     fails(mock("fail", "zetContextActivateMetricGroups", "permissions"), "Mock", "sysctl dev.")
     fails(mock("fail", "zetMetricStreamerOpen", "in use"), "Mock", "another tool observes this GPU")
-    fails(mock("fail", "zetMetricStreamerReadData", 0x7FFFFFFE), "ERROR_UNKNOWN")
+    fails(mock("fail", "zetMetricStreamerOpen", "unknown"), "another tool may observe this GPU")
+    fails(mock("fail", "zetMetricStreamerReadData", "unknown"), "the GPU was reset, or is lost")
     run = fails(mock("crash", "zetMetricStreamerOpen"), "crashed in zetMetricStreamerOpen (Aborted)")
     equal(run.events("gpu_window"), [], "windows")
     fails(mock("crash", "zeInit"), "crashed in zeInit")
@@ -406,6 +408,32 @@ def _():
     machine.rows(sent, 2, 100, seed=1).fault("fail", "zetMetricStreamerOpen", "in use", 1)
     run = fails(machine, "another tool observes")
     Samples(run).check(sent)
+
+
+@case("zet-stall: a read that fails once is a loss; a stream that fails again and again is opened anew")
+def _():
+    need_mock()
+    for times, opens in ((1, 1), (2, 1), (3, 2)):
+        machine, sent = Machine(Device("Mock", stalls())), Sent()
+        machine.rows(sent, 1, 100, seed=times).fault("fail", "zetMetricStreamerReadData", "unknown", 0, times)
+        run = sampled(machine, command=("sleep", "1.2"), quiet=opens == 1)
+        samples = Samples(run)
+        samples.check(sent)
+        equal(samples.dropped(), 1, "dropped after %d failures" % times)
+        equal(len([line for line in machine.log() if line[0] == "open"]), opens, "openings")
+
+
+@case("zet-stall: reports that the driver cannot calculate are counted, named once, and the rest is read")
+def _():
+    need_mock()
+    call = "zetMetricGroupCalculateMultipleMetricValuesExp"
+    machine, sent = Machine(Device("Mock", stalls())), Sent()
+    machine.rows(Sent(), 1, 10, seed=1).read(1).rows(Sent(), 1, 10, seed=2).read(1).rows(sent, 1, 100, seed=3)
+    run = fails(machine.fault("fail", call, "unknown", 0, 2), call + " failed (ERROR_UNKNOWN")
+    samples = Samples(run)
+    samples.check(sent)
+    equal(samples.dropped(), 2, "dropped")
+    expect("2 times values that make no sense" in notes(run, "collector.zet.rows")[0], notes(run, "collector.zet.rows"))
 
 
 @case("zet-stall: a crash while rows are read leaves those that were sent")

@@ -22,7 +22,6 @@ enum {
 	WAIT_MS = 20,
 	FAILURES_MOST = 8, /* that are named: a device may fail again and again */
 	MS_PER_S = 1000,
-	CYCLES_PER_NS_MHZ = 1000,
 	IP_MAJOR_BIT = 22,
 	IP_MINOR_BIT = 14,
 	IP_MASK = 0xff,
@@ -32,7 +31,6 @@ enum {
 struct sampled {
 	struct zet_stream stream;
 	struct af_xe_rows rows; /* of the window that is coming */
-	uint64_t period_cycles;
 };
 
 struct stall {
@@ -122,7 +120,6 @@ static void stream_take(struct stall *s, const struct zet_stream *stream)
 	card_describe(s, d, stream->layout, &s->cards.all[s->cards.nr]);
 	struct sampled *new = &s->sampled[s->cards.nr];
 	*new = (struct sampled){.stream = *stream};
-	new->period_cycles = (uint64_t)stream->period_ns * d->clock_mhz / CYCLES_PER_NS_MHZ;
 	af_xe_rows_open(&new->rows, (enum af_xe_layout)stream->layout);
 	s->of[stream->device] = ++s->cards.nr;
 }
@@ -147,7 +144,7 @@ static void window_take(struct stall *s, const struct zet_window *from)
 	                                    .dropped = from->dropped + from->cut,
 	                                    .start_ns = from->start_ns,
 	                                    .end_ns = from->end_ns,
-	                                    .period_cycles = device->period_cycles,
+	                                    .period_cycles = from->period_cycles,
 	                                    .rows = &device->rows};
 	af_xe_writer_define(&s->writer, &s->cards);
 	af_xe_window_write(&s->writer, &window);
@@ -240,7 +237,7 @@ static void stall_free(struct stall *s)
 	free(s);
 }
 
-/* "GPU …: every 502 ns, notified at 4096 reports; GPU …: why it is not sampled" */
+/* "GPU …: every 1004 GPU cycles asked for, …; GPU …: why it is not sampled" */
 static void begin_note(struct stall *s)
 {
 	struct af_buf b = {0};
@@ -248,9 +245,9 @@ static void begin_note(struct stall *s)
 
 	for (uint32_t i = 0; i < s->cards.nr; i++) {
 		const struct zet_stream *stream = &s->sampled[i].stream;
-		af_buf_fmt(&b, "%s%s: every %u ns asked for, read at %u reports", i ? "; " : "",
-		           af_xe_card_name(&s->cards.all[i], name, sizeof name), stream->period_ns,
-		           stream->notify_reports);
+		af_buf_fmt(&b, "%s%s: every %u GPU cycles asked for, read at %u reports",
+		           i ? "; " : "", af_xe_card_name(&s->cards.all[i], name, sizeof name),
+		           stream->period_cycles, stream->notify_reports);
 		if (stream->nr_unknown)
 			af_buf_fmt(&b, ", %u reasons of unknown names taken for OtherStall",
 			           stream->nr_unknown);
@@ -356,6 +353,7 @@ static void stall_close(void *self)
 
 const struct af_devices_ops af_zet_stall = {
     .open = stall_open,
+    .begin = stall_pump,
     .pump = stall_pump,
     .stop = stall_stop,
     .close = stall_close,
