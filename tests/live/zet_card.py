@@ -30,6 +30,7 @@ RESULTS = {
     "missing": 0x70020000,
     "uninitialized": 0x78000001,
     "in use": 0x78000006,
+    "unknown": 0x7FFFFFFE,
 }
 # The names of the specification, as drivers list them: of Xe2, of Ponte Vecchio.
 REASONS = (
@@ -129,8 +130,8 @@ class Machine:
         self.path = new_path("mock_zet") + ".txt"
         self.log_path = self.path + ".log"
 
-    def fault(self, how, call, result=0, device=0):
-        self.more.append((how, call, RESULTS.get(result, result), device))
+    def fault(self, how, call, result=0, device=0, times=0):
+        self.more.append((how, call, RESULTS.get(result, result), device, times))
         return self
 
     def row(self, sent, device, ip, counts, part=0, seen=None):

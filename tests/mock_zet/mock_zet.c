@@ -1,16 +1,45 @@
 /* The functions of the mock, and the tables by which the loader finds them. */
+#include <dirent.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "mock_zet.h"
 
+/* Mappings that a write of ours would reach other processes by. */
+static int shared_mappings(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	char line[4096], how[8];
+	int nr = 0;
+
+	while (maps && fgets(line, sizeof line, maps))
+		nr += sscanf(line, "%*x-%*x %7s", how) == 1 && !strncmp(how, "rw-s", 4);
+	if (maps)
+		fclose(maps);
+	return nr;
+}
+
+static int descriptors(void)
+{
+	DIR *dir = opendir("/proc/self/fd");
+	int nr = 0;
+
+	while (dir && readdir(dir))
+		nr++;
+	if (dir)
+		closedir(dir);
+	return nr - 3; /* two are folders, one is its own */
+}
+
 static ze_result_t init(ze_init_flags_t flags)
 {
+	const char *enabled = getenv("ZET_ENABLE_METRICS");
+
 	(void)flags;
 	printf("mock_zet prints\n");
 	fflush(stdout);
-	mock_log("init\t%s\n", getenv("ZET_ENABLE_METRICS") ? getenv("ZET_ENABLE_METRICS") : "");
+	mock_log("init\t%s\t%d\t%d\n", enabled ? enabled : "", shared_mappings(), descriptors());
 	return mock_fault("zeInit", NULL);
 }
 
@@ -60,6 +89,7 @@ static ze_result_t device_properties(ze_device_handle_t device, ze_device_proper
 	p->vendorId = 0x8086;
 	p->deviceId = 0xe20b;
 	p->coreClockRate = 2000;
+	p->timerResolution = MOCK_TICK_NS;
 	p->numSlices = 2;
 	p->numSubslicesPerSlice = 4;
 	memset(p->uuid.id, (int)d->number, sizeof p->uuid.id);
@@ -217,8 +247,12 @@ static ze_result_t streamer_open(zet_context_handle_t context, zet_device_handle
 		return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
 	ze_result_t rc = mock_fault("zetMetricStreamerOpen", d);
 	d->is_open = !rc;
-	mock_log("open\t%u\t%s\t%u\t%u\t%s\n", d->number, g->properties.name, desc->samplingPeriod,
-	         desc->notifyEveryNReports, event ? "event" : "none");
+	/* As Intel's driver has it: ticks of the timer are taken for cycles. */
+	uint32_t asked = desc->samplingPeriod, units = asked / MOCK_TICK_NS / MOCK_UNIT;
+	desc->samplingPeriod = (units < 1 ? 1 : units > 7 ? 7 : units) * MOCK_UNIT * MOCK_TICK_NS;
+	mock_log("open\t%u\t%s\t%u\t%u\t%s\n", d->number, g->properties.name,
+	         desc->samplingPeriod / MOCK_TICK_NS, desc->notifyEveryNReports,
+	         event ? "event" : "none");
 	*streamer = (zet_metric_streamer_handle_t)d;
 	return rc;
 }
@@ -232,7 +266,15 @@ static ze_result_t streamer_close(zet_metric_streamer_handle_t streamer)
 	return mock_fault("zetMetricStreamerClose", d);
 }
 
-/* A raw report has the number of its row, and nothing else. */
+static bool has_parts(const struct mock_device *device)
+{
+	uint32_t nr = 0;
+
+	devices_of(device->number, &nr, NULL);
+	return nr != 0;
+}
+
+/* A raw report has the number of its row, and nothing else; a header has none. */
 static ze_result_t streamer_read(zet_metric_streamer_handle_t streamer, uint32_t most, size_t *size,
                                  uint8_t *raw)
 {
@@ -254,6 +296,11 @@ static ze_result_t streamer_read(zet_metric_streamer_handle_t streamer, uint32_t
 		memcpy(raw + had, &i, sizeof i);
 		had += MOCK_RAW_BYTES;
 	}
+	/* As Intel's driver: of a device with parts there is always a header. */
+	if (!had && has_parts(d)) {
+		memset(raw, 0xff, MOCK_RAW_BYTES);
+		had = MOCK_RAW_BYTES;
+	}
 	*size = had;
 	return more && d->drops[d->reads_done++] ? ZE_RESULT_WARNING_DROPPED_DATA
 	                                         : ZE_RESULT_SUCCESS;
@@ -273,6 +320,11 @@ static ze_result_t calculate(zet_metric_group_handle_t group,
 		return rc;
 	if (type != ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES || size % MOCK_RAW_BYTES)
 		return ZE_RESULT_ERROR_INVALID_SIZE;
+	if (*(const uint32_t *)raw == UINT32_MAX) {
+		*nr_sets = 2;
+		*nr_values = 0;
+		return ZE_RESULT_SUCCESS;
+	}
 	for (size_t i = 0; i < size; i += MOCK_RAW_BYTES) {
 		uint32_t row;
 		memcpy(&row, raw + i, sizeof row);

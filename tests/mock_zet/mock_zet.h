@@ -9,7 +9,7 @@
  *	row	DEVICE	SET	VALUES…	as many as its last group has metrics
  *	read	DEVICE	the next rows come with the next read
  *	drop	DEVICE	the read that has the row before warns of dropped data
- *	fail	CALL	RESULT	DEVICE	0: of all; also crash or hang instead of fail
+ *	fail	CALL	RESULT	DEVICE	TIMES	0: of all, always; or crash, or hang
  *
  * Groups are of the device before them. $MOCK_ZET_LOG names a file that gets a line for some calls.
  */
@@ -23,7 +23,14 @@
 #include <level_zero/zes_ddi.h>
 #include <level_zero/zet_ddi.h>
 
-enum { MOCK_MOST = 16, MOCK_METRICS = 16, MOCK_ROWS = 4096, MOCK_RAW_BYTES = 64 };
+enum {
+	MOCK_MOST = 16,
+	MOCK_METRICS = 16,
+	MOCK_ROWS = 4096,
+	MOCK_RAW_BYTES = 64,
+	MOCK_TICK_NS = 52,
+	MOCK_UNIT = 251
+};
 
 struct mock_metric {
 	zet_metric_properties_t properties;
@@ -54,7 +61,7 @@ struct mock_device {
 struct mock_fault {
 	char call[80];
 	char how[8]; /* fail, crash, hang */
-	uint32_t result, device;
+	uint32_t result, device, times;
 };
 
 struct mock {

@@ -86,6 +86,7 @@ static void read_fault(const char *how, char *rest)
 	COPY(f->call, field(&rest));
 	f->result = number(&rest);
 	f->device = number(&rest);
+	f->times = number(&rest);
 }
 
 static void read_line(char *line)
@@ -136,14 +137,17 @@ struct mock *mock_get(void)
 
 ze_result_t mock_fault(const char *call, const struct mock_device *device)
 {
-	const struct mock *m = mock_get();
+	struct mock *m = mock_get();
 
 	for (uint32_t i = 0; i < m->nr_faults; i++) {
-		const struct mock_fault *f = &m->faults[i];
+		struct mock_fault *f = &m->faults[i];
 		if (strcmp(f->call, call) != 0)
 			continue;
 		if (f->device && (!device || device->number != f->device))
 			continue;
+		/* The last time takes the fault away. */
+		if (f->times && !--f->times)
+			f->call[0] = 0;
 		if (!strcmp(f->how, "crash"))
 			abort();
 		while (!strcmp(f->how, "hang"))

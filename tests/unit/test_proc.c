@@ -82,7 +82,7 @@ static void lines_of_maps_are_read_whole(void **state)
 			    "no line of maps\n"
 			    "7ffff7fc5000-7ffff7fc7000 r--p 00000000 00:00 0 \n"
 			    "ffffffffff600000-ffffffffff601000 --xp 00000000 00:00 0 [vsyscall]\n"
-			    "2000-3000 rw-p 0 0:1 5 /x";
+			    "2000-3000 rw-s 0 0:1 5 /x";
 	FILE *f = fmemopen((void *)text, sizeof text - 1, "r");
 	struct af_proc_mapping m;
 	char *line = NULL;
@@ -97,6 +97,7 @@ static void lines_of_maps_are_read_whole(void **state)
 	assert_int_equal(m.major, 0xfd);
 	assert_int_equal(m.minor, 0x10);
 	assert_true(m.executable);
+	assert_false(m.shared);
 	assert_string_equal(m.path, "/usr/lib/a b.so (deleted)");
 	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
 	assert_int_equal(m.start, 0x7ffff7fc5000);
@@ -108,6 +109,7 @@ static void lines_of_maps_are_read_whole(void **state)
 	assert_string_equal(m.path, "[vsyscall]");
 	assert_true(af_proc_mapping_next(f, &line, &cap, &m));
 	assert_string_equal(m.path, "/x");
+	assert_true(m.shared);
 	assert_false(af_proc_mapping_next(f, &line, &cap, &m));
 	assert_false(af_proc_mapping_next(NULL, &line, &cap, &m));
 	free(line);

@@ -60,6 +60,7 @@ static bool mapping_parse(char *line, struct af_proc_mapping *m)
 	m->offset = offset;
 	m->inode = inode;
 	m->executable = flags[0] && flags[1] && flags[2] == 'x';
+	m->shared = strlen(flags) == 4 && flags[3] == 's';
 	m->path = line + at;
 	return true;
 }

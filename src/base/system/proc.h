@@ -28,6 +28,7 @@ struct af_proc_mapping {
 	uint64_t start, end, offset, inode; /* inode 0: no file is behind it */
 	uint32_t major, minor;
 	bool executable;
+	bool shared; /* writes reach others that map it */
 	char *path; /* in the line, "" for none */
 };
 

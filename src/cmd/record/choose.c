@@ -108,13 +108,14 @@ static int choose_gpu_samples(const struct af_record_options *o, struct af_sessi
 			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
 			                "--sample %s does not work here", o->sample);
 	}
-	bool by_zet = named ? !strcmp(o->sample, AF_COLLECTOR_ZET) : af_zet_may_help();
-	if (!named && !by_zet && !(s->flags & AF_SESSION_CUDA) && !af_xe_is_there())
+	if (!named && !(s->flags & AF_SESSION_CUDA) && !af_xe_is_there() && !af_zet_may_help())
 		return af_fail_plain(err, -EINVAL,
 		                     "--gpu-samples needs --api cuda, or a GPU of Intel's with the "
 		                     "xe driver (aflame doctor)");
 	s->flags |= s->flags & AF_SESSION_CUDA ? AF_SESSION_GPU_SAMPLES : 0;
-	s->devices = by_zet ? &af_zet_stall : &af_xe_eustall;
+	s->devices = !named                                 ? &af_zet_behind_xe
+	             : !strcmp(o->sample, AF_COLLECTOR_ZET) ? &af_zet_stall
+	                                                    : &af_xe_eustall;
 	return choose_rate(how, s, err);
 }
 

@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
@@ -14,6 +15,7 @@
 
 #include "base/err.h"
 #include "base/scope.h"
+#include "base/system/proc.h"
 #include "base/system/rights.h"
 #include "collect/zet/private.h"
 #include "trace/write/session.h"
@@ -47,6 +49,25 @@ static void child_descriptors(int out, int in)
 	if (syscall(SYS_close_range, CHILD_IN + 1u, ~0u, 0u))
 		for (int fd = CHILD_IN + 1; fd < FDS_MOST; fd++)
 			close(fd);
+}
+
+/*
+ * The recorder's page and its rings are shared with other processes: a driver that writes where it
+ * should not must not reach them.
+ */
+static void child_unshare(void)
+{
+	FILE *maps = af_proc_open_maps((unsigned)getpid());
+	struct af_proc_mapping m;
+	char *line = NULL;
+	size_t cap = 0;
+
+	while (af_proc_mapping_next(maps, &line, &cap, &m))
+		if (m.shared)
+			munmap((void *)(uintptr_t)m.start, m.end - m.start);
+	free(line);
+	if (maps)
+		fclose(maps);
 }
 
 /* Drivers load what the environment names, crash, and start threads. */
@@ -107,6 +128,7 @@ int zet_child_start(struct zet_child *c, void (*run)(struct zet_api *z, void *ar
 	if (!c->pid) {
 		child_descriptors(up[1], down[0]);
 		child_surroundings(parent, seconds);
+		child_unshare();
 		child_run(run, arg);
 	}
 	int rc = c->pid < 0 ? -errno : 0;

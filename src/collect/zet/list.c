@@ -41,6 +41,7 @@ static bool device_describe(struct zet_api *z, void *handle, struct zet_device *
 	d->ip_version = ip.version;
 	d->clock_mhz = p.clock_mhz;
 	d->processors = p.slices * p.subslices_slice;
+	d->tick_ns = (uint32_t)p.timer_resolution;
 	memcpy(d->uuid, p.uuid, sizeof d->uuid);
 	text_copy(d->name, p.name);
 	device_pci(z, handle, d->pci, sizeof d->pci);

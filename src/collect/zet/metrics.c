@@ -57,14 +57,14 @@ static void device_take(struct af_zet_metrics *m, const struct zet_device *from)
 	for (size_t i = 0; i < sizeof from->uuid; i++)
 		snprintf(uuid + 2 * i, 3, "%02x", from->uuid[i]);
 	AF_GROW(m->devices, m->nr, m->cap);
-	m->devices[m->nr++] =
-	    (struct af_zet_device){.device = m->nr,
-	                           .parent = from->parent <= m->nr ? from->parent : 0,
-	                           .vendor = from->vendor,
-	                           .id = from->id,
-	                           .name = keep(m, from->name),
-	                           .pci = keep(m, from->pci),
-	                           .uuid = keep(m, uuid)};
+	struct af_zet_device *d = &m->devices[m->nr++];
+	*d = (struct af_zet_device){.device = m->nr,
+	                            .parent = from->parent < m->nr ? from->parent : 0,
+	                            .vendor = from->vendor,
+	                            .id = from->id,
+	                            .name = keep(m, from->name),
+	                            .pci = keep(m, from->pci),
+	                            .uuid = keep(m, uuid)};
 }
 
 static struct af_zet_device *device_of(struct af_zet_metrics *m, uint32_t device)

@@ -69,6 +69,7 @@ struct zet_device {
 	uint32_t parent; /* whose part it is, 0: none's */
 	uint32_t vendor, id, ip_version, clock_mhz;
 	uint32_t processors; /* Xe cores */
+	uint32_t tick_ns;    /* of its timer, 0: not known */
 	uint8_t uuid[16];
 	char pci[16]; /* 0000:03:00.0, or "" */
 	char name[AF_ZET_TEXT];
@@ -91,8 +92,9 @@ struct zet_done {
 
 struct zet_stream {
 	uint32_t device;
-	uint32_t layout; /* enum af_xe_layout, for how many bits addresses have */
-	uint32_t period_ns, notify_reports;
+	uint32_t layout;        /* enum af_xe_layout, for how many bits addresses have */
+	uint32_t period_cycles; /* that are asked for */
+	uint32_t notify_reports;
 	uint32_t nr_unknown; /* metrics whose names are not known */
 };
 
@@ -114,7 +116,8 @@ struct zet_window {
 	uint32_t cut;     /* how often its values made no sense */
 	uint32_t rows;
 	uint64_t start_ns, end_ns;
-	uint64_t other; /* counts without an address */
+	uint64_t period_cycles; /* that the driver gives */
+	uint64_t other;         /* counts without an address */
 };
 
 /* In the child: the loader and where messages go. */

@@ -7,7 +7,6 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "collect/xe/cards.h"
-#include "collect/xe/eustall.h"
 #include "collect/zet/metrics.h"
 #include "collect/zet/stall.h"
 
@@ -23,14 +22,9 @@ static bool may_sample(const struct af_xe_card *card)
 bool af_zet_may_help(void)
 {
 	const char *drivers = getenv("ZE_ENABLE_ALT_DRIVERS");
-	struct af_err why = {0};
 	struct af_xe_cards cards;
-	char words[600];
 	bool any = false;
 
-	if (!af_xe_eustall_probe(words, sizeof words, &why) ||
-	    !af_i915_eustall_probe(words, sizeof words, &why))
-		return false;
 	af_xe_cards_find(&cards, &af_xe_roots_usual, AF_XE_DRIVER_XE);
 	for (uint32_t i = 0; i < cards.nr; i++)
 		any |= may_sample(&cards.all[i]);

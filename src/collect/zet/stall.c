@@ -22,7 +22,6 @@ enum {
 	WAIT_MS = 20,
 	FAILURES_MOST = 8, /* that are named: a device may fail again and again */
 	MS_PER_S = 1000,
-	CYCLES_PER_NS_MHZ = 1000,
 	IP_MAJOR_BIT = 22,
 	IP_MINOR_BIT = 14,
 	IP_MASK = 0xff,
@@ -32,7 +31,6 @@ enum {
 struct sampled {
 	struct zet_stream stream;
 	struct af_xe_rows rows; /* of the window that is coming */
-	uint64_t period_cycles;
 };
 
 struct stall {
@@ -51,6 +49,7 @@ struct stall {
 	uint64_t nr_rows, nr_dropped, nr_cut;
 	struct af_buf failed; /* "GPU …: why; " */
 	uint32_t nr_failures;
+	bool quiet; /* failures are notes: the user has a line already */
 };
 
 static const struct zet_device *known_device(const struct stall *s, uint32_t device)
@@ -73,7 +72,7 @@ static void failure_add(struct stall *s, const char *name, const char *why)
 	if (s->nr_failures++ >= FAILURES_MOST)
 		return;
 	af_buf_fmt(&s->failed, "%s%s%s%s", s->failed.len ? "; " : "", name, *name ? ": " : "", why);
-	if (!s->r->options->tell)
+	if (!s->r->options->tell || s->quiet)
 		return;
 	if (*name)
 		snprintf(line, sizeof line, "%s is not sampled by Level Zero: %s", name, why);
@@ -122,7 +121,6 @@ static void stream_take(struct stall *s, const struct zet_stream *stream)
 	card_describe(s, d, stream->layout, &s->cards.all[s->cards.nr]);
 	struct sampled *new = &s->sampled[s->cards.nr];
 	*new = (struct sampled){.stream = *stream};
-	new->period_cycles = (uint64_t)stream->period_ns * d->clock_mhz / CYCLES_PER_NS_MHZ;
 	af_xe_rows_open(&new->rows, (enum af_xe_layout)stream->layout);
 	s->of[stream->device] = ++s->cards.nr;
 }
@@ -147,7 +145,7 @@ static void window_take(struct stall *s, const struct zet_window *from)
 	                                    .dropped = from->dropped + from->cut,
 	                                    .start_ns = from->start_ns,
 	                                    .end_ns = from->end_ns,
-	                                    .period_cycles = device->period_cycles,
+	                                    .period_cycles = from->period_cycles,
 	                                    .rows = &device->rows};
 	af_xe_writer_define(&s->writer, &s->cards);
 	af_xe_window_write(&s->writer, &window);
@@ -240,7 +238,7 @@ static void stall_free(struct stall *s)
 	free(s);
 }
 
-/* "GPU …: every 502 ns, notified at 4096 reports; GPU …: why it is not sampled" */
+/* "GPU …: every 1004 GPU cycles asked for, …; GPU …: why it is not sampled" */
 static void begin_note(struct stall *s)
 {
 	struct af_buf b = {0};
@@ -248,9 +246,9 @@ static void begin_note(struct stall *s)
 
 	for (uint32_t i = 0; i < s->cards.nr; i++) {
 		const struct zet_stream *stream = &s->sampled[i].stream;
-		af_buf_fmt(&b, "%s%s: every %u ns asked for, read at %u reports", i ? "; " : "",
-		           af_xe_card_name(&s->cards.all[i], name, sizeof name), stream->period_ns,
-		           stream->notify_reports);
+		af_buf_fmt(&b, "%s%s: every %u GPU cycles asked for, read at %u reports",
+		           i ? "; " : "", af_xe_card_name(&s->cards.all[i], name, sizeof name),
+		           stream->period_cycles, stream->notify_reports);
 		if (stream->nr_unknown)
 			af_buf_fmt(&b, ", %u reasons of unknown names taken for OtherStall",
 			           stream->nr_unknown);
@@ -265,35 +263,30 @@ static void begin_note(struct stall *s)
 	af_buf_free(&s->failed);
 }
 
-/* Why it is not the kernel's stream that is read. */
-static void refusal_note(struct af_recording *r)
-{
-	struct af_err why = {0};
-	char words[600];
-
-	if (af_xe_eustall_probe(words, sizeof words, &why))
-		af_session_note(r, "collector.zet.kernel", "%s", why.msg);
-}
-
-static void stall_open(void **self, struct af_recording *r)
+static struct stall *stall_start(struct af_recording *r, bool quiet)
 {
 	struct stall *s = af_xcalloc(1, sizeof *s);
 	struct af_err err = {0};
 
 	s->r = r;
+	s->quiet = quiet;
 	s->wanted.samples_second = r->options->device_samples_second;
-	refusal_note(r);
 	if (zet_child_start(&s->child, zet_stall_run, &s->wanted, ZET_SECONDS, &err)) {
 		af_session_note(r, "collector.zet", "%s", err.msg);
 		stall_free(s);
-		return;
+		return NULL;
 	}
 	for (int ms = 0; ms < READY_MS && !s->ready && messages_take(s, WAIT_MS); ms += WAIT_MS)
 		;
 	if (s->child.ended)
 		child_end(s);
 	begin_note(s);
-	*self = s;
+	return s;
+}
+
+static void stall_open(void **self, struct af_recording *r)
+{
+	*self = stall_start(r, false);
 }
 
 static void stall_pump(void *self)
@@ -356,7 +349,66 @@ static void stall_close(void *self)
 
 const struct af_devices_ops af_zet_stall = {
     .open = stall_open,
+    .begin = stall_pump,
     .pump = stall_pump,
     .stop = stall_stop,
     .close = stall_close,
+};
+
+/* One of them is open. */
+struct both {
+	void *xe, *zet;
+};
+
+static void both_open(void **self, struct af_recording *r)
+{
+	const struct af_devices_ops *kernel = &af_xe_eustall;
+	struct both *b = af_xcalloc(1, sizeof *b);
+
+	kernel->open(&b->xe, r);
+	if (!b->xe && af_zet_may_help()) {
+		struct stall *s = stall_start(r, true);
+		b->zet = s;
+		/* The kernel's refusal was a line. */
+		if (s && s->cards.nr && af_xe_is_there() && r->options->tell)
+			r->options->tell("Level Zero samples it instead");
+	}
+	if (b->xe || b->zet)
+		*self = b;
+	else
+		free(b);
+}
+
+#define EITHER(function)                                                                           \
+	static void both_##function(void *self)                                                    \
+	{                                                                                          \
+		struct both *b = self;                                                             \
+                                                                                                   \
+		if (b->xe)                                                                         \
+			af_xe_eustall.function(b->xe);                                             \
+		else                                                                               \
+			af_zet_stall.function(b->zet);                                             \
+	}
+
+EITHER(begin)
+EITHER(pump)
+EITHER(stop)
+
+static void both_close(void *self)
+{
+	struct both *b = self;
+
+	if (b->xe)
+		af_xe_eustall.close(b->xe);
+	else
+		af_zet_stall.close(b->zet);
+	free(b);
+}
+
+const struct af_devices_ops af_zet_behind_xe = {
+    .open = both_open,
+    .begin = both_begin,
+    .pump = both_pump,
+    .stop = both_stop,
+    .close = both_close,
 };

@@ -22,9 +22,12 @@ struct af_err;
  */
 extern const struct af_devices_ops af_zet_stall;
 
+/* The kernel's stream (af_xe_eustall), and this where that gives nothing but may help. */
+extern const struct af_devices_ops af_zet_behind_xe;
+
 /*
- * Might it sample what the kernel's stream does not: is a GPU here that has the sampler, and does
- * the kernel refuse its stream, or does ZE_ENABLE_ALT_DRIVERS name a driver? Loads no driver.
+ * Might it sample something: is a GPU of the xe driver here that has the sampler, or does
+ * ZE_ENABLE_ALT_DRIVERS name a driver? Loads no driver and opens no stream.
  */
 bool af_zet_may_help(void);
 

@@ -22,24 +22,30 @@ enum {
 	NOTIFY_REPORTS = 4096, /* half of the buffer of one Xe core */
 	VALUES_MOST = 4 << 20,
 	SETS_MOST = 1024,
-	USUAL_CYCLES = 1004, /* the xe driver's */
-	USUAL_NS = 1000,
-	MS_PER_S = 1000,
-	NS_PER_S = 1000000000,
+	UNIT_CYCLES = 251, /* the sampler's periods are 1 to 7 times that */
+	UNITS_USUAL = 4,   /* the xe driver's */
+	UNITS_MOST = 7,
+	HZ_PER_MHZ = 1000000,
+	NS_PER_MHZ_CYCLE = 1000,
+	/* A read fails once where the device dropped rows, and again and again after a reset. */
+	ERRORS_MOST = 3,
+	FAILURES_MOST = 16,
 };
 
 struct stream {
 	struct zet_place *place;
 	void *context, *group, *pool, *event;
-	void *streamer; /* NULL: not open */
-	uint32_t period_ns;
+	void *streamer;            /* NULL: not open */
+	uint32_t period_ns, units; /* asked for */
+	uint64_t period_cycles;    /* given */
+	uint32_t nr_errors, nr_failures;
 	struct af_zet_columns columns;
 	struct af_xe_rows rows; /* since the last window */
 	uint32_t dropped, cut, nr_rows;
 	uint64_t since_ns, read_ns, emptied_ns, sent_ns;
 	uint64_t tried_ns;
 	uint32_t nr_tries;
-	bool given_up;
+	bool given_up, named;
 };
 
 struct streams {
@@ -65,14 +71,37 @@ static enum af_xe_layout layout_of(const struct zet_device *d)
 	return layout ? layout : AF_XE_XE2;
 }
 
-/* Each Xe core gives a row in each period. */
-static uint32_t period_of(const struct zet_device *d, uint64_t samples_second)
+/* Each Xe core gives a row in each period: the slowest that gives so many. */
+static uint32_t units_of(const struct zet_device *d, uint64_t samples_second)
 {
-	uint64_t ns = d->clock_mhz ? (uint64_t)USUAL_CYCLES * MS_PER_S / d->clock_mhz : USUAL_NS;
+	if (!samples_second || !d->clock_mhz || !d->processors)
+		return UNITS_USUAL;
+	uint64_t units =
+	    (uint64_t)d->processors * d->clock_mhz * HZ_PER_MHZ / UNIT_CYCLES / samples_second;
+	return units < 1 ? 1 : units > UNITS_MOST ? UNITS_MOST : (uint32_t)units;
+}
 
-	if (samples_second)
-		ns = (uint64_t)NS_PER_S * (d->processors ? d->processors : 1) / samples_second;
-	return ns < 1 ? 1 : ns > NS_PER_S ? NS_PER_S : (uint32_t)ns;
+/*
+ * The specification has the period in ns. Intel's driver takes these for ticks of the device's
+ * timer, and these for cycles of its core (getNearestSupportedSamplingUnit() of
+ * os_metric_ip_sampling_imp_linux.cpp in intel/compute-runtime), so this asks in its way; a driver
+ * that takes it as it is written samples at its slowest.
+ */
+static uint32_t period_of(const struct zet_device *d, uint32_t units)
+{
+	uint64_t cycles = (uint64_t)units * UNIT_CYCLES;
+
+	return (uint32_t)(d->tick_ns     ? cycles * d->tick_ns
+	                  : d->clock_mhz ? cycles * NS_PER_MHZ_CYCLE / d->clock_mhz
+	                                 : cycles);
+}
+
+/* The period that a driver gave, in cycles; 0: not known. */
+static uint64_t cycles_of(const struct zet_device *d, uint64_t period_ns)
+{
+	if (d->tick_ns && period_ns % ((uint64_t)UNIT_CYCLES * d->tick_ns) == 0)
+		return period_ns / d->tick_ns;
+	return period_ns * d->clock_mhz / NS_PER_MHZ_CYCLE;
 }
 
 static bool columns_find(struct zet_api *z, struct stream *s)
@@ -148,11 +177,12 @@ static void stream_add(struct streams *all, struct zet_place *place, uint64_t sa
 		return;
 	}
 	event_make(all->z, s);
-	s->period_ns = period_of(&place->about, samples_second);
+	s->units = units_of(&place->about, samples_second);
+	s->period_ns = period_of(&place->about, s->units);
 	af_xe_rows_open(&s->rows, layout_of(&place->about));
 	const struct zet_stream message = {.device = place->about.device,
 	                                   .layout = s->rows.layout,
-	                                   .period_ns = s->period_ns,
+	                                   .period_cycles = s->units * UNIT_CYCLES,
 	                                   .notify_reports = NOTIFY_REPORTS,
 	                                   .nr_unknown = s->columns.nr_unknown};
 	zet_send(all->z, ZET_STREAM, &message, sizeof message);
@@ -179,6 +209,7 @@ static void window_send(struct streams *all, struct stream *s)
 	                             .rows = s->nr_rows,
 	                             .start_ns = s->since_ns,
 	                             .end_ns = s->read_ns,
+	                             .period_cycles = s->period_cycles,
 	                             .other = s->rows.zero_counts};
 	s->sent_ns = now_ns();
 	if (s->nr_rows || s->dropped || s->cut)
@@ -205,20 +236,32 @@ static void row_take(void *arg, const struct af_xe_row *row)
 	t->s->nr_rows++;
 }
 
-/* Reports as values: counts first, then what they count. */
-static uint32_t raw_take(struct streams *all, struct stream *s, size_t size)
+/* The first time by name. */
+static bool values_fail(struct streams *all, struct stream *s, uint32_t rc)
+{
+	if (rc && !s->named)
+		zet_send_failed(all->z, rc, s->place->about.device);
+	s->named |= rc != 0;
+	s->cut++;
+	return true;
+}
+
+/*
+ * Reports as values: counts first, then what they count. Data without values are no failure: of a
+ * device with parts Intel's driver always gives their headers. False: there was nothing.
+ */
+static bool raw_take(struct streams *all, struct stream *s, size_t size)
 {
 	uint32_t nr_sets = 0, nr_values = 0;
 	struct taking t = {all, s};
 
 	uint32_t rc = ZET(all->z, zetMetricGroupCalculateMultipleMetricValuesExp, s->group,
 	                  AF_ZET_METRIC_VALUES, size, all->raw, &nr_sets, &nr_values, NULL, NULL);
-	if (rc && rc != AF_ZET_WARNING_DROPPED_DATA)
-		return rc;
-	if (!nr_sets || !nr_values || nr_sets > SETS_MOST || nr_values > VALUES_MOST) {
-		s->cut++;
-		return 0;
-	}
+	if (!rc && (!nr_sets || !nr_values))
+		return false;
+	if ((rc && rc != AF_ZET_WARNING_DROPPED_DATA) || nr_sets > SETS_MOST ||
+	    nr_values > VALUES_MOST)
+		return values_fail(all, s, rc);
 	uint32_t sets = nr_sets, most = nr_values;
 	uint32_t *counts = af_xcalloc(nr_sets, sizeof *counts);
 	struct zet_typed_value *values = af_xcalloc(nr_values, sizeof *values);
@@ -229,9 +272,11 @@ static uint32_t raw_take(struct streams *all, struct stream *s, size_t size)
 		s->cut +=
 		    af_zet_values_rows(&s->columns, values, nr_values < most ? nr_values : most,
 		                       counts, nr_sets < sets ? nr_sets : sets, row_take, &t);
+	else
+		values_fail(all, s, rc);
 	free(counts);
 	free(values);
-	return rc == AF_ZET_WARNING_DROPPED_DATA ? 0 : rc;
+	return true;
 }
 
 static void stream_close(struct streams *all, struct stream *s)
@@ -244,12 +289,24 @@ static void stream_close(struct streams *all, struct stream *s)
 	ZET(all->z, zetContextActivateMetricGroups, s->context, s->place->handle, 0, NULL);
 }
 
-static void stream_fail(struct streams *all, struct stream *s, uint32_t rc)
+/* A device that was reset can be had again; a refusal at the start stays one. */
+static void stream_fail(struct streams *all, struct stream *s, uint32_t rc, bool for_ever)
 {
 	zet_send_failed(all->z, rc, s->place->about.device);
 	stream_close(all, s);
 	s->tried_ns = now_ns();
-	s->given_up = rc != AF_ZET_ERROR_DEVICE_LOST;
+	s->given_up |= for_ever || ++s->nr_failures >= FAILURES_MOST;
+	s->nr_errors = 0;
+}
+
+/* One failure is a loss that the next read does not know of any more. */
+static void read_fail(struct streams *all, struct stream *s, uint32_t rc)
+{
+	bool lost = rc == AF_ZET_ERROR_DEVICE_LOST || !all->on;
+
+	s->dropped += !s->nr_errors;
+	if (lost || ++s->nr_errors >= ERRORS_MOST)
+		stream_fail(all, s, rc, false);
 }
 
 static void stream_read(struct streams *all, struct stream *s, int most)
@@ -260,18 +317,16 @@ static void stream_read(struct streams *all, struct stream *s, int most)
 		uint32_t rc = ZET(all->z, zetMetricStreamerReadData, s->streamer, UINT32_MAX, &size,
 		                  all->raw);
 		s->read_ns = now_ns();
-		if (rc == AF_ZET_WARNING_DROPPED_DATA) {
-			s->dropped++;
-			rc = 0;
-		}
-		if (rc == AF_ZET_NOT_READY || (!rc && !size)) {
-			s->emptied_ns = begin_ns;
+		bool warned = rc == AF_ZET_WARNING_DROPPED_DATA;
+		if (rc && rc != AF_ZET_NOT_READY && !warned) {
+			read_fail(all, s, rc);
 			return;
 		}
-		if (!rc)
-			rc = raw_take(all, s, size < RAW_BYTES ? size : RAW_BYTES);
-		if (rc) {
-			stream_fail(all, s, rc);
+		s->dropped += warned;
+		s->nr_errors = 0;
+		if (rc == AF_ZET_NOT_READY || !size ||
+		    !raw_take(all, s, size < RAW_BYTES ? size : RAW_BYTES)) {
+			s->emptied_ns = begin_ns;
 			return;
 		}
 	}
@@ -295,9 +350,10 @@ static void stream_open(struct streams *all, struct stream *s)
 		         &desc, s->event, &s->streamer);
 	if (rc) {
 		s->streamer = NULL;
-		stream_fail(all, s, rc);
+		stream_fail(all, s, rc, !s->nr_failures);
 		return;
 	}
+	s->period_cycles = cycles_of(&s->place->about, desc.period_ns);
 	s->nr_tries = 0;
 	s->tried_ns = 0;
 }

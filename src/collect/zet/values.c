@@ -14,9 +14,9 @@ static int8_t column_of(const char *name, uint32_t type, struct af_zet_columns *
 
 	if (type == AF_ZET_TYPE_IP_EXP)
 		return AF_ZET_COLUMN_ADDRESS;
-	for (int8_t i = 0; i < AF_XE_NR_REASONS; i++)
+	for (int i = 0; i < AF_XE_NR_REASONS; i++)
 		if (!strcmp(name, reasons[i]))
-			return i;
+			return (int8_t)i;
 	if (type != AF_ZET_TYPE_EVENT)
 		return AF_ZET_COLUMN_IGNORED;
 	c->nr_unknown++;

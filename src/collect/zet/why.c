@@ -75,7 +75,9 @@ void zet_why_no_groups(char *why, size_t size)
 		         "`sysctl %s=0` as root",
 		         gate);
 	else
-		snprintf(why, size, "the driver has no metric groups for this device");
+		snprintf(
+		    why, size,
+		    "the driver has no metric groups for this device, or another tool observes it");
 }
 
 /* More than the name of a result, where there is more to know. */
@@ -102,6 +104,13 @@ static void why_result(const struct zet_failed *f, uint32_t missing, char *why, 
 	case AF_ZET_ERROR_HANDLE_OBJECT_IN_USE:
 	case AF_ZET_ERROR_NOT_AVAILABLE:
 		snprintf(why, size, "another tool observes this GPU: end it first");
+		break;
+	case AF_ZET_ERROR_UNKNOWN:
+		if (f->call == AF_ZET_CALL_zetMetricStreamerOpen)
+			snprintf(why, size,
+			         "another tool may observe this GPU, or the kernel refuses it");
+		else if (f->call == AF_ZET_CALL_zetMetricStreamerReadData)
+			snprintf(why, size, "the GPU was reset, or is lost: see dmesg");
 		break;
 	case AF_ZET_ERROR_UNSUPPORTED_FEATURE:
 		snprintf(why, size, "this driver, or its loader, does not have it");
