@@ -15,7 +15,7 @@ import shutil
 import subprocess
 
 from intel_driver import NO_HARDWARE, clean, spirv
-from machine import program
+from machine import SCRIPTS, program
 from recording import must, new_path, record
 from tap import Skip, equal, expect, note
 from xe_card import row
@@ -24,7 +24,11 @@ BELOW = ["ze_works", "_start", "__libc_start_main", "__libc_start_call_main", "m
 LAUNCH = ["launch", "zeCommandListAppendLaunchKernel"]
 LAUNCHES = {"hot_path": 3, "cold_path": 1}
 REASONS = {"SbidStall": "scoreboard", "Active": "active", "SendStall": "send"}
-POLY = range(2, 9)  # lines of ze_kernels.cl that are inlined
+with open(os.path.join(SCRIPTS, "ze_kernels.cl"), encoding="utf-8") as _source:
+    _lines = _source.read().splitlines()
+# Lines that are inlined, and the line into which.
+POLY = range(_lines.index("float poly(float x)") + 1, _lines.index("}") + 2)
+CALL = next(i + 1 for i, text in enumerate(_lines) if "= poly(" in text)
 
 
 def words():
@@ -107,7 +111,7 @@ class Whole:
         tree = {}
         for (offset, reason), n in self.sent.items():
             line = line_at(self.lines, offset)
-            inside = ["heavy (ze_kernels.cl:%d)" % (12 if line in POLY else line)]
+            inside = ["heavy (ze_kernels.cl:%d)" % (CALL if line in POLY else line)]
             inside += ["poly (ze_kernels.cl:%d)" % line] if line in POLY else []
             inside += ["0x%04x %s" % (offset, self.instructions[offset]), "[%s]" % REASONS[reason]]
             for caller, launches in LAUNCHES.items():
