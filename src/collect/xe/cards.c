@@ -14,15 +14,17 @@
 #include "collect/xe/private.h"
 #include "collect/xe/uapi.h"
 
+enum { TRIES_MOST = 1000 }; /* of a call that is to be repeated: drmIoctl() has no end */
+
 const struct af_xe_roots af_xe_roots_usual = {"/dev/dri", "/sys/class/drm", "/proc/sys/dev"};
 
 int xe_ioctl(int fd, unsigned long call, void *argument)
 {
-	int rc;
+	int rc, tries = 0;
 
 	do
 		rc = ioctl(fd, call, argument);
-	while (rc < 0 && (errno == EINTR || errno == EAGAIN));
+	while (rc < 0 && (errno == EINTR || errno == EAGAIN) && ++tries < TRIES_MOST);
 	return rc < 0 ? -errno : rc;
 }
 

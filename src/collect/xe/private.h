@@ -10,12 +10,15 @@
 
 struct af_recording;
 
-/* ioctl(2) until it is not interrupted: its result, or -errno. */
+/* ioctl(2) until it is neither interrupted nor to be repeated: its result, or -errno. */
 int xe_ioctl(int fd, unsigned long call, void *argument);
 
 /* Ask the driver of an open card for all that af_xe_card has; card->error says what it lacks. */
 void xe_card_query(struct af_xe_card *card);
 void xe_card_i915(struct af_xe_card *card);
+
+/* Take what an answer of DRM_IOCTL_XE_DEVICE_QUERY has; @answer lies as malloc(3) places it. */
+void xe_answer_take(struct af_xe_card *card, uint32_t query, const void *answer, size_t size);
 void xe_clock_read(struct af_xe_card *card, const struct af_xe_roots *roots);
 
 /*
