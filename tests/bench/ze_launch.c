@@ -1,7 +1,7 @@
 /*
- * Launches by an immediate list of Level Zero: `ze_launch MODULE [tracer]`, with a tracer whose
- * callbacks do nothing. Prints the CPU time of a launch in ns, the median of 201 rounds of 1,000
- * launches that are waited for every 100, and that of a launch and its share of the wait.
+ * Launches by an immediate list of Level Zero: `ze_launch [tracer]`, with a tracer whose callbacks
+ * do nothing. Prints the CPU time of a launch in ns, and that of a launch and its share of a wait
+ * after every 100: of 201 rounds of 1,000 launches the sixth fastest.
  */
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_register_cb.h>
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { ROUNDS = 201, LAUNCHES = 1000, TOGETHER = 100 };
+enum { ROUNDS = 201, LAUNCHES = 1000, TOGETHER = 100, QUIET = 5 };
 
 #define OK(call)                                                                                   \
 	do {                                                                                       \
@@ -120,7 +120,7 @@ int main(int argc, char **argv)
 		round_run(list, kernel, event, &launches[i], &all[i]);
 	qsort(launches, ROUNDS, sizeof *launches, before);
 	qsort(all, ROUNDS, sizeof *all, before);
-	printf("%llu %llu\n", (unsigned long long)launches[ROUNDS / 2] / LAUNCHES,
-	       (unsigned long long)all[ROUNDS / 2] / LAUNCHES);
+	printf("%llu %llu\n", (unsigned long long)launches[QUIET] / LAUNCHES,
+	       (unsigned long long)all[QUIET] / LAUNCHES);
 	return 0;
 }
