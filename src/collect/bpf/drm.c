@@ -116,19 +116,23 @@ static void wish(struct af_bpf *b, bool scheduler, const bool *hooks)
 		bpf_program__set_autoload(hook_program(p, i), hooks && hooks[i]);
 }
 
-void bpf_drm_choose(struct af_bpf *b, bool wanted)
+bool bpf_drm_choose(struct af_bpf *b, bool wanted)
 {
-	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false};
+	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false}, any = false, scheduler;
 	struct btf *kernel = wanted && has_drivers() ? btf__load_vmlinux_btf() : NULL;
 
 	if (!kernel || libbpf_get_error(kernel)) {
 		wish(b, false, NULL);
-		return;
+		return false;
 	}
-	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++)
+	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++) {
 		hooks[i] = module_has(kernel, drm_functions[i].module, drm_functions[i].function);
-	wish(b, has_scheduler(kernel), hooks);
+		any |= hooks[i];
+	}
+	scheduler = has_scheduler(kernel);
+	wish(b, scheduler, hooks);
 	btf__free(kernel);
+	return any || scheduler;
 }
 
 /* The trace point's name before Linux 6.17, or the one since then. */

@@ -404,9 +404,9 @@ void bpf_calls_close(struct af_bpf *b);
 
 /*
  * Before the programs are loaded: of those for GPU drivers, choose what the running kernel has
- * functions and types for; none where they are not @wanted.
+ * functions and types for; none where they are not @wanted. False: none is chosen.
  */
-void bpf_drm_choose(struct af_bpf *b, bool wanted);
+bool bpf_drm_choose(struct af_bpf *b, bool wanted);
 
 /* Attach those that were loaded; a note has those that the kernel let us attach. */
 void bpf_drm_attach(struct af_bpf *b);

@@ -36,14 +36,16 @@ static int bpf_words(enum libbpf_print_level level, const char *fmt, va_list ap)
 	return getenv("AFLAME_BPF_DEBUG") ? vfprintf(stderr, fmt, ap) : 0;
 }
 
-/* Half a second of samples from every CPU. */
-static uint32_t ring_bytes(const struct af_bpf *b, long nr_cpus)
+/* Half a second of samples from every CPU; and of calls of APIs, or of @drivers. */
+static uint32_t ring_bytes(const struct af_bpf *b, bool drivers, long nr_cpus)
 {
 	uint64_t period_ns = b->period_ns;
 	uint64_t want = b->options->off_cpu ? RING_OFF_CPU : RING_MIN, bytes = RING_MIN;
 
 	if (b->r && b->r->control->flags & BPF_SESSION_APIS &&
 	    (b->options->all || b->options->nr_pids || b->options->calls_twice))
+		want += RING_CALLS;
+	if (drivers)
 		want += RING_CALLS;
 	if (b->options->samples && period_ns)
 		want += 500000000ull / period_ns * (uint64_t)nr_cpus * RECORD_GUESS;
@@ -82,8 +84,9 @@ static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
 	 * suppress all sample side effects). */
 	p->rodata->mutes = af_linux_is_at_least(6, 10);
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;
-	p->rodata->ring_low = ring_bytes(b, nr_cpus) / 4;
-	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, nr_cpus));
+	drivers = bpf_drm_choose(b, drivers);
+	p->rodata->ring_low = ring_bytes(b, drivers, nr_cpus) / 4;
+	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, drivers, nr_cpus));
 	if (bpf_probes_at_once()) {
 		bpf_program__set_expected_attach_type(p->progs.device_call,
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
@@ -91,7 +94,6 @@ static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
 	}
 	bpf_program__set_autoload(p->progs.recorded_call, b->options->calls_twice);
-	bpf_drm_choose(b, drivers);
 	if (!b->options->off_cpu) {
 		bpf_map__set_max_entries(p->maps.slots, 1);
 		bpf_program__set_autoload(p->progs.on_switch, false);
