@@ -154,6 +154,7 @@ struct af_attribution {
 	uint64_t unplaced;
 
 	/* private */
+	bool active;
 	struct attribution_private *private_;
 };
 
@@ -168,10 +169,13 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 /* Samples will come, perhaps later than their work. */
 void af_attribution_expect(struct af_attribution *a);
 
-/* Has any event of samples come? Until then it need not be given work. */
+/*
+ * Has any event of samples come? Until then it need not be given work. Code and where it lies is
+ * recorded without samples, too.
+ */
 static inline bool af_attribution_active(const struct af_attribution *a)
 {
-	return a->private_ != NULL;
+	return a->active;
 }
 
 /* A work as launches.h hands it over; needs w->clocks. */
