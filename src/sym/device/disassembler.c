@@ -263,7 +263,7 @@ int af_disassembler_run(const struct af_disassembler *d, struct af_code *code, i
 	bool raw = d->kind == AF_DISASSEMBLER_IGA64;
 	char text[2][40];
 
-	if (raw && !fn)
+	if ((raw || d->library) && !fn)
 		return af_fail_plain(err, -EINVAL, "iga64 reads one function at a time");
 	if (d->library)
 		return af_iga_run(d->path, disassembler_platform(code), fn->bytes, fn->size,

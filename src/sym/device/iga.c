@@ -63,26 +63,19 @@ bool af_iga_find(char path[PATH_MAX], unsigned nth)
 
 static int iga_open(struct iga *i, const char *path, struct af_err *err)
 {
-	const struct {
-		const char *name;
-		void *at;
-	} all[] = {
-	    {"iga_platforms_list", &i->platforms_list},
-	    {"iga_platform_names", &i->platform_names},
-	    {"kv_create", &i->create},
-	    {"kv_get_inst_size", &i->inst_size},
-	    {"kv_get_inst_syntax", &i->inst_syntax},
-	};
-
+#define IGA_FIND(member, name) i->member = (__typeof__(i->member))dlsym(i->library, name)
 	i->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
 	if (!i->library)
 		return af_fail_plain(err, -ENOENT, "cannot load %s: %s", path, dlerror());
-	for (size_t k = 0; k < sizeof all / sizeof *all; k++) {
-		void *function = dlsym(i->library, all[k].name);
-		if (!function)
-			return af_fail_plain(err, -ENOTSUP, "%s has no %s()", path, all[k].name);
-		memcpy(all[k].at, &function, sizeof function);
-	}
+	IGA_FIND(platforms_list, "iga_platforms_list");
+	IGA_FIND(platform_names, "iga_platform_names");
+	IGA_FIND(create, "kv_create");
+	IGA_FIND(inst_size, "kv_get_inst_size");
+	IGA_FIND(inst_syntax, "kv_get_inst_syntax");
+#undef IGA_FIND
+	if (!i->platforms_list || !i->platform_names || !i->create || !i->inst_size ||
+	    !i->inst_syntax)
+		return af_fail_plain(err, -ENOTSUP, "%s lacks functions of libiga64", path);
 	return 0;
 }
 
