@@ -18,7 +18,7 @@ void address_placements_event(struct address_placements *all, uint32_t process, 
 	uint64_t *slot =
 	    af_keys_at(&all->by_code,
 	               AF_KEY((uint64_t)process << 32 | ev->device, ev->code, ev->address), &fresh);
-	struct address_placement *latest = *slot && *slot <= all->nr ? &all->all[*slot - 1] : NULL;
+	struct address_placement *latest = *slot && all->all ? &all->all[*slot - 1] : NULL;
 	bool there = latest && latest->to_ns == UINT64_MAX;
 
 	/* Rings on disk repeat definitions. */

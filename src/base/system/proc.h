@@ -29,7 +29,7 @@ struct af_proc_mapping {
 	uint32_t major, minor;
 	bool executable;
 	bool shared; /* writes reach others that map it */
-	char *path; /* in the line, "" for none */
+	char *path;  /* in the line, "" for none */
 };
 
 /*

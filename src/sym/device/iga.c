@@ -65,8 +65,10 @@ static int iga_open(struct iga *i, const char *path, struct af_err *err)
 {
 #define IGA_FIND(member, name) i->member = (__typeof__(i->member))dlsym(i->library, name)
 	i->library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
-	if (!i->library)
-		return af_fail_plain(err, -ENOENT, "cannot load %s: %s", path, dlerror());
+	if (!i->library) {
+		af_fail_plain(err, -ENOENT, "cannot load %s: %s", path, dlerror());
+		return -ENOENT;
+	}
 	IGA_FIND(platforms_list, "iga_platforms_list");
 	IGA_FIND(platform_names, "iga_platform_names");
 	IGA_FIND(create, "kv_create");
@@ -74,8 +76,10 @@ static int iga_open(struct iga *i, const char *path, struct af_err *err)
 	IGA_FIND(inst_syntax, "kv_get_inst_syntax");
 #undef IGA_FIND
 	if (!i->platforms_list || !i->platform_names || !i->create || !i->inst_size ||
-	    !i->inst_syntax)
-		return af_fail_plain(err, -ENOTSUP, "%s lacks functions of libiga64", path);
+	    !i->inst_syntax) {
+		af_fail_plain(err, -ENOTSUP, "%s lacks functions of libiga64", path);
+		return -ENOTSUP;
+	}
 	return 0;
 }
 
