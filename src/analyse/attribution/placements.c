@@ -18,15 +18,14 @@ void address_placements_event(struct address_placements *all, uint32_t process, 
 	uint64_t *slot =
 	    af_keys_at(&all->by_code,
 	               AF_KEY((uint64_t)process << 32 | ev->device, ev->code, ev->address), &fresh);
-	struct address_placement *latest = *slot && all->all ? &all->all[*slot - 1] : NULL;
-	bool there = latest && latest->to_ns == UINT64_MAX;
+	bool there = *slot && all->all[*slot - 1].to_ns == UINT64_MAX;
 
 	/* Rings on disk repeat definitions. */
 	if (there == (ev->size != 0))
 		return;
 	all->version++;
 	if (there) {
-		latest->to_ns = time_ns;
+		all->all[*slot - 1].to_ns = time_ns;
 		return;
 	}
 	AF_GROW(all->all, all->nr, all->cap);

@@ -139,8 +139,10 @@ int af_iga_run(const char *path, const char *name, const void *bytes, size_t siz
                struct af_buf *out, struct af_err *err)
 {
 	struct iga iga = {0};
-	int rc = size > INT32_MAX ? af_fail_plain(err, -EFBIG, "a function of %zu bytes", size)
-	                          : iga_open(&iga, path, err);
+
+	if (size > INT32_MAX)
+		return af_fail_plain(err, -EFBIG, "a function of %zu bytes", size);
+	int rc = iga_open(&iga, path, err);
 
 	if (!rc) {
 		struct iga_view of = {&iga, bytes, size, iga_platform(&iga, name)};
