@@ -167,20 +167,6 @@ static void device_touch(struct attribution_private *p, const struct af_world *w
 	}
 }
 
-struct window_at {
-	uint64_t start_ns;
-	uint32_t window;
-};
-
-static int window_order(const void *a, const void *b)
-{
-	const struct window_at *x = a, *y = b;
-
-	if (x->start_ns != y->start_ns)
-		return x->start_ns < y->start_ns ? -1 : 1;
-	return x->window < y->window ? -1 : x->window > y->window;
-}
-
 /* Joins the windows that are complete; what finds nothing waits. */
 static void device_join(struct af_attribution *a, const struct af_world *w,
                         struct address_device *device, uint64_t until_ns)
@@ -188,12 +174,12 @@ static void device_join(struct af_attribution *a, const struct af_world *w,
 	struct attribution_private *p = a->private_;
 	struct attribution_addresses *s = p->addresses;
 	uint32_t nr = device->nr_windows;
-	struct window_at *order = af_xrealloc(NULL, (nr + 1ull) * sizeof *order);
+	struct attribution_window_at *order = af_xrealloc(NULL, (nr + 1ull) * sizeof *order);
 
 	for (uint32_t i = 0; i < nr; i++)
-		order[i] = (struct window_at){s->windows[device->windows[i]].is.start_ns,
-		                              device->windows[i]};
-	AF_SORT(order, nr, window_order);
+		order[i] = (struct attribution_window_at){
+		    s->windows[device->windows[i]].is.start_ns, device->windows[i]};
+	AF_SORT(order, nr, attribution_window_order);
 	device->nr_windows = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct address_window *win = &s->windows[order[i].window];

@@ -277,4 +277,13 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 void attribution_expand(struct af_attribution *a);
 void attribution_sums_free(struct attribution_private *p);
 
+/* To sort windows by. */
+struct attribution_window_at {
+	uint64_t start_ns;
+	uint32_t window;
+};
+
+/* Windows in the order in which they begin, for AF_SORT: struct attribution_window_at. */
+int attribution_window_order(const void *a, const void *b);
+
 #endif

@@ -276,14 +276,9 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	win->listed = false;
 }
 
-struct window_at {
-	uint64_t start_ns;
-	uint32_t window;
-};
-
-static int window_order(const void *a, const void *b)
+int attribution_window_order(const void *a, const void *b)
 {
-	const struct window_at *x = a, *y = b;
+	const struct attribution_window_at *x = a, *y = b;
 
 	if (x->start_ns != y->start_ns)
 		return x->start_ns < y->start_ns ? -1 : 1;
@@ -296,13 +291,13 @@ static uint64_t join_windows(struct af_attribution *a, const struct af_world *w,
 {
 	struct attribution_private *p = a->private_;
 	uint32_t nr = place->nr_windows;
-	struct window_at *order = af_xrealloc(NULL, (nr + 1) * sizeof *order);
+	struct attribution_window_at *order = af_xrealloc(NULL, (nr + 1) * sizeof *order);
 	uint64_t first_ns = UINT64_MAX;
 
 	for (uint32_t i = 0; i < nr; i++)
-		order[i] =
-		    (struct window_at){p->windows[place->windows[i]].start_ns, place->windows[i]};
-	AF_SORT(order, nr, window_order);
+		order[i] = (struct attribution_window_at){p->windows[place->windows[i]].start_ns,
+		                                          place->windows[i]};
+	AF_SORT(order, nr, attribution_window_order);
 	p->active.nr = p->active.next = place->nr_windows = 0;
 	for (uint32_t i = 0; i < nr; i++) {
 		struct attribution_window *win = &p->windows[order[i].window];

@@ -1,5 +1,7 @@
 #include "inject/core/kernels.h"
 
+#include <string.h>
+
 #include "base/map.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
@@ -34,4 +36,17 @@ uint32_t af_kernel_id(struct af_kernels *k, struct af_thread_context *t, uint32_
 	if (entered)
 		af_thread_leave(entered);
 	return id;
+}
+
+void af_device_note(uint32_t device, const char *key, const char *value)
+{
+	struct af_thread_context *t = af_thread_enter();
+	struct af_ev_device_note ev = {.device = device};
+	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
+	                         {value, (uint32_t)strlen(value), 0}};
+
+	if (!t)
+		return;
+	af_stream_put_tail(&t->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
+	af_thread_leave(t);
 }

@@ -29,4 +29,10 @@ struct af_kernels {
 uint32_t af_kernel_id(struct af_kernels *k, struct af_thread_context *t, uint32_t program,
                       const char *name, size_t len);
 
+/*
+ * A fact about a device that is defined, in the calling thread's stream: a DEVICE_NOTE, whose keys
+ * aflame/event.h names.
+ */
+void af_device_note(uint32_t device, const char *key, const char *value);
+
 #endif

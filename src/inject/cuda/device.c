@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "inject/core/inject.h"
+#include "inject/core/kernels.h"
 #include "inject/cuda/cuda.h"
 
 enum { DEVICES_MAX = 64, UUID_BYTES = 16 };
@@ -43,19 +44,6 @@ static void device_define(uint32_t id, const char *name, const char *driver)
 	af_thread_leave(t);
 }
 
-static void device_note(uint32_t id, const char *key, const char *value)
-{
-	struct af_thread_context *t = af_thread_enter();
-	struct af_ev_device_note ev = {.device = id};
-	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
-	                         {value, (uint32_t)strlen(value), 0}};
-
-	if (!t)
-		return;
-	af_stream_put_tail(&t->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
-	af_thread_leave(t);
-}
-
 /* As nvidia-smi writes it. A part of a device (MIG) has one of its own. */
 static void note_uuid(const struct driver *d, uint32_t id, int device)
 {
@@ -69,7 +57,7 @@ static void note_uuid(const struct driver *d, uint32_t id, int device)
 		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
 		snprintf(text + used, sizeof text - used, "%s%02x", dash ? "-" : "", uuid[i]);
 	}
-	device_note(id, "uuid", text);
+	af_device_note(id, "uuid", text);
 }
 
 static bool attribute(const struct driver *d, int which, int device, int *value)
@@ -86,26 +74,26 @@ static void notes_write(const struct driver *d, uint32_t id, int device)
 	note_uuid(d, id, device);
 	if (attribute(d, MULTIPROCESSORS, device, &value)) {
 		snprintf(text, sizeof text, "%d", value);
-		device_note(id, "processors", text);
+		af_device_note(id, "processors", text);
 	}
 	if (attribute(d, CLOCK_RATE, device, &value)) {
 		snprintf(text, sizeof text, "%d", value);
-		device_note(id, "clock_khz", text);
+		af_device_note(id, "clock_khz", text);
 	}
 	if (attribute(d, CAPABILITY_MAJOR, device, &value) &&
 	    attribute(d, CAPABILITY_MINOR, device, &minor)) {
 		snprintf(text, sizeof text, "%d.%d", value, minor);
-		device_note(id, "capability", text);
+		af_device_note(id, "capability", text);
 	}
 	if (attribute(d, PCI_DOMAIN, device, &value) && attribute(d, PCI_BUS, device, &minor) &&
 	    attribute(d, PCI_DEVICE, device, &slot)) {
 		snprintf(text, sizeof text, "%04x:%02x:%02x.0", (unsigned)value, (unsigned)minor,
 		         (unsigned)slot);
-		device_note(id, "pci", text);
+		af_device_note(id, "pci", text);
 	}
 	if (d->memory && !d->memory(&bytes, device)) {
 		snprintf(text, sizeof text, "%zu", bytes);
-		device_note(id, "memory_bytes", text);
+		af_device_note(id, "memory_bytes", text);
 	}
 }
 

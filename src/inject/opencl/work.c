@@ -2,7 +2,6 @@
 #include "inject/opencl/opencl.h"
 
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/pages.h"
 #include "inject/api/api.h"
@@ -10,8 +9,6 @@
 #include "inject/core/inject.h"
 
 enum {
-	CHUNK_WORKS = 1024,
-	CHUNKS = 256, /* 262 144 pieces of work in flight, 24 MiB when that many ever were */
 	BATCH = 16,
 	ENQUEUE_HARVEST = 2,    /* most an enqueue writes: twice what it adds */
 	ENQUEUE_PATIENCE = 8,   /* enqueues before asking after unfinished work again */
@@ -19,11 +16,10 @@ enum {
 	TICK_NS = 1000000000,
 };
 
-/* Lists are by index + 1; 0 ends them. */
 struct opencl_work {
+	struct af_pool_entry link; /* also of a piece that was just taken off the free stack */
 	cl_event event;
 	uint64_t correlation;
-	_Atomic uint32_t next; /* also of a piece that was just taken off the free stack */
 	struct af_ev_descriptor descriptor;
 };
 
@@ -41,74 +37,28 @@ struct opencl_batch {
 	struct opencl_stamps stamps[BATCH];
 };
 
-static _Atomic(struct opencl_work *) chunks[CHUNKS];
-/* Stack of free indices; the upper half counts, so that a pop cannot mistake a reused head. */
-static _Atomic uint64_t works_free;
-static _Atomic uint32_t works_used; /* indices handed out so far */
+static struct af_pool works; /* 262,144 pieces of work in flight */
 static _Atomic uint64_t last_correlation;
 static _Atomic uint64_t next_tick_ns;
 
 static struct opencl_work *opencl_work(uint32_t index)
 {
-	struct opencl_work *chunk =
-	    atomic_load_explicit(&chunks[(index - 1) / CHUNK_WORKS], memory_order_acquire);
-
-	return &chunk[(index - 1) % CHUNK_WORKS];
+	return af_pool_at(&works, sizeof(struct opencl_work), index);
 }
 
 static uint32_t work_next(uint32_t index)
 {
-	return atomic_load_explicit(&opencl_work(index)->next, memory_order_relaxed);
+	return af_pool_next(&works, sizeof(struct opencl_work), index);
 }
 
 static void work_set_next(uint32_t index, uint32_t next)
 {
-	atomic_store_explicit(&opencl_work(index)->next, next, memory_order_relaxed);
-}
-
-static bool chunk_make(uint32_t i)
-{
-	struct opencl_work *none = NULL;
-	size_t size = CHUNK_WORKS * sizeof(struct opencl_work);
-
-	if (atomic_load(&chunks[i]))
-		return true;
-	void *p = af_pages(size, 0);
-	if (!p)
-		return false;
-	if (!atomic_compare_exchange_strong(&chunks[i], &none, p))
-		munmap(p, size);
-	return true;
-}
-
-/* An index, 0 when the table is full. Chunks are never unmapped: a loser of the race may read. */
-static uint32_t work_alloc(void)
-{
-	uint64_t head = atomic_load_explicit(&works_free, memory_order_acquire);
-
-	while ((uint32_t)head) {
-		uint64_t next = work_next((uint32_t)head) | ((head >> 32) + 1) << 32;
-		if (atomic_compare_exchange_weak_explicit(
-			&works_free, &head, next, memory_order_acquire, memory_order_acquire))
-			return (uint32_t)head;
-	}
-	uint32_t used = atomic_load(&works_used);
-	do {
-		if (used >= CHUNKS * CHUNK_WORKS || !chunk_make(used / CHUNK_WORKS))
-			return 0;
-	} while (!atomic_compare_exchange_weak(&works_used, &used, used + 1));
-	return used + 1;
+	af_pool_link(&works, sizeof(struct opencl_work), index, next);
 }
 
 static void work_free(uint32_t index)
 {
-	uint64_t head = atomic_load_explicit(&works_free, memory_order_relaxed), mine;
-
-	do {
-		work_set_next(index, (uint32_t)head);
-		mine = ((head >> 32) + 1) << 32 | index;
-	} while (!atomic_compare_exchange_weak_explicit(
-	    &works_free, &head, mine, memory_order_release, memory_order_relaxed));
+	af_pool_give(&works, sizeof(struct opencl_work), index, index);
 }
 
 /* Write one WORK; @t is entered. */
@@ -201,7 +151,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 static bool work_push(const struct af_opencl_call *call)
 {
 	struct af_opencl_queue *q = call->queue;
-	uint32_t index = work_alloc();
+	uint32_t index = af_pool_take(&works, sizeof(struct opencl_work));
 
 	if (!index)
 		return false;
@@ -461,7 +411,6 @@ __attribute__((destructor)) static void opencl_destructor(void)
 /* The parent's events are the parent's to release. */
 void af_opencl_work_after_fork(void)
 {
-	atomic_store(&works_free, 0);
-	atomic_store(&works_used, 0);
+	af_pool_forget(&works);
 	atomic_store(&next_tick_ns, 0);
 }

@@ -4,6 +4,7 @@
 
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
+#include "inject/core/kernels.h"
 #include "inject/core/lock.h"
 #include "inject/ze/timer.h"
 #include "inject/ze/ze.h"
@@ -70,19 +71,6 @@ static void device_define(uint32_t id, uint32_t parent, const struct af_ze_devic
 	af_thread_leave(t);
 }
 
-static void device_note(uint32_t id, const char *key, const char *value)
-{
-	struct af_thread_context *t = af_thread_enter();
-	struct af_ev_device_note ev = {.device = id};
-	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
-	                         {value, (uint32_t)strlen(value), 0}};
-
-	if (!t)
-		return;
-	af_stream_put_tail(&t->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
-	af_thread_leave(t);
-}
-
 static void notes_write(void *handle, uint32_t id, const struct af_ze_device_properties *p)
 {
 	struct af_ze_pci_properties pci = {.stype = AF_ZE_STYPE_PCI_PROPERTIES};
@@ -93,19 +81,19 @@ static void notes_write(void *handle, uint32_t id, const struct af_ze_device_pro
 		bool dash = i == 4 || i == 6 || i == 8 || i == 10;
 		snprintf(text + used, sizeof text - used, "%s%02x", dash ? "-" : "", p->uuid[i]);
 	}
-	device_note(id, "uuid", text);
+	af_device_note(id, "uuid", text);
 	snprintf(text, sizeof text, "%u", p->slices * p->subslices_slice * p->eus_subslice);
-	device_note(id, "processors", text);
+	af_device_note(id, "processors", text);
 	snprintf(text, sizeof text, "%u", p->clock_mhz * 1000);
-	device_note(id, "clock_khz", text);
+	af_device_note(id, "clock_khz", text);
 	snprintf(text, sizeof text, "%04x:%04x", p->vendor & 0xffff, p->device & 0xffff);
-	device_note(id, "pci_id", text);
+	af_device_note(id, "pci_id", text);
 	if (!af_ze_next.zeDevicePciGetPropertiesExt ||
 	    af_ze_next.zeDevicePciGetPropertiesExt(handle, &pci))
 		return;
 	snprintf(text, sizeof text, "%04x:%02x:%02x.%x", pci.domain, pci.bus, pci.device,
 	         pci.function);
-	device_note(id, "pci", text);
+	af_device_note(id, "pci", text);
 }
 
 /* In ticks a second where the driver can, as whole nanoseconds a tick are up to 1 % off. */

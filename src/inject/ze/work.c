@@ -1,7 +1,6 @@
 /* Work in flight: a table of events, polled in the order of each queue; GPU_WORK. */
 #include <sched.h>
 #include <string.h>
-#include <sys/mman.h>
 
 #include "base/pages.h"
 #include "inject/api/sums.h"
@@ -9,24 +8,18 @@
 #include "inject/ze/ze.h"
 
 enum {
-	CHUNK_WORKS = 1024,
-	CHUNKS = 256, /* 262,144 pieces of work in flight */
-	BATCH = 16,   /* pieces that are written together */
-	EVERY = 8,    /* launches between two polls */
-	POLLS = 16,   /* pieces polled then: twice as many as came */
+	BATCH = 16, /* pieces that are written together */
+	EVERY = 8,  /* launches between two polls */
+	POLLS = 16, /* pieces polled then: twice as many as came */
 };
 
-/* Lists are by index plus 1; 0 ends them. */
 struct ze_work {
+	struct af_pool_entry link; /* also of a piece that was just taken off the free stack */
 	struct af_ze_launched is;
-	_Atomic uint32_t next; /* also of a piece that was just taken off the free stack */
-	bool written;          /* it only waits to be unlinked */
+	bool written; /* it only waits to be unlinked */
 };
 
-static _Atomic(struct ze_work *) chunks[CHUNKS];
-/* Stack of free indices; the upper half counts, so that a pop cannot mistake a reused head. */
-static _Atomic uint64_t works_free;
-static _Atomic uint32_t works_used; /* indices handed out so far */
+static struct af_pool works; /* 262,144 pieces of work in flight */
 static _Atomic uint64_t last_correlation;
 
 uint64_t af_ze_correlation_next(void)
@@ -41,72 +34,23 @@ uint64_t af_ze_correlation_last(void)
 
 static struct ze_work *work_at(uint32_t index)
 {
-	struct ze_work *chunk =
-	    atomic_load_explicit(&chunks[(index - 1) / CHUNK_WORKS], memory_order_acquire);
-
-	return &chunk[(index - 1) % CHUNK_WORKS];
+	return af_pool_at(&works, sizeof(struct ze_work), index);
 }
 
 static uint32_t work_next(uint32_t index)
 {
-	return atomic_load_explicit(&work_at(index)->next, memory_order_relaxed);
+	return af_pool_next(&works, sizeof(struct ze_work), index);
 }
 
 static void work_set_next(uint32_t index, uint32_t next)
 {
-	atomic_store_explicit(&work_at(index)->next, next, memory_order_relaxed);
-}
-
-static bool chunk_make(uint32_t i)
-{
-	struct ze_work *none = NULL;
-	size_t size = CHUNK_WORKS * sizeof(struct ze_work);
-
-	if (atomic_load(&chunks[i]))
-		return true;
-	void *p = af_pages(size, 0);
-	if (!p)
-		return false;
-	if (!atomic_compare_exchange_strong(&chunks[i], &none, p))
-		munmap(p, size);
-	return true;
-}
-
-/* An index, 0 when the table is full. Chunks are never unmapped: a loser of the race may read. */
-static uint32_t work_alloc(void)
-{
-	uint64_t head = atomic_load_explicit(&works_free, memory_order_acquire);
-
-	while ((uint32_t)head) {
-		uint64_t next = work_next((uint32_t)head) | ((head >> 32) + 1) << 32;
-		if (atomic_compare_exchange_weak_explicit(
-			&works_free, &head, next, memory_order_acquire, memory_order_acquire))
-			return (uint32_t)head;
-	}
-	uint32_t used = atomic_load(&works_used);
-	do {
-		if (used >= CHUNKS * CHUNK_WORKS || !chunk_make(used / CHUNK_WORKS))
-			return 0;
-	} while (!atomic_compare_exchange_weak(&works_used, &used, used + 1));
-	return used + 1;
-}
-
-/* Free the chain from @first to @last; the correlation of each is 0 already. */
-static void chain_free(uint32_t first, uint32_t last)
-{
-	uint64_t head = atomic_load_explicit(&works_free, memory_order_relaxed), mine;
-
-	do {
-		work_set_next(last, (uint32_t)head);
-		mine = ((head >> 32) + 1) << 32 | first;
-	} while (!atomic_compare_exchange_weak_explicit(
-	    &works_free, &head, mine, memory_order_release, memory_order_relaxed));
+	af_pool_link(&works, sizeof(struct ze_work), index, next);
 }
 
 static void work_free(uint32_t index)
 {
 	work_at(index)->is.correlation = 0;
-	chain_free(index, index);
+	af_pool_give(&works, sizeof(struct ze_work), index, index);
 }
 
 /* Write one piece on @t, entered. @ns NULL: its times are not known, for @reason. */
@@ -146,7 +90,7 @@ static void work_write(const struct af_ze_launched *w, const struct af_ze_stamps
 uint32_t af_ze_work_push(const struct af_ze_launched *launched)
 {
 	struct af_ze_lane *l = launched->lane;
-	uint32_t index = launched->event ? work_alloc() : 0;
+	uint32_t index = launched->event ? af_pool_take(&works, sizeof(struct ze_work)) : 0;
 
 	if (!index) {
 		work_write(launched, NULL,
@@ -304,7 +248,7 @@ static void batch_free(const struct ze_done *done, uint32_t nr)
 		if (i)
 			work_set_next(done[i - 1].index, done[i].index);
 	}
-	chain_free(done[0].index, done[nr - 1].index);
+	af_pool_give(&works, sizeof(struct ze_work), done[0].index, done[nr - 1].index);
 	if (nr_events)
 		af_ze_events_give(set, events, nr_events);
 }
@@ -484,6 +428,5 @@ void af_ze_lane_abandon(struct af_ze_lane *l)
 /* The parent's events are the parent's. */
 void af_ze_works_after_fork(void)
 {
-	atomic_store(&works_free, 0);
-	atomic_store(&works_used, 0);
+	af_pool_forget(&works);
 }
