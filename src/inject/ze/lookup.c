@@ -12,6 +12,11 @@
 
 typedef void *lookup(void *handle, const char *name);
 
+/* Sanitizers look their functions up before they have begun. */
+#define BEFORE_SANITIZERS                                                                          \
+	__attribute__((visibility("hidden"), no_sanitize("address"), no_sanitize("thread"),        \
+	               no_sanitize("undefined")))
+
 #if defined __x86_64__
 
 /* Both are called by the code below only. */
@@ -24,7 +29,7 @@ __attribute__((visibility("hidden"))) _Atomic(lookup *) af_ze_lookup_found;
  * The real dlsym, or that of the next library that has one. The version is that of glibc's first
  * one for this machine, which later ones still have.
  */
-__attribute__((visibility("hidden"))) lookup *af_ze_lookup_real(void)
+BEFORE_SANITIZERS lookup *af_ze_lookup_real(void)
 {
 	lookup *real = atomic_load_explicit(&af_ze_lookup_found, memory_order_relaxed);
 
@@ -36,7 +41,7 @@ __attribute__((visibility("hidden"))) lookup *af_ze_lookup_real(void)
 }
 
 /* Names that begin with "zeI", of any handle but RTLD_NEXT. */
-__attribute__((visibility("hidden"))) void *af_ze_lookup(void *handle, const char *name)
+BEFORE_SANITIZERS void *af_ze_lookup(void *handle, const char *name)
 {
 	void *ours = !strcmp(name, "zeInit")          ? (void *)zeInit
 	             : !strcmp(name, "zeInitDrivers") ? (void *)zeInitDrivers
