@@ -20,7 +20,6 @@ static struct attribution_private *attribution_open(struct af_attribution *a)
 void af_attribution_expect(struct af_attribution *a)
 {
 	attribution_open(a);
-	a->active = true;
 }
 
 static uint32_t launch_group_add(struct af_attribution *a, const struct af_launch_group_key *is,
@@ -253,7 +252,6 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
                           const struct af_event *ev)
 {
 	attribution_open(a);
-	a->active |= ev->kind != AF_KIND_CODE && ev->kind != AF_KIND_CODE_PLACED;
 	if (attribution_addresses_take(ev))
 		attribution_addresses_event(a, w, ev);
 	else if (ev->process && ev->kind == AF_KIND_GPU_WINDOW)

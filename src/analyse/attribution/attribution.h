@@ -154,7 +154,6 @@ struct af_attribution {
 	uint64_t unplaced;
 
 	/* private */
-	bool active;
 	struct attribution_private *private_;
 };
 
@@ -169,13 +168,10 @@ void af_attribution_event(struct af_attribution *a, const struct af_world *w,
 /* Samples will come, perhaps later than their work. */
 void af_attribution_expect(struct af_attribution *a);
 
-/*
- * Has any event of samples come? Until then it need not be given work. Code and where it lies is
- * recorded without samples, too.
- */
+/* Has any event of samples come? Until then it need not be given work. */
 static inline bool af_attribution_active(const struct af_attribution *a)
 {
-	return a->active;
+	return a->private_ != NULL;
 }
 
 /* A work as launches.h hands it over; needs w->clocks. */
