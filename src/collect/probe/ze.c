@@ -13,14 +13,12 @@
 #include "base/err.h"
 #include "collect/probe/ask.h"
 #include "collect/probe/collect.h"
+#include "collect/zet/abi.h"
 
 enum {
 	DRIVERS_MAX = 16,
 	DEVICES_MAX = 64,
-	STYPE_DEVICE_PROPERTIES = 3,
 	STYPE_TRACER_DESC = 1,
-	NAME_AT = 112, /* ze_device_properties_t (specification, "Core"): 368 bytes */
-	PROPERTIES_BYTES = 368,
 };
 
 /* The child's answer. */
@@ -36,7 +34,7 @@ static void devices_ask(void *ze, struct ze_found *f)
 	uint32_t (*drivers)(uint32_t *, void **) = (__typeof__(drivers))dlsym(ze, "zeDriverGet");
 	uint32_t (*devices)(void *, uint32_t *, void **) =
 	    (__typeof__(devices))dlsym(ze, "zeDeviceGet");
-	uint32_t (*properties)(void *, void *) =
+	uint32_t (*properties)(void *, struct zet_device_properties *) =
 	    (__typeof__(properties))dlsym(ze, "zeDeviceGetProperties");
 	void *all[DRIVERS_MAX], *of_one[DEVICES_MAX];
 	uint32_t nr = 0;
@@ -49,11 +47,7 @@ static void devices_ask(void *ze, struct ze_found *f)
 		return;
 	for (uint32_t i = 0; i < nr && i < DRIVERS_MAX; i++) {
 		uint32_t nr_devices = 0;
-		union {
-			uint32_t stype;
-			uint64_t words[PROPERTIES_BYTES / 8];
-			char bytes[PROPERTIES_BYTES];
-		} p = {.stype = STYPE_DEVICE_PROPERTIES};
+		struct zet_device_properties p = {.is = AF_ZET_IS_DEVICE};
 		if (devices(all[i], &nr_devices, NULL) || !nr_devices)
 			continue;
 		nr_devices = nr_devices < DEVICES_MAX ? nr_devices : DEVICES_MAX;
@@ -61,7 +55,7 @@ static void devices_ask(void *ze, struct ze_found *f)
 			continue;
 		if (!f->nr_devices && !properties(of_one[0], &p))
 			snprintf(f->device, sizeof f->device, "%.*s", (int)sizeof f->device - 1,
-			         p.bytes + NAME_AT);
+			         p.name);
 		f->nr_devices += nr_devices;
 	}
 }
