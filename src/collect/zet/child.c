@@ -150,7 +150,8 @@ bool zet_child_read(struct zet_child *c, int wait_ms)
 
 	if (c->ended || c->from < 0)
 		return false;
-	memmove(c->got.data, c->got.data + c->at, c->got.len - c->at);
+	if (c->at)
+		memmove(c->got.data, c->got.data + c->at, c->got.len - c->at);
 	c->got.len -= c->at;
 	c->at = 0;
 	if (poll(&ready, 1, wait_ms) <= 0)

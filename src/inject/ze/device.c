@@ -259,7 +259,7 @@ void af_ze_clocks_read(void)
 
 void af_ze_device_use(struct af_ze_device *d)
 {
-	if (!d || atomic_exchange(&d->was_met, true))
+	if (!d || atomic_exchange(&d->was_met, 1))
 		return;
 	clock_write(d);
 	atomic_store(&d->is_used, true);

@@ -97,11 +97,12 @@ enum { AF_ZE_DEVICES = 128 };
 struct af_ze_device {
 	void *handle;
 	uint32_t id;
-	uint64_t hz;                   /* of its timer */
-	uint32_t bits, kernel_bits;    /* of its time stamps, and of those of kernels */
-	_Atomic bool was_met, is_used; /* by a queue; its clock is read each second */
-	_Atomic bool has_clock;        /* `pairs` has one */
-	_Atomic uint32_t pair;         /* the newest: index into `pairs` */
+	uint64_t hz;                /* of its timer */
+	uint32_t bits, kernel_bits; /* of its time stamps, and of those of kernels */
+	_Atomic bool is_used;       /* by a queue; its clock is read each second */
+	_Atomic bool has_clock;     /* `pairs` has one */
+	_Atomic uint32_t was_met; /* 0 or 1; RISC-V exchanges words without libatomic, not bytes */
+	_Atomic uint32_t pair;    /* the newest: index into `pairs` */
 	struct af_ze_pair {
 		uint64_t ticks, mono_ns; /* all bits of the ticks */
 	} pairs[2];
