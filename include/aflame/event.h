@@ -384,6 +384,24 @@
 	  "of windows that are ADDRESS_32 only the low 32 bits")                                   \
 	F(SEQ, u32, counts, "two each: stall reason, samples")
 
+#define AF_COUNTER_FIELDS(F)                                                                       \
+	F(FIX, u32, counter, "counter id of this process, from 1")                                 \
+	F(FIX, u32, device, "whose it is; 0: the host's")                                          \
+	F(FIX, u32, flags, "enum af_counter_flag")                                                 \
+	F(FIX, u64, per,                                                                           \
+	  "how much of a value is one of `unit`: 1000 where values are thousandths")               \
+	F(STR, str, name, "as the device or the system names it")                                  \
+	F(STR, str, unit, "W, MHz, %, bytes, …; empty: a number of things")                        \
+	F(STR, str, group, "values of which are read together, or empty")
+
+#define AF_READING_FIELDS(F)                                                                       \
+	F(FIX, u64, span_ns, "the values are of so long before it; 0: of the moment")              \
+	F(SEQ, u64, values, "two each: counter, value")
+
+#define AF_WORK_READING_FIELDS(F)                                                                  \
+	F(FIX, u64, call, "number of the call that asked for the work, in this stream's process")  \
+	F(SEQ, u64, values, "two each: counter, value")
+
 #define AF_CODE_ADDRESS_FIELDS(F)                                                                  \
 	F(FIX, u32, process, "as in the SYMBOL of the address, which it follows")                  \
 	F(FIX, x64, address, "")                                                                   \
@@ -547,7 +565,10 @@
 	K(61, JIT_IMAGE, jit_image, "an ELF file in memory that describes code made at run time")  \
 	K(62, CODE_PLACED, code_placed, "device code lies at an address from now on")              \
 	K(63, ADDRESS_SAMPLE, address_sample,                                                      \
-	  "how often a device was at an address, in whatever process, and why")
+	  "how often a device was at an address, in whatever process, and why")                    \
+	K(64, COUNTER, counter, "defines a counter of a device or of the host")                    \
+	K(65, READING, reading, "values of counters over a span of time, or at a moment")          \
+	K(66, WORK_READING, work_reading, "values of counters over a piece of device work alone")
 
 #define AF_TRACE_VERSION 1
 
@@ -576,7 +597,9 @@ enum {
 };
 
 /* The kinds from AF_KIND_LATE on that count at their moment; bit 0 is kind 64's. */
-#define AF_KINDS_LATE_MOMENTS (UINT64_C(1) << (AF_KIND_ADDRESS_SAMPLE & 63))
+#define AF_KINDS_LATE_MOMENTS                                                                      \
+	(UINT64_C(1) << (AF_KIND_ADDRESS_SAMPLE & 63) | UINT64_C(1) << (AF_KIND_READING & 63) |    \
+	 UINT64_C(1) << (AF_KIND_WORK_READING & 63))
 
 /* The bit of a kind of AF_KINDS in a mask of wanted kinds. */
 #define AF_KIND_BIT(kind)                                                                          \
@@ -948,6 +971,10 @@ enum af_window_flag {
 	AF_WINDOW_SERIALIZED = 1, /* one kernel at a time ran: each sample has its kernel's call */
 	AF_WINDOW_FULL = 2,       /* the device's buffer was full, so samples are missing */
 	AF_WINDOW_ADDRESS_32 = 4, /* the device gives the low 32 bits of addresses */
+};
+
+enum af_counter_flag {
+	AF_COUNTER_AMOUNT = 1, /* amounts of their spans, which add up; else levels and means */
 };
 
 #endif

@@ -122,6 +122,9 @@ static const struct af_value_info window_values[] = {
     NAMED(WINDOW, FULL, "the device's buffer was full, so samples are missing"),
     NAMED(WINDOW, ADDRESS_32, "the device gives the low 32 bits of addresses"),
 };
+static const struct af_value_info counter_values[] = {
+    NAMED(COUNTER, AMOUNT, "amounts of their spans, which add up; else levels and means"),
+};
 static const struct af_value_info object_values[] = {
     NAMED(OBJECT, SOURCE, "program text"),
     NAMED(OBJECT, BINARY, "what the driver gives back for the device"),
@@ -162,6 +165,7 @@ static const struct af_enum_info enums[] = {
     ENUM("af_object_form", false, object_values),
     ENUM("af_stall_flag", true, stall_values),
     ENUM("af_window_flag", true, window_values),
+    ENUM("af_counter_flag", true, counter_values),
     ENUM("af_api_call_flag", true, api_call_values),
 };
 

@@ -35,7 +35,7 @@ enum {
 	 1ull << AF_KIND_CALL_OPEN | 1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_API_BIT |         \
 	 1ull << AF_KIND_MOMENT_BIT)
 
-/* Kinds from AF_KIND_LATE on that count at their moment are samples of devices. */
+/* Kinds from AF_KIND_LATE on that count at their moment: samples and readings of devices. */
 #define AF_KINDS_DEVICE_SAMPLES                                                                    \
 	(1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE | 1ull << AF_KIND_MOMENT_BIT)
 
