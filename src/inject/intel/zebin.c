@@ -61,7 +61,8 @@ bool af_zebin_kernel(const void *data, size_t size, const char *name, struct af_
 	    (size_t)snprintf(section, sizeof section, ".text.%s", name) >= sizeof section)
 		return false;
 	uint32_t number = af_elf_number(&e, section);
-	if (!number || !af_elf_section(&e, number, &text) || !text.sh_size)
+	if (!number || !af_elf_section(&e, number, &text) || text.sh_type == SHT_NOBITS ||
+	    !text.sh_size)
 		return false;
 	k->size = text.sh_size;
 	k->symbol = symbol_find(&e, number, name);
