@@ -1,14 +1,19 @@
 #!/usr/bin/env python3
 """Intel GPUs from end to end, without one (intel_whole.py): rows by a stand-in for the kernel's driver in the recorder
-(programs/xe_stand_in.c)."""
+(programs/xe_stand_in.c).
+
+    INTEL_PICTURE=FILE.svg tests/live/test_intel.py build    also draws what was recorded
+"""
 
 import os
 
 from intel_driver import NO_HARDWARE, clean
 from intel_whole import Whole, check_tree, check_views
-from recording import record
+from recording import must, record
 from tap import case, run_cases
 from xe_card import Machine
+
+TITLE = "A Level Zero kernel on Ponte Vecchio: Intel's driver, and samples by a stand-in"
 
 
 def recorded(it, early):
@@ -29,6 +34,8 @@ def _():
     run = recorded(it, early=False)
     check_tree(it, run)
     check_views(it, run)
+    if os.environ.get("INTEL_PICTURE"):
+        must("flame", "--view", "gpu", "--weight", "samples", "--depth", "stall", "--title", TITLE, "-o", os.environ["INTEL_PICTURE"], run.path)
 
 
 @case("the same of samples that came before anybody knew what lies there")
