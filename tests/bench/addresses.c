@@ -15,6 +15,7 @@
 #include "analyse/pass/pass.h"
 #include "analyse/world/work.h"
 #include "analyse/world/world.h"
+#include "base/hash.h"
 
 #define SECOND 1000000000ull
 #define HEAP 0x800080000000ull
@@ -187,6 +188,23 @@ static void measure_reading(uint64_t rows)
 	free(b);
 }
 
+/* A hash of all results: two versions that give the same ones print the same. */
+static uint64_t results_hash(const struct af_attribution *a)
+{
+	uint64_t hash = 0;
+
+	for (uint32_t i = 0; i < a->nr_found; i++) {
+		const struct af_attributed *f = &a->found[i];
+		const uint64_t words[] = {f->launch_group, f->code,    f->stall,
+		                          f->offset,       f->parts,   f->exact_parts,
+		                          f->samples,      f->time_ns, f->latency_parts};
+		hash = hash * 31 + af_hash(words, sizeof words);
+	}
+	for (uint32_t i = 0; i < a->nr_devices; i++)
+		hash = hash * 31 + af_hash(&a->devices[i], sizeof a->devices[i]);
+	return hash;
+}
+
 static void measure(uint64_t rows, bool late)
 {
 	struct bench *b = calloc(1, sizeof *b);
@@ -227,8 +245,9 @@ static void measure(uint64_t rows, bool late)
 	else
 		printf("%.3g rows: %.1f million a second (%.3f s to take, %.3f s to join)", all,
 		       all / (end - begin) / 1e6, fed - begin, end - fed);
-	printf("; %.1f %% exact of %llu samples\n", 100.0 * (double)exact / (double)reported,
-	       (unsigned long long)reported);
+	printf("; %.1f %% exact of %llu samples; results %016llx\n",
+	       100.0 * (double)exact / (double)reported, (unsigned long long)reported,
+	       (unsigned long long)results_hash(&b->a));
 	af_attribution_free(&b->a);
 	af_world_close(&b->world);
 	free(b);

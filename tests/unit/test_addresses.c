@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -540,6 +541,49 @@ static void times_next_to_each_other_add_up(void **state)
 	assert_true(whole > 512 && whole == together);
 }
 
+/* More reasons than lie side by side, of many instructions, in an order that mixes them. */
+static void each_reason_of_each_instruction_is_counted(void **state)
+{
+	enum { REASONS = 40, INSNS = 500 };
+	struct rig *r = rig_open(1);
+	uint32_t found = 0;
+
+	(void)state;
+	for (uint32_t stall = 1; stall <= REASONS; stall++) {
+		struct {
+			struct af_ev_stall is;
+			char name[4];
+		} __attribute__((packed)) reason = {{.stall = stall}, ""};
+		snprintf(reason.name, sizeof reason.name, "r%02u", stall);
+		rig_event(r, 0, AF_KIND_STALL, &reason, sizeof reason);
+	}
+	rig_placed(r, SECOND, 1, KERNEL, 1, HEAP, INSNS * 16);
+	rig_work(r, 1, KERNEL, 1, 2 * SECOND, 2 * SECOND + 100);
+	rig_window(r, 1, 2 * SECOND, 2 * SECOND + 1000, ALL);
+	/* 7 and 3 have no divisor in common with the numbers of what there is. */
+	for (uint32_t i = 0; i < 2 * REASONS * INSNS; i++) {
+		uint32_t insn = i * 7 % INSNS, stall = 1 + i / INSNS * 3 % REASONS;
+		struct {
+			struct af_ev_address_sample is;
+			uint32_t nr, counts[2];
+		} __attribute__((packed))
+		sample = {{.window = r->windows, .address = (uint32_t)HEAP + insn * 16},
+		          2,
+		          {stall, insn + stall}};
+		rig_event(r, 0, AF_KIND_ADDRESS_SAMPLE, &sample, sizeof sample);
+	}
+	af_attribution_end(&r->a, &r->world);
+	for (uint32_t i = 0; i < r->a.nr_found; i++) {
+		const struct af_attributed *f = &r->a.found[i];
+		uint32_t stall = f->stall;
+		assert_true(stall >= 1 && stall <= REASONS && f->offset % 16 == 0);
+		assert_int_equal(f->samples, 2 * (f->offset / 16 + stall));
+		found++;
+	}
+	assert_int_equal(found, REASONS * INSNS);
+	rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -556,6 +600,7 @@ int main(void)
 	    cmocka_unit_test(many_rows_wait),
 	    cmocka_unit_test(launches_count_where_there_are_no_times),
 	    cmocka_unit_test(times_next_to_each_other_add_up),
+	    cmocka_unit_test(each_reason_of_each_instruction_is_counted),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -7,6 +7,8 @@
 #include "analyse/world/world.h"
 #include "base/arena.h"
 
+enum { SPARE_ROWS = AF_ATTRIBUTION_HELD / 2 }; /* for which memory is kept */
+
 static struct attribution_addresses *addresses_of(struct attribution_private *p)
 {
 	if (!p->addresses) {
@@ -86,6 +88,30 @@ static void take_window(struct af_attribution *a, const struct af_world *w,
 	attribution_device_window(&a->devices[device->place], &w->time_range, &fixed);
 }
 
+/* Room for one more row: at first in memory of windows that are joined. */
+static void rows_grow(struct attribution_addresses *s, struct address_rows *rows)
+{
+	if (!rows->all && s->nr_spare) {
+		*rows = s->spare[--s->nr_spare];
+		s->spare_rows -= rows->cap;
+		return;
+	}
+	AF_GROW(rows->all, rows->nr, rows->cap);
+}
+
+/* The rows of a window are joined. New memory costs more than all that is done with it. */
+static void rows_spare(struct attribution_addresses *s, struct address_rows *rows)
+{
+	if (rows->all && rows->cap <= SPARE_ROWS - s->spare_rows) {
+		AF_GROW(s->spare, s->nr_spare, s->cap_spare);
+		s->spare_rows += rows->cap;
+		s->spare[s->nr_spare++] = (struct address_rows){.all = rows->all, .cap = rows->cap};
+	} else {
+		free(rows->all);
+	}
+	*rows = (struct address_rows){0};
+}
+
 static void take_rows(struct af_attribution *a, const struct af_event *ev)
 {
 	struct attribution_private *p = a->private_;
@@ -97,15 +123,17 @@ static void take_rows(struct af_attribution *a, const struct af_event *ev)
 		return;
 	struct address_window *win = window_of(s, fixed.window);
 	struct address_rows *rows = &win->rows;
+	uint32_t had = rows->nr;
 	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
 		uint32_t counts[2];
 		memcpy(counts, tails[0].data + (size_t)i * 4, sizeof counts);
 		if (!counts[1])
 			continue;
-		AF_GROW(rows->all, rows->nr, rows->cap);
+		if (rows->nr == rows->cap)
+			rows_grow(s, rows);
 		rows->all[rows->nr++] = (struct address_row){fixed.address, counts[0], counts[1]};
-		p->held++;
 	}
+	p->held += rows->nr - had;
 	if (win->is.place && !win->is.listed)
 		window_hold(s, win, device_of(a, a->devices[win->is.place - 1].device));
 }
@@ -192,8 +220,7 @@ static void device_join(struct af_attribution *a, const struct af_world *w,
 		if (address_resolve(a, w, device, &win->is, &win->rows))
 			address_wait(p, &device->waiting[!!(win->is.flags & AF_WINDOW_ADDRESS_32)],
 			             &win->is, &win->rows);
-		free(win->rows.all);
-		win->rows = (struct address_rows){0};
+		rows_spare(s, &win->rows);
 		win->is.listed = false;
 	}
 	free(order);
@@ -305,6 +332,9 @@ void attribution_addresses_free(struct attribution_private *p)
 		free(s->windows[i].rows.all);
 	if (!s)
 		return;
+	for (uint32_t i = 0; i < s->nr_spare; i++)
+		free(s->spare[i].all);
+	free(s->spare);
 	address_placements_free(&s->placements);
 	af_map_free(&s->by_window);
 	free(s->devices);

@@ -47,12 +47,16 @@ struct address_segment {
 	uint64_t base;
 };
 
+enum { ADDRESS_NEAR_BITS = 10 };
+
 struct address_index {
 	struct address_segment *segments;
 	struct address_candidate *candidates;
 	uint32_t nr_segments, cap_segments, nr_candidates, cap_candidates;
 	uint32_t version; /* of the placements that it was made of; 0: never made */
 	bool is_32;       /* by the low 32 bits of addresses */
+	/* The segment last found for addresses nearby: a hint, by a hash of them. */
+	uint32_t near[1 << ADDRESS_NEAR_BITS];
 };
 
 struct address_row {
@@ -114,7 +118,10 @@ struct attribution_addresses {
 	struct af_map by_window; /* id → index of windows */
 	uint32_t nr_devices, cap_devices, nr_windows, cap_windows;
 	uint32_t last, last_id; /* the window of the latest row, and its id */
-	uint64_t need_ns;       /* works that ended before it are not needed any more */
+	/* Memory for rows of windows, none of which has any; and for how many. */
+	struct address_rows *spare;
+	uint32_t nr_spare, cap_spare, spare_rows;
+	uint64_t need_ns; /* works that ended before it are not needed any more */
 };
 
 /* Is @ev one that _event wants: of placements, or of the recorder's windows and their rows? */
@@ -139,12 +146,11 @@ void address_placements_free(struct address_placements *all);
 
 /*
  * Make the index of the placements on the device numbered @device of the recorder's process, unless
- * it is made. _find: the segment that has @address, NULL for none; @last is where to begin.
+ * it is made. _find: the segment that has @address, NULL for none.
  */
 void address_index_make(struct address_index *index, const struct address_placements *all,
                         const struct af_world *w, uint32_t device);
-struct address_segment *address_index_find(const struct address_index *index, uint64_t address,
-                                           struct address_segment *last);
+struct address_segment *address_index_find(struct address_index *index, uint64_t address);
 void address_index_free(struct address_index *index);
 
 /*

@@ -445,6 +445,7 @@ void af_attribution_free(struct af_attribution *a)
 		af_keys_free(&p->by_alias);
 		attribution_addresses_free(p);
 		attribution_sums_free(p);
+		attribution_counts_free(p);
 		for (unsigned i = 0; i < sizeof arrays / sizeof *arrays; i++)
 			free(arrays[i]);
 	}

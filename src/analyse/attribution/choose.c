@@ -54,6 +54,8 @@ uint32_t attribution_portion(const struct attribution_span *span, uint32_t count
 {
 	uint64_t upto_ns = sum(span->before_ns, span->in_range_ns);
 
+	if (span->in_range_ns == span->all_ns)
+		return count;
 	return portion_until(count, upto_ns, span->all_ns, phase) -
 	       portion_until(count, span->before_ns, span->all_ns, phase);
 }
@@ -292,17 +294,44 @@ void attribution_alias_member(const struct attribution_private *p, uint32_t memb
 
 void attribution_divide_all(struct attribution_private *p)
 {
-	for (uint32_t i = 0; i < p->nr_chosen; i++) {
-		uint32_t code = p->chosen[i];
-		attribution_divide_choice(p, code & ATTRIBUTION_ALIAS
-		                                 ? &p->aliases[code & ~ATTRIBUTION_ALIAS].choice
-		                                 : &p->choices[code]);
+	for (uint32_t i = 0; i < p->nr_chosen; i++)
+		attribution_divide_choice(p, attribution_choice_of(p, p->chosen[i]));
+}
+
+struct attribution_reason attribution_reason(const struct af_world *w, uint32_t stall)
+{
+	uint32_t issued = af_world_stall_of(w, stall);
+
+	return (struct attribution_reason){
+	    .stall = issued ? issued : stall,
+	    .latency = stall && w->stalls[stall].flags & AF_STALL_NOT_ISSUED,
+	    .known = true,
+	};
+}
+
+/* @count more samples of @d are joined. @cut: of a window that crosses an end of the time range. */
+static void device_joined(struct af_sampled_device *d, const struct attribution_choice *choice,
+                          bool cut, uint64_t count)
+{
+	*(!choice->recorded ? &d->unattributed
+	  : choice->exact   ? &d->exact
+	                    : &d->apportioned) += count;
+	if (!choice->exact) {
+		d->by_launches += choice->launches ? count : 0;
+		d->shared += choice->shared ? count : 0;
+	}
+	if (cut) {
+		d->samples += count;
+		d->edge += count;
 	}
 }
 
-static bool not_issued(const struct af_world *w, uint32_t stall)
+void attribution_joined_all(struct attribution_private *p, struct af_sampled_device *d, bool cut)
 {
-	return stall && w->stalls[stall].flags & AF_STALL_NOT_ISSUED;
+	for (uint32_t i = 0; i < p->nr_chosen; i++) {
+		const struct attribution_choice *choice = attribution_choice_of(p, p->chosen[i]);
+		device_joined(d, choice, cut, choice->count);
+	}
 }
 
 void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice)
@@ -316,30 +345,22 @@ void attribution_put(struct af_attribution *a, const struct af_world *w,
                      struct attribution_choice *choice, const struct attribution_put *what)
 {
 	struct attribution_private *p = a->private_;
-	struct af_sampled_device *d = &a->devices[what->place];
-	uint32_t reason = af_world_stall_of(w, what->stall);
-	bool latency = not_issued(w, what->stall);
-	bool whole = choice->span.in_range_ns == choice->span.all_ns;
-	uint32_t count =
-	    whole ? what->count : attribution_portion(&choice->span, what->count, what->phase);
+	const struct attribution_reason reason = attribution_reason(w, what->stall);
+	uint32_t count = attribution_portion(&choice->span, what->count, what->phase);
 
 	if (!count)
 		return;
-	if (!latency)
-		*(!choice->recorded ? &d->unattributed
-		  : choice->exact   ? &d->exact
-		                    : &d->apportioned) += count;
-	if (!latency && !choice->exact) {
-		d->by_launches += choice->launches ? count : 0;
-		d->shared += choice->shared ? count : 0;
-	}
-	if (what->cut && !latency) {
-		d->samples += count;
-		d->edge += count;
-	}
+	if (!reason.latency)
+		device_joined(&a->devices[what->place], choice, what->cut, count);
 	if (!choice->group)
 		choice->group = attribution_group(p, what->code, choice) + 1;
-	attribution_count(p, choice->group - 1, what->offset, reason ? reason : what->stall, count,
-	                  latency);
-	choice->count += latency ? 0 : count;
+	const struct attribution_sampled one = {
+	    .offset = what->offset,
+	    .group = choice->group - 1,
+	    .stall = reason.stall,
+	    .count = count,
+	    .latency = reason.latency,
+	};
+	attribution_count(p, &one, 1);
+	choice->count += reason.latency ? 0 : count;
 }

@@ -164,6 +164,7 @@ void address_index_make(struct address_index *index, const struct address_placem
 		return;
 	index->version = all->version;
 	index->nr_segments = index->nr_candidates = 0;
+	memset(index->near, 0, sizeof index->near);
 	for (uint32_t i = 0; i < all->nr; i++)
 		if (address_device_is(w, device, all->all[i].process, all->all[i].device))
 			edges_of(&edges, i, &all->all[i], index->is_32);
@@ -176,23 +177,35 @@ void address_index_make(struct address_index *index, const struct address_placem
 	free(edges.all);
 }
 
-struct address_segment *address_index_find(const struct address_index *index, uint64_t address,
-                                           struct address_segment *last)
+/* The last segment that begins at @address or before it, else the first. */
+static uint32_t segment_search(const struct address_index *index, uint64_t address)
 {
-	uint32_t nr = index->nr_segments;
+	const struct address_segment *at = index->segments;
 
-	if (!nr)
-		return NULL;
-	struct address_segment *at = index->segments, *end = at + nr;
-	if (last && address >= last->start && (last + 1 == end || address < last[1].start))
-		return last;
 	/* Without branches that nobody could predict. */
-	while (nr > 1) {
+	for (uint32_t nr = index->nr_segments; nr > 1;) {
 		uint32_t half = nr / 2;
 		at = at[half].start <= address ? at + half : at;
 		nr -= half;
 	}
-	return at->start <= address ? at : NULL;
+	return (uint32_t)(at - index->segments);
+}
+
+struct address_segment *address_index_find(struct address_index *index, uint64_t address)
+{
+	/* Few kernels lie in 2 KiB. */
+	uint32_t *near =
+	    &index->near[(uint32_t)(address >> 11) * 0x9e3779b1u >> (32 - ADDRESS_NEAR_BITS)];
+
+	if (!index->nr_segments)
+		return NULL;
+	const struct address_segment *at = &index->segments[*near];
+	bool in =
+	    address >= at->start && (*near + 1 == index->nr_segments || address < at[1].start);
+	if (!in)
+		*near = segment_search(index, address);
+	at = &index->segments[*near];
+	return at->start <= address ? &index->segments[*near] : NULL;
 }
 
 void address_index_free(struct address_index *index)

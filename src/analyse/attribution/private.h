@@ -131,6 +131,7 @@ struct attribution_private {
 	struct attribution_window *windows;
 	uint32_t cap_stack_locations, nr_windows, cap_windows, cap_launch_groups, cap_found;
 	struct attribution_sums *sums;
+	struct attribution_counts *counts; /* counts.c */
 	struct af_map by_place, by_window;
 	struct af_keys by_launch_group;
 	struct af_map by_name; /* process and name of a kernel → index of kernels */
@@ -220,6 +221,14 @@ struct attribution_choice attribution_among(const struct af_attribution *a, uint
 uint32_t attribution_choose_alias(struct af_attribution *a, const struct af_world *w,
                                   const struct attribution_alias_code *codes, uint32_t nr);
 
+/* The choice of @code, or of an alias, in this epoch. */
+static inline struct attribution_choice *attribution_choice_of(struct attribution_private *p,
+                                                               uint32_t code)
+{
+	return code & ATTRIBUTION_ALIAS ? &p->aliases[code & ~ATTRIBUTION_ALIAS].choice
+	                                : &p->choices[code];
+}
+
 /* @f has an alias as its code, and an address: it gets the code and the offset of the member. */
 void attribution_alias_member(const struct attribution_private *p, uint32_t member,
                               struct af_attributed *f);
@@ -249,9 +258,21 @@ struct attribution_put {
  */
 uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase);
 
-/* Give samples in the time range to @choice, to be divided among its launch groups later. */
+/* The reason @stall of the world as results have it. */
+struct attribution_reason {
+	uint32_t stall;
+	bool latency; /* nothing was issued meanwhile: not a sample of its own */
+	bool known;   /* this was filled in */
+};
+struct attribution_reason attribution_reason(const struct af_world *w, uint32_t stall);
+
+/*
+ * Give samples in the time range to @choice, to be divided among its launch groups later.
+ * _joined_all: samples that were added to choices of the epoch otherwise are samples of @d, too.
+ */
 void attribution_put(struct af_attribution *a, const struct af_world *w,
                      struct attribution_choice *choice, const struct attribution_put *what);
+void attribution_joined_all(struct attribution_private *p, struct af_sampled_device *d, bool cut);
 
 /* Give them to the launch group of @put's place that is no work's, which had @span for them. */
 void attribution_put_nobody(struct af_attribution *a, const struct af_world *w,
@@ -267,15 +288,34 @@ void attribution_divide_choice(struct attribution_private *p, struct attribution
  */
 uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice);
-void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
-                       uint32_t stall, uint32_t count, bool latency);
-/* Have the memory at hand that attribution_count() will need. */
-void attribution_fetch(const struct attribution_private *p, uint32_t group, uint64_t offset,
-                       uint32_t stall);
 void attribution_divide(struct attribution_private *p, uint32_t group,
                         const struct attribution_choice *choice, uint64_t count);
 void attribution_expand(struct af_attribution *a);
 void attribution_sums_free(struct attribution_private *p);
+
+/* Samples of an instruction for one reason, of a group of the sums. */
+struct attribution_sampled {
+	uint64_t offset;
+	uint32_t group, stall, count;
+	bool latency; /* nothing was issued meanwhile */
+};
+
+enum { ATTRIBUTION_SAMPLED = 64 };
+
+/* All of them. */
+struct attribution_counted {
+	uint64_t offset, count, latency;
+	uint32_t group, stall;
+};
+
+/*
+ * Count @nr samples, at most ATTRIBUTION_SAMPLED; those of an instruction should be neighbours.
+ * attribution_counted() gives all counts, in no order, to be freed, and forgets them.
+ */
+void attribution_count(struct attribution_private *p, const struct attribution_sampled *all,
+                       uint32_t nr);
+struct attribution_counted *attribution_counted(struct attribution_private *p, uint32_t *nr);
+void attribution_counts_free(struct attribution_private *p);
 
 /* To sort windows by. */
 struct attribution_window_at {

@@ -8,7 +8,7 @@
 
 enum {
 	RESOLVE_CODES = 64, /* at one address */
-	RESOLVE_ROWS = 64,
+	RESOLVE_ROWS = ATTRIBUTION_SAMPLED,
 	RESOLVE_STALLS = 64 /* reasons that are remembered */
 };
 
@@ -20,9 +20,9 @@ struct resolving {
 	const struct af_world *w;
 	const struct address_device *device;
 	const struct attribution_window *win;
-	const struct address_index *index;
-	bool cut;                        /* the window crosses an end of the time range */
-	uint32_t stalls[RESOLVE_STALLS]; /* of the world, plus 1, by the recorder's number */
+	struct address_index *index;
+	bool cut; /* the window crosses an end of the time range */
+	struct attribution_reason reasons[RESOLVE_STALLS]; /* by the recorder's number */
 };
 
 static enum lay lay_of(const struct resolving *r, const struct address_candidate *c)
@@ -99,26 +99,19 @@ static void segment_resolve(const struct resolving *r, struct address_segment *s
 	}
 }
 
-static inline uint32_t stall_of(struct resolving *r, uint32_t stall)
+static inline struct attribution_reason reason_of(struct resolving *r, uint32_t stall)
 {
 	if (stall >= RESOLVE_STALLS)
-		return af_world_stall(r->w, 0, stall);
-	if (!r->stalls[stall])
-		r->stalls[stall] = af_world_stall(r->w, 0, stall) + 1;
-	return r->stalls[stall] - 1;
+		return attribution_reason(r->w, af_world_stall(r->w, 0, stall));
+	if (!r->reasons[stall].known)
+		r->reasons[stall] = attribution_reason(r->w, af_world_stall(r->w, 0, stall));
+	return r->reasons[stall];
 }
 
-/* Make @put of row @i, without a code. Phases lie evenly, however many there are. */
-static inline void row_put(struct resolving *r, const struct address_row *row, uint32_t i,
-                           struct attribution_put *put)
+/* The phase of row @i: phases lie evenly, however many there are. */
+static inline uint32_t phase_of(uint32_t i)
 {
-	put->place = r->device->place;
-	put->code = 0;
-	put->stall = stall_of(r, row->stall);
-	put->count = row->count;
-	put->offset = row->address;
-	put->cut = r->cut;
-	put->phase = (i + 1) * PHASE_STEP;
+	return (i + 1) * PHASE_STEP;
 }
 
 static struct resolving resolving_of(struct af_attribution *a, const struct af_world *w,
@@ -132,59 +125,52 @@ static struct resolving resolving_of(struct af_attribution *a, const struct af_w
 	address_index_make(index, &p->addresses->placements, w, device->id);
 	const struct af_time_range *in = &w->time_range;
 	bool cut = in->to_ns && (win->start_ns < in->from_ns || win->end_ns > in->to_ns);
-	return (struct resolving){a, w, device, win, index, cut, {0}};
+	return (struct resolving){a, w, device, win, index, cut, {{0}}};
 }
 
-/* Rows that are joined together, as memory is slow: each step is one for all of them. */
-struct block {
-	const struct address_row *rows;
-	const struct address_segment *segments[RESOLVE_ROWS]; /* NULL: of nobody */
-	struct attribution_put puts[RESOLVE_ROWS];
-	uint32_t nr;
-};
-
-static struct attribution_choice *choice_of(struct attribution_private *p, uint32_t code)
+/* The segments of @nr rows, resolved; NULL: they are nobody's. */
+static void block_find(struct resolving *r, const struct address_row *rows, uint32_t nr,
+                       const struct address_segment *segments[RESOLVE_ROWS])
 {
-	return code & ATTRIBUTION_ALIAS ? &p->aliases[code & ~ATTRIBUTION_ALIAS].choice
-	                                : &p->choices[code];
-}
-
-/* The segments of rows, resolved, and what is to be put where they have a code. */
-static void block_find(struct resolving *r, struct block *b, uint32_t first,
-                       struct address_segment **last)
-{
-	struct attribution_private *p = r->a->private_;
-	struct address_segment *segment = *last;
-
-	for (uint32_t i = 0; i < b->nr; i++) {
-		const struct address_row *row = &b->rows[i];
-		segment = address_index_find(r->index, row->address, segment);
-		if (segment && segment->epoch != p->epoch)
-			segment_resolve(r, segment);
-		b->segments[i] = segment && segment->code ? segment : NULL;
-		if (!b->segments[i])
+	for (uint32_t i = 0; i < nr; i++) {
+		if (i && rows[i].address == rows[i - 1].address) {
+			segments[i] = segments[i - 1];
 			continue;
-		struct attribution_put *put = &b->puts[i];
-		row_put(r, row, first + i, put);
-		put->code = segment->code;
-		/* The base of an alias is 0. */
-		put->offset -= segment->base;
-		if (r->index->is_32)
-			put->offset = (uint32_t)put->offset;
+		}
+		struct address_segment *segment = address_index_find(r->index, rows[i].address);
+		if (segment && segment->epoch != r->a->private_->epoch)
+			segment_resolve(r, segment);
+		segments[i] = segment && segment->code ? segment : NULL;
 	}
-	*last = segment;
 }
 
-static void block_fetch(const struct resolving *r, const struct block *b)
+/* The samples of a row of @segment are those of its choice; false where none is in the range. */
+static inline bool row_add(struct resolving *r, const struct address_segment *segment,
+                           const struct address_row *row, uint32_t phase,
+                           struct attribution_sampled *sampled)
 {
 	struct attribution_private *p = r->a->private_;
+	struct attribution_choice *choice = attribution_choice_of(p, segment->code);
+	const struct attribution_reason reason = reason_of(r, row->stall);
+	uint32_t count = row->count;
+	/* The base of an alias is 0. */
+	uint64_t offset = row->address - segment->base;
 
-	for (uint32_t i = 0; i < b->nr; i++) {
-		const struct attribution_put *put = &b->puts[i];
-		uint32_t group = b->segments[i] ? choice_of(p, put->code)->group : 0;
-		if (group)
-			attribution_fetch(p, group - 1, put->offset, put->stall);
-	}
+	if (choice->span.in_range_ns != choice->span.all_ns)
+		count = attribution_portion(&choice->span, count, phase);
+	if (!count)
+		return false;
+	if (!choice->group)
+		choice->group = attribution_group(p, segment->code, choice) + 1;
+	choice->count += reason.latency ? 0 : count;
+	*sampled = (struct attribution_sampled){
+	    .offset = r->index->is_32 ? (uint32_t)offset : offset,
+	    .group = choice->group - 1,
+	    .stall = reason.stall,
+	    .count = count,
+	    .latency = reason.latency,
+	};
+	return true;
 }
 
 bool address_resolve(struct af_attribution *a, const struct af_world *w,
@@ -193,22 +179,25 @@ bool address_resolve(struct af_attribution *a, const struct af_world *w,
 {
 	struct resolving r = resolving_of(a, w, device, win);
 	struct attribution_private *p = a->private_;
-	struct address_segment *last = NULL;
+	const struct address_segment *segments[RESOLVE_ROWS];
+	struct attribution_sampled sampled[RESOLVE_ROWS];
 	uint32_t left = 0;
-	struct block b;
 
-	for (uint32_t first = 0; first < rows->nr; first += b.nr) {
-		b.nr = rows->nr - first < RESOLVE_ROWS ? rows->nr - first : RESOLVE_ROWS;
-		b.rows = rows->all + first;
-		block_find(&r, &b, first, &last);
-		block_fetch(&r, &b);
-		for (uint32_t i = 0; i < b.nr; i++) {
-			if (b.segments[i])
-				attribution_put(a, w, choice_of(p, b.puts[i].code), &b.puts[i]);
+	for (uint32_t first = 0, nr; first < rows->nr; first += nr) {
+		uint32_t nr_sampled = 0;
+		nr = rows->nr - first < RESOLVE_ROWS ? rows->nr - first : RESOLVE_ROWS;
+		block_find(&r, rows->all + first, nr, segments);
+		for (uint32_t i = 0; i < nr; i++) {
+			const struct address_row row = rows->all[first + i];
+			if (!segments[i])
+				rows->all[left++] = row; /* in the place of an earlier one */
 			else
-				rows->all[left++] = b.rows[i]; /* of this block or before it */
+				nr_sampled += row_add(&r, segments[i], &row, phase_of(first + i),
+				                      &sampled[nr_sampled]);
 		}
+		attribution_count(p, sampled, nr_sampled);
 	}
+	attribution_joined_all(p, &a->devices[device->place], r.cut);
 	attribution_divide_all(p);
 	rows->nr = left;
 	return left;
@@ -238,15 +227,19 @@ void address_give_up(struct af_attribution *a, const struct af_world *w,
 	uint64_t start_ns = win->start_ns < UINT64_MAX ? win->start_ns : UINT64_MAX - 1;
 	uint64_t end_ns = win->end_ns > start_ns ? win->end_ns : start_ns + 1;
 	const struct attribution_span span = attribution_span_of(&w->time_range, start_ns, end_ns);
-	struct address_segment *segment = NULL;
-
 	for (uint32_t i = 0; i < rows->nr; i++) {
-		struct attribution_put put;
+		const struct address_row *row = &rows->all[i];
 		uint64_t base = 0;
-
-		row_put(&r, &rows->all[i], i, &put);
-		segment = address_index_find(r.index, rows->all[i].address, segment);
-		put.code = segment ? only_code(&r, segment, &base) : 0;
+		const struct address_segment *segment = address_index_find(r.index, row->address);
+		struct attribution_put put = {
+		    .place = device->place,
+		    .code = segment ? only_code(&r, segment, &base) : 0,
+		    .stall = af_world_stall(w, 0, row->stall),
+		    .count = row->count,
+		    .offset = row->address,
+		    .cut = r.cut,
+		    .phase = phase_of(i),
+		};
 		if (put.code)
 			put.offset -= base;
 		if (put.code && r.index->is_32)

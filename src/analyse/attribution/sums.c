@@ -29,12 +29,6 @@ struct sums_group {
 	uint32_t a_member;  /* gets what nothing was issued in, where no other sample says whose */
 };
 
-struct sums_count {
-	uint64_t offset, count, latency;
-	uint32_t group; /* plus 1, until the end; 0: the place is free */
-	uint32_t stall; /* its unit, at the end */
-};
-
 struct sums_member {
 	uint32_t launch_group, group;
 	uint32_t member; /* of an alias */
@@ -45,9 +39,9 @@ struct sums_member {
 struct attribution_sums {
 	struct sums_unit *units;
 	struct sums_group *groups;
-	struct sums_count *counts; /* a table by what they are of, until the end */
+	struct attribution_counted *counts; /* at the end; stall is then the unit */
 	struct sums_member *members;
-	uint32_t nr_units, nr_groups, cap_groups, nr_counts, cap_counts, nr_members, cap_members;
+	uint32_t nr_units, nr_groups, cap_groups, nr_counts, nr_members, cap_members;
 	struct af_map by_member;
 	struct af_keys by_group;
 	uint32_t *key; /* of a group */
@@ -130,84 +124,6 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	return group_at(s, key, choice->nr);
 }
 
-/* Where a count is, or those before it are. */
-static inline uint32_t count_place(const struct attribution_sums *s, uint32_t group,
-                                   uint64_t offset, uint32_t stall)
-{
-	uint64_t hash = af_mul_fold(offset ^ af_hash_seed[0], af_hash_seed[1]);
-
-	hash =
-	    af_mul_fold(hash ^ ((uint64_t)group << 32 | stall) ^ af_hash_seed[2], af_hash_seed[3]);
-	return (uint32_t)((hash >> 32) * s->cap_counts >> 32);
-}
-
-/* The count of @group, which is plus 1: its own, or a free one. */
-static struct sums_count *count_at(const struct attribution_sums *s, uint32_t group,
-                                   uint64_t offset, uint32_t stall)
-{
-	struct sums_count *c = &s->counts[count_place(s, group, offset, stall)];
-
-	while (c->group && (c->offset != offset || c->group != group || c->stall != stall))
-		if (++c == s->counts + s->cap_counts)
-			c = s->counts;
-	return c;
-}
-
-/* Half as much room again: four of five places may be taken. */
-static void counts_grow(struct attribution_sums *s)
-{
-	struct sums_count *old = s->counts;
-	uint32_t cap = s->cap_counts;
-
-	if (cap > UINT32_MAX / 3 * 2)
-		af_memory_is_out();
-	s->cap_counts = cap ? cap + cap / 2 : 1024;
-	s->counts = af_xcalloc(s->cap_counts, sizeof *s->counts);
-	for (uint32_t i = 0; i < cap; i++)
-		if (old[i].group)
-			*count_at(s, old[i].group, old[i].offset, old[i].stall) = old[i];
-	free(old);
-}
-
-/* At the end: only the counts, one after the other, each with its group. */
-static void counts_pack(struct attribution_sums *s)
-{
-	uint32_t nr = 0;
-
-	for (uint32_t i = 0; i < s->cap_counts; i++)
-		if (s->counts[i].group) {
-			s->counts[nr] = s->counts[i];
-			s->counts[nr++].group--;
-		}
-}
-
-void attribution_fetch(const struct attribution_private *p, uint32_t group, uint64_t offset,
-                       uint32_t stall)
-{
-	const struct attribution_sums *s = p->sums;
-
-	if (s && s->cap_counts)
-		__builtin_prefetch(&s->counts[count_place(s, group + 1, offset, stall)], 1);
-}
-
-void attribution_count(struct attribution_private *p, uint32_t group, uint64_t offset,
-                       uint32_t stall, uint32_t count, bool latency)
-{
-	struct attribution_sums *s = p->sums;
-
-	if (s->nr_counts >= s->cap_counts / 5 * 4)
-		counts_grow(s);
-	struct sums_count *c = count_at(s, group + 1, offset, stall);
-	if (!c->group) {
-		*c = (struct sums_count){.offset = offset, .group = group + 1, .stall = stall};
-		s->nr_counts++;
-	}
-	if (latency)
-		c->latency += count;
-	else
-		c->count += count;
-}
-
 static void member_add(struct attribution_sums *s, uint32_t group,
                        const struct attribution_share *share, uint64_t parts)
 {
@@ -266,7 +182,7 @@ static void rank_units(struct attribution_sums *s)
 	struct sums_order *order = af_xrealloc(NULL, (s->nr_counts + 1ull) * sizeof *order);
 
 	for (uint32_t i = 0; i < s->nr_counts; i++) {
-		const struct sums_count *c = &s->counts[i];
+		const struct attribution_counted *c = &s->counts[i];
 		order[i] = (struct sums_order){{c->offset, s->groups[c->group].code, c->stall},
 		                               .count = i};
 	}
@@ -282,7 +198,7 @@ static void rank_units(struct attribution_sums *s)
 
 static int count_order(const void *a, const void *b)
 {
-	const struct sums_count *x = a, *y = b;
+	const struct attribution_counted *x = a, *y = b;
 
 	if (x->group != y->group)
 		return x->group < y->group ? -1 : 1;
@@ -354,7 +270,7 @@ static void spread(const struct attribution_sums *s, const struct sums_member *m
 	const struct sums_group *g = &s->groups[m->group];
 
 	for (uint32_t i = g->first; i < g->first + g->nr; i++) {
-		const struct sums_count *c = &s->counts[i];
+		const struct attribution_counted *c = &s->counts[i];
 		uint64_t parts = af_attribution_share(c->count * AF_ATTRIBUTION_PARTS, m->before,
 		                                      m->parts, g->given);
 		at[c->stall].parts += parts;
@@ -439,7 +355,7 @@ void attribution_expand(struct af_attribution *a)
 {
 	struct attribution_sums *s = sums_of(a->private_);
 
-	counts_pack(s);
+	s->counts = attribution_counted(a->private_, &s->nr_counts);
 	rank_units(s);
 	rank_counts(s);
 	struct member_key *keys = rank_members(s);

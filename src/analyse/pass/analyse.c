@@ -9,6 +9,7 @@
 #include "base/err.h"
 #include "base/system/threads.h"
 #include "trace/read/cursor.h"
+#include "trace/read/merge.h"
 
 enum { PROGRESS_EVERY = 1 << 16 };
 
@@ -94,8 +95,38 @@ static void analysis_clocks(struct analysis *a)
 	a->has_clocks = true;
 }
 
+static bool is_device_sample(uint16_t kind)
+{
+	return kind == AF_KIND_GPU_WINDOW || kind == AF_KIND_GPU_SAMPLE ||
+	       kind == AF_KIND_ADDRESS_SAMPLE;
+}
+
+/*
+ * Are there samples of devices in the trace? Headers of packets tell which need not be read for it.
+ * Device code is recorded without samples, too: then no work needs to be held for them.
+ */
+static bool analysis_has_samples(const struct analysis *a)
+{
+	struct af_trace *t = af_trace_open_again(a->trace, AF_KINDS_DEVICE_SAMPLES, a->near);
+	struct af_event ev;
+	bool has = false;
+
+	while (!has && af_trace_next(t, &ev))
+		has = is_device_sample(ev.kind);
+	af_trace_close(t);
+	return has;
+}
+
 static void analysis_device_sample(struct analysis *a, const struct af_event *ev)
 {
+	if (!a->sampled && !is_device_sample(ev->kind)) {
+		if (a->sampled_sought)
+			return;
+		a->sampled_sought = true;
+		if (!analysis_has_samples(a))
+			return;
+	}
+	a->sampled = true;
 	analysis_clocks(a);
 	af_attribution_event(&a->attribution, &a->world, ev);
 }

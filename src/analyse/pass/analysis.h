@@ -42,6 +42,8 @@ struct analysis {
 	bool joins;                 /* a pass takes work */
 	bool attributes;            /* a pass looks at samples of instructions */
 	bool needs_clocks, has_clocks;
+	/* Samples of devices are in the trace; they were looked for when none had come yet. */
+	bool sampled, sampled_sought;
 	uint64_t wanted; /* kinds */
 	uint16_t
 	    todo[AF_KIND_MAX + 1]; /* by kind, the last for all from AF_KIND_API on: bits TODO_… */

@@ -20,10 +20,10 @@ static bool tail_split(const struct af_field_info *field, const uint8_t **p, siz
 		if (*left < sizeof count)
 			return false;
 		memcpy(&count, *p, sizeof count);
-		if (count > (*left - sizeof count) / af_field_size(field->type))
+		used = sizeof count + (size_t)count * af_field_size(field->type);
+		if (used > *left)
 			return false;
 		*tail = (struct af_tail_view){*p + sizeof count, count};
-		used = sizeof count + (size_t)count * af_field_size(field->type);
 	}
 	*p += used;
 	*left -= used;
