@@ -47,6 +47,9 @@ enum {
 	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* how much of the used CPU time was sampled */
 	/* With the tables, those of the steady part that say what held it back: load.h. */
 	AF_ANSWER_STEADY = 256 << AF_VIEWS,
+	AF_ANSWER_COUNTERS = 512 << AF_VIEWS, /* of the tables only the counters */
+	/* Counters while kernels ran: not among all tables. */
+	AF_ANSWER_KERNEL_COUNTERS = 1024 << AF_VIEWS,
 };
 
 /* Frames between a process and its stacks. */
