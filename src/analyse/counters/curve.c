@@ -10,7 +10,7 @@ void af_curve_free(struct af_curve *c)
 	*c = (struct af_curve){0};
 }
 
-/* Two and two become one. */
+/* Two and two become one, and twice as many will. */
 static void curve_coarsen(struct af_curve *c)
 {
 	uint32_t nr = 0;
@@ -22,6 +22,7 @@ static void curve_coarsen(struct af_curve *c)
 		c->pieces[nr++].end_ns = end_ns;
 	}
 	c->nr = nr;
+	c->last = c->together *= 2; /* the number of pieces was even */
 }
 
 void af_curve_add(struct af_curve *c, uint64_t start_ns, uint64_t end_ns, double sum)
@@ -32,10 +33,17 @@ void af_curve_add(struct af_curve *c, uint64_t start_ns, uint64_t end_ns, double
 		start_ns = c->pieces[c->nr - 1].end_ns;
 	if (start_ns >= end_ns)
 		return;
-	if (c->nr == AF_CURVE_PIECES)
+	c->together += !c->together;
+	if (c->nr == AF_CURVE_PIECES && c->last == c->together)
 		curve_coarsen(c);
-	AF_GROW(c->pieces, c->nr, c->cap);
-	c->pieces[c->nr++] = (struct af_curve_piece){start_ns, end_ns, c->sum, c->covered};
+	if (c->nr && c->last < c->together) {
+		c->pieces[c->nr - 1].end_ns = end_ns;
+		c->last++;
+	} else {
+		AF_GROW(c->pieces, c->nr, c->cap);
+		c->pieces[c->nr++] = (struct af_curve_piece){start_ns, end_ns, c->sum, c->covered};
+		c->last = 1;
+	}
 	c->sum += sum * ((double)(end_ns - start_ns) / (double)whole);
 	c->covered += (double)(end_ns - start_ns);
 }

@@ -19,7 +19,8 @@ struct af_curve {
 		double covered; /* ns with a value before it */
 	} * pieces;
 	uint32_t nr, cap;
-	double sum, covered; /* of all */
+	uint32_t together, last; /* so many were added as one piece; as the last one; 0: one */
+	double sum, covered;     /* of all */
 };
 
 /* A zeroed curve is empty. */
