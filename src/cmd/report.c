@@ -270,6 +270,7 @@ static struct af_query report_query(const struct report *r)
 	    .depth = af_query_depth(r->options->depth, AF_DEPTH_BEST),
 	    .group = r->options->by ? AF_GROUP_TRACK : AF_GROUP_NONE,
 	    .locations = r->options->by,
+	    .counters = r->options->counters,
 	};
 
 	af_by_query(r->members_by, &query, NULL);
@@ -385,6 +386,9 @@ static const struct af_option report_options[] = {
     {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut",
      offsetof(struct report_options, to_ns)},
     REPORT_HEAT_OPTION,
+    {AF_OPT_STRING, "counters", 0, "LIST",
+     "counters, kernel-counters: those with such names, separated by commas; of kernels as columns",
+     offsetof(struct report_options, counters)},
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},

@@ -173,7 +173,8 @@ static void counters_finish(void *self, const struct af_world *w, struct af_resu
 	struct af_table *t = NULL;
 
 	for (uint32_t i = 1; i < all->cap && i < w->nr_counters; i++) {
-		if (!all->sums[i].readings)
+		if (!all->sums[i].readings ||
+		    !af_counter_chosen(&w->counters[i], out->query.counters))
 			continue;
 		if (!t)
 			t = AF_TABLE(&out->tables, "counters",

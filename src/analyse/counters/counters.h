@@ -26,7 +26,7 @@ enum { AF_COUNTER_SCALE = 1000 };
 	C(total_unit, "Total in", AF_CELL_TEXT, AF_SHOW_USED)                                      \
 	C(readings, "Readings", AF_CELL_COUNT)                                                     \
 	C(covered_ns, "Covered", AF_CELL_NS, AF_SHOW_USED) /* their spans, added up */             \
-	C(covered_percent, "Of the run", AF_CELL_PERCENT, .merge = AF_MERGE_MEAN,                  \
+	C(covered_percent, "Of the run", AF_CELL_PERCENT, AF_SHOW_USED, .merge = AF_MERGE_MEAN,    \
 	  .of = "readings")                                                                        \
 	C(device, "Device", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                                   \
 	C(group, "Group", AF_CELL_TEXT, AF_SHOW_USED, .merge = AF_MERGE_KEY)                       \
@@ -81,6 +81,9 @@ static inline bool af_counter_adds_up(const struct af_counter *c)
 {
 	return c->flags & AF_COUNTER_AMOUNT;
 }
+
+/* Is a part of its name in @list, words between commas, in capitals or not? NULL has all. */
+bool af_counter_chosen(const struct af_counter *c, const char *list);
 
 /* @amount in @ns as thousandths a second, at most UINT64_MAX; 0 for no time. */
 uint64_t af_counter_rate(unsigned __int128 amount, uint64_t ns);

@@ -73,7 +73,24 @@ struct kernels_value *kernels_value(struct kernels *k, uint32_t row, uint32_t co
 void kernels_join_work(struct kernels *k, uint32_t process, uint64_t id, uint32_t row);
 void kernels_join_reading(struct kernels *k, const struct af_world *w, const struct af_event *ev);
 
-/* Add the table kernel_counters. */
+/* A row of the table kernel_counters: what of @value was measured, or what was apportioned. */
+struct kernels_table_row {
+	uint64_t time_ns;
+	const struct kernels_value *value;
+	bool measured;
+};
+
+/* Add the table kernel_counters, and where counters are chosen, kernels_by_counter. */
 void kernels_table(struct kernels *k, const struct af_world *w, struct af_results *out);
+void kernels_columns(const struct kernels *k, const struct af_world *w, struct af_tables *f,
+                     const struct kernels_table_row *rows, uint32_t nr);
+
+/* Texts live as long as the tables. kernels_process(): "" where all kernels are of one. */
+const char *kernels_name(const struct kernels *k, struct af_tables *f, uint32_t row);
+const char *kernels_process(const struct kernels *k, const struct af_world *w, struct af_tables *f,
+                            uint32_t row);
+
+/* The mean of a launch, or over the kernel's times, as a cell of AF_CELL_NUMBER. */
+struct af_cell kernels_mean(const struct kernels_value *v, const struct af_world *w, bool measured);
 
 #endif

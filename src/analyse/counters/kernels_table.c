@@ -4,16 +4,9 @@
 #include "analyse/world/device_name.h"
 #include "base/arena.h"
 
-/* A row of the table: @value's exact part, or the apportioned one. */
-struct table_row {
-	uint64_t time_ns;
-	const struct kernels_value *value;
-	bool measured;
-};
-
 static int row_order(const void *a, const void *b)
 {
-	const struct table_row *x = a, *y = b;
+	const struct kernels_table_row *x = a, *y = b;
 
 	if (x->time_ns != y->time_ns)
 		return x->time_ns < y->time_ns ? 1 : -1;
@@ -24,51 +17,68 @@ static int row_order(const void *a, const void *b)
 	return x->measured > y->measured ? -1 : x->measured < y->measured;
 }
 
+const char *kernels_name(const struct kernels *k, struct af_tables *f, uint32_t row)
+{
+	const char *name = af_strtab_get(&k->names, k->rows[row].name);
+
+	return af_tables_text(f, "%s", *name ? name : "[unnamed kernel]");
+}
+
+const char *kernels_process(const struct kernels *k, const struct af_world *w, struct af_tables *f,
+                            uint32_t row)
+{
+	for (uint32_t i = 1; i < k->nr_rows; i++)
+		if (k->rows[i].process != k->rows[0].process)
+			return af_process_label(f, w, k->rows[row].process);
+	return "";
+}
+
+struct af_cell kernels_mean(const struct kernels_value *v, const struct af_world *w, bool measured)
+{
+	const struct af_counter *c = &w->counters[v->counter];
+	double per_s = af_counter_adds_up(c) ? 1e9 : 1;
+
+	return (struct af_cell){
+	    .value = measured ? af_counter_cell_of((double)v->sum / (double)v->measured, c->per)
+	                      : af_counter_cell_of(v->apportioned / v->covered_ns * per_s, c->per)};
+}
+
 static void cells_measured(const struct kernels_value *v, const struct af_counter *c,
-                           struct af_tables *f, struct af_kernel_counter_row *row)
+                           struct af_kernel_counter_row *row)
 {
 	row->how.text = AF_COUNTER_MEASURED;
-	row->unit.text = af_counter_unit(f, c, false);
-	row->mean.value = af_counter_cell_of((double)v->sum / (double)v->measured, c->per);
 	row->total.unknown = !af_counter_adds_up(c);
 	row->total.value = row->total.unknown ? 0 : af_counter_cell(v->sum, c->per);
 	row->measured.value = row->mean_of.value = v->measured;
 	row->covered_ns.unknown = true;
 }
 
-static void cells_apportioned(const struct kernels_value *v, const struct af_counter *c,
-                              struct af_tables *f, struct af_kernel_counter_row *row)
+static void cells_apportioned(const struct kernels_value *v, struct af_kernel_counter_row *row)
 {
-	bool rate = af_counter_adds_up(c);
-
 	row->how.text = AF_COUNTER_APPORTIONED;
-	row->unit.text = af_counter_unit(f, c, rate);
-	row->mean.value =
-	    af_counter_cell_of(v->apportioned / v->covered_ns * (rate ? 1e9 : 1), c->per);
 	row->total.unknown = true;
 	row->measured.value = v->launches;
 	row->covered_ns.value = row->mean_of.value = af_tables_count(v->covered_ns);
 }
 
 static void table_row(const struct kernels *k, const struct af_world *w, struct af_tables *f,
-                      const struct table_row *r, struct af_kernel_counter_row *row)
+                      const struct kernels_table_row *r, struct af_kernel_counter_row *row)
 {
 	const struct kernels_row *kernel = &k->rows[r->value->row];
 	const struct af_counter *c = &w->counters[r->value->counter];
-	const char *name = af_strtab_get(&k->names, kernel->name);
 
-	row->kernel.text = af_tables_text(f, "%s", *name ? name : "[unnamed kernel]");
+	row->kernel.text = kernels_name(k, f, r->value->row);
 	row->counter.text = af_tables_text(f, "%s", c->name);
 	row->launches.value = kernel->launches;
 	row->kernel_ns.value = kernel->time_ns;
 	row->device.text = af_device_name(f, w, kernel->process, kernel->device);
-	row->process.text = k->rows[0].process != k->rows[k->nr_rows - 1].process
-	                        ? af_process_label(f, w, kernel->process)
-	                        : "";
+	row->process.text = kernels_process(k, w, f, r->value->row);
+	row->mean = kernels_mean(r->value, w, r->measured);
+	row->unit.text = af_counter_unit(f, c, !r->measured && af_counter_adds_up(c));
 	if (r->measured)
-		cells_measured(r->value, c, f, row);
+		cells_measured(r->value, c, row);
 	else
-		cells_apportioned(r->value, c, f, row);
+		cells_apportioned(r->value, row);
 }
 
 static const char *table_note(const struct kernels *k, struct af_tables *f, bool apportioned,
@@ -89,7 +99,7 @@ void kernels_table(struct kernels *k, const struct af_world *w, struct af_result
 {
 	static const struct af_column columns[] = {AF_KERNEL_COUNTER_COLUMNS(AF_ROW_COLUMN)};
 	struct af_tables *f = &out->tables;
-	struct table_row *rows = NULL;
+	struct kernels_table_row *rows = NULL;
 	uint32_t nr = 0, cap = 0;
 	bool apportioned = false;
 
@@ -98,8 +108,11 @@ void kernels_table(struct kernels *k, const struct af_world *w, struct af_result
 			const struct kernels_value *v = &k->values[i];
 			if (measured ? !v->measured : !(v->covered_ns > 0))
 				continue;
+			if (!af_counter_chosen(&w->counters[v->counter], out->query.counters))
+				continue;
 			AF_GROW(rows, nr, cap);
-			rows[nr++] = (struct table_row){k->rows[v->row].time_ns, v, measured};
+			rows[nr++] =
+			    (struct kernels_table_row){k->rows[v->row].time_ns, v, measured};
 			apportioned |= !measured;
 		}
 	if (nr) {
@@ -108,6 +121,8 @@ void kernels_table(struct kernels *k, const struct af_world *w, struct af_result
 		AF_SORT(rows, nr, row_order);
 		for (uint32_t i = 0; i < nr; i++)
 			table_row(k, w, f, &rows[i], af_table_row(f, t));
+		if (out->query.counters)
+			kernels_columns(k, w, f, rows, nr);
 	}
 	free(rows);
 }

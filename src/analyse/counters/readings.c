@@ -1,5 +1,6 @@
 /* Readings taken apart, their units, and the devices that they are of. */
 #include <string.h>
+#include <strings.h>
 
 #include "analyse/counters/counters.h"
 #include "analyse/world/device_name.h"
@@ -45,6 +46,21 @@ bool af_counter_next(struct af_counter_values *values, const struct af_world *w,
 			return true;
 	}
 	return false;
+}
+
+bool af_counter_chosen(const struct af_counter *c, const char *list)
+{
+	if (!list)
+		return true;
+	for (const char *word = list;; word++) {
+		const size_t len = strcspn(word, ",");
+		for (const char *at = c->name; len && strlen(at) >= len; at++)
+			if (!strncasecmp(at, word, len))
+				return true;
+		word += len;
+		if (!*word)
+			return false;
+	}
 }
 
 uint64_t af_counter_rate(unsigned __int128 amount, uint64_t ns)

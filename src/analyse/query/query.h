@@ -91,6 +91,8 @@ struct af_query {
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: the kernels with most time */
 	uint32_t kernels;   /* at most so many of these; 0: one */
+	/* For counters: parts of their names, between commas; NULL: all of them. */
+	const char *counters;
 	uint32_t context, rows;
 	const char *sources; /* directories to look for sources, separated by colons; or NULL */
 	bool locations;      /* trees keep the source location of their frames: tree.h */
