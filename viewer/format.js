@@ -32,6 +32,15 @@ function formatWeight(value, unit) {
   return `${formatCount(value)} ${unit}`;
 }
 
+/* A counter's value in its unit, which may be a rate: "1.50 MiB/s", "61.7 %". */
+function formatCounted(value, unit) {
+  const [, of, rate] = /^(.*?)(\/s)?$/.exec(unit);
+  if (of === 'bytes') return formatBytes(value) + (rate || '');
+  const digits = value < 10 ? 3 : value < 100 ? 2 : 1;
+  const text = value.toLocaleString('en-US', { maximumFractionDigits: value < 1000 ? digits : 0 });
+  return unit ? `${text} ${unit}` : text;
+}
+
 /* The same with the time's name: "1.20 s CPU time, all threads". */
 function formatTitled(value, { unit, title }) {
   return formatWeight(value, unit) + (unit === 'ns' && title.includes(',') ? ` ${title}` : '');

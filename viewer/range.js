@@ -7,7 +7,7 @@
  * A lane is what lies side by side on a track, as columns: {n, start, name, node (1 + that of the
  * tree of its stacks, or 0), weight (null: the duration), samples (null: 1 each), flow (or 0)}, and
  * cum, n + 1 of them: the sum of durations before, so that the busy part of a pixel costs no loop.
- * A counter's lane has value instead. See src/render/html/time.h.
+ * A counter's lane has value instead, NaN where a gap begins. See src/render/html/time.h.
  */
 
 /* The first of @column that is @t or later, in [from, n): near ones are found soonest. */
@@ -115,7 +115,7 @@ class Times {
   }
 
   async decode(k) {
-    const { n, kind, slice, stacks, depth } = this.tracks[k];
+    const { n, kind, slice, stacks, depth, per } = this.tracks[k];
     if (!n) return (this.loaded[k] = []);
     const [starts, second, ...rest] = await inflateScript(`af-time-${k}`);
     const read = (bytes, Type) => (
@@ -125,6 +125,7 @@ class Times {
     const numbers = read(second, Float64Array);
     if (kind === 'counter') {
       for (let i = 0, value = 0; i < n; i++) numbers[i] = value += signed(numbers[i]);
+      if (per) numbers.forEach((x, i) => { numbers[i] = x ? (x - 1) / per : NaN; });
       return (this.loaded[k] = [{ n, start, value: numbers }]);
     }
     const [name, node, weight, samples, flow] = rest.map((bytes, at) => (

@@ -316,7 +316,7 @@ class TimelinePicture extends Picture {
     const { start, value, n } = lane;
     const scale = this.scale(to.width);
     const pixel = to.pixel * scale;
-    lane.most ||= value.reduce((most, x) => Math.max(most, x), 1);
+    lane.most ||= value.reduce((most, x) => (x > most ? x : most), track.per ? 0 : 1) || 1;
     const color = this.mix(this.palette.kindColor(KINDS.indexOf('gpu')), 0.6);
     let nr = 0;
     for (let i = Math.max(0, lowerBound(start, this.t0, 0, n) - 1); i < n && start[i] < this.t1;
@@ -325,14 +325,19 @@ class TimelinePicture extends Picture {
       const j = lowerBound(start, this.t0 + (column + 1) * pixel, i + 1, n);
       const end = j < n ? Math.ceil((Math.min(start[j], this.t1) - this.t0) / pixel)
         : (this.t1 - this.t0) / pixel;
-      let most = value[j - 1];
-      for (let k = i; k < Math.min(j, i + 64); k++) most = Math.max(most, value[k]);
-      const tall = (CURVE - 4) * most / lane.most;
-      to.rect(GUTTER + column * to.pixel, y + CURVE - 1 - tall, (end - column) * to.pixel, tall,
-        color);
+      let most = -1; /* a gap has no value */
+      for (let k = i; k < Math.min(j, i + 64); k++) if (value[k] > most) most = value[k];
+      if (value[j - 1] > most) most = value[j - 1];
       i = j;
+      if (most < 0) continue;
+      /* A counter of the trace is seen where it is 0. */
+      const tall = Math.max((CURVE - 4) * most / lane.most, track.per ? to.pixel : 0);
+      const wide = Number.isNaN(value[j - 1]) ? 1 : end - column;
+      to.rect(GUTTER + column * to.pixel, y + CURVE - 1 - tall, wide * to.pixel, tall, color);
     }
-    to.text(GUTTER + 4, y + 8, `≤ ${formatWeight(lane.most, track.unit)}`, this.palette.dimText);
+    const text = track.per ? formatCounted(lane.most, track.unit)
+      : formatWeight(lane.most, track.unit);
+    to.text(GUTTER + 4, y + 8, `≤ ${text}`, this.palette.dimText);
     return nr;
   }
 

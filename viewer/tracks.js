@@ -15,6 +15,7 @@ function foldTracks(tracks) {
   const all = tracks.map(({ busy }) => busy || 0);
   for (let k = tracks.length - 1; k >= 0; k--)
     if (tracks[k].parent >= 0) all[tracks[k].parent] += all[k];
+  const counts = (k) => tracks[k].per > 0 || tracks[k].kids.some(counts);
   const sum = (list) => list.reduce((total, { busy }) => total + busy, 0);
   const fold = (kids, kind, words, parent) => {
     const units = [];
@@ -26,7 +27,9 @@ function foldTracks(tracks) {
     }
     const total = sum(units);
     const most = units.reduce((x, { busy }) => Math.max(x, busy), 0) * FOLDED_LEAST;
-    const small = units.filter(({ busy }) => busy < total * FOLDED && busy < most);
+    const small = units.filter(({ busy }) => busy < total * FOLDED && busy < most)
+      /* Counters, of what may be another's. */
+      .filter(({ busy, at }) => busy || !at.some(counts));
     if (!small.length) return kids;
     const at = tracks.length;
     const under = small.flatMap((unit) => unit.at);

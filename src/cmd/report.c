@@ -168,6 +168,14 @@ const struct report_kind report_kinds[] = {
      .what = "what instructions of kernels waited for, and what that means",
      .answers = AF_ANSWER_STALLS,
      .print = report_stalls},
+    {.name = "counters",
+     .what = "what counters of devices and of the host showed: mean, least, most, total",
+     .answers = AF_ANSWER_COUNTERS,
+     .print = report_counters},
+    {.name = "kernel-counters",
+     .what = "the same while each kernel ran: measured by launch, or apportioned by time",
+     .answers = AF_ANSWER_KERNEL_COUNTERS,
+     .print = report_counters},
     {.name = "annotate",
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
@@ -194,8 +202,9 @@ static const struct report_kind *report_kind(const char *word)
 static int report_list(void)
 {
 	for (const struct report_kind *k = report_kinds; k->name; k++)
-		printf("%-10s%s\n", k->name, k->what);
-	puts("TABLE     one table of the summary by its name in JSON: threads, processes, lost, …");
+		printf("%-16s%s\n", k->name, k->what);
+	puts("TABLE           one table of the summary by its name in JSON: threads, processes, "
+	     "lost, …");
 	return 0;
 }
 
@@ -261,6 +270,7 @@ static struct af_query report_query(const struct report *r)
 	    .depth = af_query_depth(r->options->depth, AF_DEPTH_BEST),
 	    .group = r->options->by ? AF_GROUP_TRACK : AF_GROUP_NONE,
 	    .locations = r->options->by,
+	    .counters = r->options->counters,
 	};
 
 	af_by_query(r->members_by, &query, NULL);
@@ -376,6 +386,9 @@ static const struct af_option report_options[] = {
     {AF_OPT_TIME, "to", 0, "TIME", "only events until this time; longer ones are cut",
      offsetof(struct report_options, to_ns)},
     REPORT_HEAT_OPTION,
+    {AF_OPT_STRING, "counters", 0, "LIST",
+     "counters, kernel-counters: those with such names, separated by commas; of kernels as columns",
+     offsetof(struct report_options, counters)},
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
@@ -407,10 +420,9 @@ static const struct af_option report_options[] = {
 
 const struct af_command af_command_report = {
     .name = "report",
-    .usage =
-	"[summary|findings|coverage|ranks|top|flat|tree|callers|callees|gaps|stalls|annotate|diff|"
-	"TABLE] "
-	"[OPTIONS] [FUNCTION] [DIR]",
+    .usage = "[summary|findings|coverage|ranks|top|flat|tree|callers|callees|gaps|stalls|counters|"
+	     "kernel-counters|annotate|diff|TABLE] "
+	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
 	"summary: the run, its processes and threads, where CPU and device time went, where\n"
@@ -425,6 +437,8 @@ const struct af_command af_command_report = {
 	"gaps: why devices were idle, and their longest idle times.\n"
 	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
+	"counters: of devices and of the host. kernel-counters: while each kernel ran, measured\n"
+	"over single launches, or apportioned: the device's mean over the kernel's times.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
 	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"

@@ -19,7 +19,7 @@ enum { REPORT_ROWS = 20 }; /* of a table, by default */
 struct report_options {
 	bool json, list, lines;
 	uint64_t limit; /* UINT64_MAX: not given */
-	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat;
+	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat, *counters;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
 };
@@ -90,6 +90,7 @@ int report_parts(struct report *r, struct af_err *err);
  */
 int report_gaps(struct report *r, struct af_err *err);
 int report_stalls(struct report *r, struct af_err *err);
+int report_counters(struct report *r, struct af_err *err); /* of devices, or of kernels */
 int report_annotate(struct report *r, struct af_err *err);
 
 /* report_trees.c: reports of trees. */

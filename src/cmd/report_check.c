@@ -26,6 +26,9 @@ int report_check(const struct report *r, struct af_err *err)
 	if (o->depth && !r->kind->is_of_tree)
 		return af_fail_plain(err, -EINVAL,
 		                     "--depth is for top, flat, tree, callers and callees");
+	if (o->counters && !is_kind(r, "counters") && !is_kind(r, "kernel-counters"))
+		return af_fail_plain(err, -EINVAL,
+		                     "--counters is for counters and kernel-counters");
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	return 0;

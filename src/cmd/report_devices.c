@@ -51,6 +51,27 @@ int report_stalls(struct report *r, struct af_err *err)
 	return 0;
 }
 
+int report_counters(struct report *r, struct af_err *err)
+{
+	bool kernels = r->kind->answers & AF_ANSWER_KERNEL_COUNTERS;
+	const char *name = !kernels               ? "counters"
+	                   : r->options->counters ? "kernels_by_counter"
+	                                          : "kernel_counters";
+	const struct af_table *t = af_tables_find(&r->results.tables, name);
+	struct af_buf b = {0};
+
+	if (!t)
+		return af_fail_plain(
+		    err, -ENODATA, "%s: no%s counters were read%s%s", r->dir,
+		    r->options->counters ? " such" : "", kernels ? " while its kernels ran" : "",
+		    r->options->from_ns || r->options->to_ns ? " in that time" : "");
+	if (r->options->json)
+		return report_json(r);
+	report_table(r, &b, t);
+	report_print(&b);
+	return 0;
+}
+
 /* The kernel that is meant, or that took most time; reads the trace itself. */
 int report_annotate(struct report *r, struct af_err *err)
 {

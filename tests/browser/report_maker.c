@@ -9,6 +9,7 @@
  *	report_maker compared	two runs, with what is noise, and the tables of aflame diff
  *	report_maker annotated	kernels with lines and instructions, see report_annotated.c
  *	report_maker timed	a timeline, see report_timed.h
+ *	report_maker counted	counters, see report_timed.h
  *	report_maker busy	several processes and devices, see report_busy.h
  *	report_maker bare	the same without trees
  *	report_maker job	ranks, and why their kernels stall, see report_job.h
@@ -43,8 +44,9 @@ enum { NR_KINDS = sizeof kinds / sizeof *kinds };
 
 static int usage(void)
 {
-	fprintf(stderr, "usage: report_maker known|annotated|timed|busy|bare|job|waits|sample|"
-	                "hostile|difference|compared|chart|empty|cpu N|gpu N|slices N|tracks N\n");
+	fprintf(stderr,
+	        "usage: report_maker known|annotated|timed|counted|busy|bare|job|waits|sample|"
+	        "hostile|difference|compared|chart|empty|cpu N|gpu N|slices N|tracks N\n");
 	return 2;
 }
 
@@ -66,6 +68,8 @@ int main(int argc, char **argv)
 	/* Definitions of slices must be there at the end, so these end the page themselves. */
 	if (!strcmp(what, "timed"))
 		return make_timed(&r, &af_format_html, &err) != 0;
+	if (!strcmp(what, "counted"))
+		return make_counted(&r, &af_format_html, &err) != 0;
 	if (!strcmp(what, "busy") || !strcmp(what, "bare"))
 		return make_busy(&r, &af_format_html, !strcmp(what, "busy"), &err) != 0;
 	if (!strcmp(what, "job"))

@@ -211,8 +211,9 @@ static void timed_device(struct timed *t, uint32_t process, uint32_t thread)
 		         (copy ? 3ull : 8ull) * MS, i + 1);
 	}
 	for (uint64_t step = 0; step < 20; step++) {
-		struct af_point p = {memory, t->all.start_ns + step * 200 * MS,
-		                     (step % 10 + 1) * 1000000};
+		struct af_point p = {.track = memory,
+		                     .time_ns = t->all.start_ns + step * 200 * MS,
+		                     .value = (step % 10 + 1) * 1000000};
 		t->format->point(t->r, &p);
 	}
 }
@@ -231,6 +232,64 @@ int make_timed(struct af_render *r, const struct af_format *format, struct af_er
 	timed_ranges(&t, first);
 	timed_device(&t, process, first);
 	slice_add(&t, lost, AF_SLICE_LOST, "the ring was full", "", 2500ull * MS, 0);
+	rc = rc ? rc : format->end(r, err);
+	timed_close(&t);
+	return rc;
+}
+
+static void counted_point(struct timed *t, uint32_t track, uint64_t ms, uint64_t value, bool gap)
+{
+	struct af_point p = {.track = track,
+	                     .gap = gap,
+	                     .time_ns = t->all.start_ns + ms * MS,
+	                     .value = gap ? 0 : value};
+
+	t->format->point(t->r, &p);
+}
+
+static uint32_t counted_track(struct timed *t, uint32_t parent, const char *name, const char *unit,
+                              uint64_t per)
+{
+	struct af_track track = {
+	    .id = ++t->nr_tracks,
+	    .parent = parent,
+	    .kind = AF_TRACK_COUNTER,
+	    .pid = 100,
+	    .rank = (1 << 17) + t->nr_tracks,
+	    .name = name,
+	    .unit = AF_CELL_NUMBER,
+	    .counted = unit,
+	    .per = per,
+	};
+
+	t->format->track(t->r, &track);
+	return track.id;
+}
+
+int make_counted(struct af_render *r, const struct af_format *format, struct af_err *err)
+{
+	struct timed t;
+
+	timed_open(&t, r, format);
+	int rc = timed_trees(&t, err);
+	uint32_t process = track_add(&t, AF_TRACK_PROCESS, 0, "app", 0, 1);
+	uint32_t thread = track_add(&t, AF_TRACK_THREAD, process, "main", 101, 1 << 18);
+	uint32_t run = track_add(&t, AF_TRACK_ROW, thread, "on CPU (samples)", 101, 2);
+	uint32_t host = track_add(&t, AF_TRACK_PROCESS, 0, "aflame record", 0, 0);
+	uint32_t busy = counted_track(&t, process, "GPU busy", "%", 100);
+	uint32_t rate = counted_track(&t, process, "Bytes read", "bytes/s", 1000);
+	uint32_t power = counted_track(&t, host, "Package <power>", "W", 1000000);
+	run_add(&t, run, "leaf", LEAF, 0, 400);
+	counted_point(&t, busy, 1000, 5000, false);
+	counted_point(&t, busy, 1500, 10000, false);
+	counted_point(&t, busy, 2000, 0, true);
+	counted_point(&t, busy, 3000, 0, false);
+	counted_point(&t, busy, 4000, 0, true);
+	counted_point(&t, rate, 0, 3ull << 30, false);
+	/* Peaks of one millisecond, and one gap. */
+	for (uint64_t ms = 0; ms < 40000; ms++)
+		counted_point(&t, power, ms / 10, ms == 12345 ? 99000000 : 20000000 + ms % 2,
+		              ms == 23456);
 	rc = rc ? rc : format->end(r, err);
 	timed_close(&t);
 	return rc;

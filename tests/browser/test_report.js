@@ -1,5 +1,5 @@
 /*
- * The report in a real browser. Arguments: the folder with known.html, annotated.html, timed.html,
+ * The report in a real browser. Arguments: the folder with known.html, annotated.html, timed.html, counted.html,
  * busy.html, bare.html, sample.html, hostile.html, difference.html, compared.html, chart.html, empty.html,
  * cpu.html (20,000 frames), tracks.html (600 tracks) and many.html (10,000).
  * Prints TAP. Numbers come from report_*.c. SCREENSHOTS names a folder for a picture of each
@@ -23,6 +23,7 @@ require('./page_tests.js');
 require('./annotate_tests.js')(tools);
 require('./time_tests.js')({ ...tools, openReport });
 require('./timeline_tests.js')(tools);
+require('./counters_tests.js')(tools);
 require('./chart_tests.js')(tools);
 require('./job_tests.js')(tools);
 

@@ -242,13 +242,15 @@ static void tally(struct af_tally *calls)
 
 static void analyse(const char *dir, const struct af_query *is)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame,     &af_pass_wakers,
-	                                                   &af_pass_devices,   &af_pass_calls,
-	                                                   &af_pass_memory,    &af_pass_run,
-	                                                   &af_pass_who,       &af_pass_blocked,
-	                                                   &af_pass_idle,      &af_pass_sampled,
-	                                                   &af_pass_annotated, &af_pass_tally,
-	                                                   &check_pass,        NULL};
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame,     &af_pass_wakers,
+	    &af_pass_devices,   &af_pass_calls,
+	    &af_pass_memory,    &af_pass_run,
+	    &af_pass_who,       &af_pass_blocked,
+	    &af_pass_idle,      &af_pass_sampled,
+	    &af_pass_annotated, &af_pass_tally,
+	    &af_pass_counters,  &af_pass_kernel_counters,
+	    &check_pass,        NULL};
 	struct af_tally calls = {0};
 	struct af_query query = *is;
 	struct af_results r;
@@ -267,9 +269,10 @@ static void analyse(const char *dir, const struct af_query *is)
 static void parts(const char *dir, const struct af_query *is, uint8_t how)
 {
 	static const struct af_pass_ops *const passes[] = {
-	    &af_pass_flame,    &af_pass_devices, &af_pass_calls,   &af_pass_run, &af_pass_tally,
-	    &af_pass_coverage, &af_pass_wakers,  &af_pass_blocked, &af_pass_who, &af_pass_idle,
-	    &af_pass_phases,   &af_pass_usage,   &af_pass_memory,  &af_pass_mpi, NULL};
+	    &af_pass_flame,  &af_pass_devices,  &af_pass_calls,    &af_pass_run,
+	    &af_pass_tally,  &af_pass_coverage, &af_pass_wakers,   &af_pass_blocked,
+	    &af_pass_who,    &af_pass_idle,     &af_pass_phases,   &af_pass_usage,
+	    &af_pass_memory, &af_pass_mpi,      &af_pass_counters, NULL};
 	struct af_reading *kept = NULL;
 	const struct af_analyse_how keeps = {.kept = &kept};
 	struct af_tally calls = {0};

@@ -47,6 +47,9 @@ enum {
 	AF_ANSWER_COVERAGE = 128 << AF_VIEWS, /* how much of the used CPU time was sampled */
 	/* With the tables, those of the steady part that say what held it back: load.h. */
 	AF_ANSWER_STEADY = 256 << AF_VIEWS,
+	AF_ANSWER_COUNTERS = 512 << AF_VIEWS, /* of the tables only the counters */
+	/* Counters while kernels ran: not among all tables. */
+	AF_ANSWER_KERNEL_COUNTERS = 1024 << AF_VIEWS,
 };
 
 /* Frames between a process and its stacks. */
@@ -88,6 +91,8 @@ struct af_query {
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: the kernels with most time */
 	uint32_t kernels;   /* at most so many of these; 0: one */
+	/* For counters: parts of their names, between commas; NULL: all of them. */
+	const char *counters;
 	uint32_t context, rows;
 	const char *sources; /* directories to look for sources, separated by colons; or NULL */
 	bool locations;      /* trees keep the source location of their frames: tree.h */

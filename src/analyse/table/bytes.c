@@ -92,7 +92,7 @@ void af_column_read(struct af_column *c, struct af_cursor *from, struct af_arena
 	uint64_t unit = af_cursor_uint(from, 1), show = af_cursor_uint(from, 1);
 	uint64_t change = af_cursor_uint(from, 1), merge = af_cursor_uint(from, 1);
 	uint64_t scale = af_cursor_uint(from, sizeof c->scale);
-	from->bad |= unit > AF_CELL_PERCENT || show > AF_SHOW_NEVER || merge > AF_MERGE_WHO;
+	from->bad |= unit > AF_CELL_NUMBER || show > AF_SHOW_NEVER || merge > AF_MERGE_WHO;
 	if (from->bad)
 		return;
 	c->unit = (enum af_cell_unit)unit;

@@ -17,6 +17,7 @@ enum af_cell_unit {
 	AF_CELL_NS,
 	AF_CELL_BYTES,
 	AF_CELL_PERCENT, /* value is in hundredths of a percent */
+	AF_CELL_NUMBER,  /* value is in thousandths; another column has its unit */
 };
 
 /* Which columns people see; programs get all of them. */

@@ -54,7 +54,13 @@ struct af_track {
 	uint32_t lane;          /* from 0: which of the tracks of that name and parent */
 	const char *name;       /* lives as long as the rows */
 	enum af_cell_unit unit; /* of a counter */
-	const char *in_rank;    /* of a process: its rank, or NULL */
+	/*
+	 * A counter with another unit has its name, "W", or "" for a number of things, and how much
+	 * of a value is one of it; else NULL and 0. Such a counter may have gaps.
+	 */
+	const char *counted;
+	uint64_t per;
+	const char *in_rank; /* of a process: its rank, or NULL */
 };
 
 /*
@@ -109,6 +115,7 @@ struct af_slice {
 
 struct af_point {
 	uint32_t track;
+	bool gap; /* there is no value from here on, and this one is 0 */
 	uint64_t time_ns, value;
 };
 

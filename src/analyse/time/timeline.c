@@ -19,7 +19,8 @@
 #define FIRST_WANTS                                                                                \
 	(BIT(LOST) | BIT(NOTE) | BIT(CLOCK) | BIT(PROCESS) | BIT(PROCESS_END) |                    \
 	 BIT(PROCESS_NOTE) | BIT(THREAD) | BIT(COMM) | BIT(PY_CODE) | BIT(DEVICE) | BIT(QUEUE) |   \
-	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL) | BIT(SYMBOL_LATER))
+	 BIT(KERNEL) | BIT(FUNCTION) | BIT(STRING) | BIT(SYMBOL) | BIT(SYMBOL_LATER) |             \
+	 BIT(DEVICE_NOTE) | BIT(LATE_BIT))
 
 static void timeline_clock(struct af_timeline *t, const struct af_event *ev)
 {
@@ -264,6 +265,7 @@ static uint64_t timeline_kinds(const struct af_timeline *t)
 	    [AF_TIMELINE_RUN] = AF_SAMPLES_WANTS,
 	    [AF_TIMELINE_WAITS] = BIT(OFFCPU),
 	    [AF_TIMELINE_MEMORY] = BIT(MEMORY),
+	    [AF_TIMELINE_COUNTERS] = BIT(MOMENT_BIT),
 	    [AF_TIMELINE_OVERHEAD] = BIT(OVERHEAD),
 	    [AF_TIMELINE_LOST] = BIT(LOST),
 	};
@@ -326,6 +328,7 @@ void af_timeline_close(struct af_timeline *t)
 	af_keys_free(&t->by_counter);
 	free(t->runs);
 	free(t->counters);
+	free(t->readings);
 	free(t->nodes);
 	free(t->names_of_works);
 	free(t->names_of_functions);

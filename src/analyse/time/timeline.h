@@ -1,6 +1,6 @@
 /*
  * A trace as slices: calls, functions and waits of threads, work of devices, the program's own
- * ranges, and memory of devices, over time.
+ * ranges, and memory and counters of devices and of the host, over time.
  *
  *	af_timeline_open → af_timeline_slices → af_timeline_run → af_timeline_close
  *
@@ -27,6 +27,7 @@ struct af_timeline;
 	T(RUN, "run")           /* CPU samples, joined where they found the same function */       \
 	T(WAITS, "waits")       /* off the CPU */                                                  \
 	T(MEMORY, "memory")     /* of devices */                                                   \
+	T(COUNTERS, "counters") /* of devices and of the host */                                   \
 	T(OVERHEAD, "overhead") /* of tracing */                                                   \
 	T(LOST, "lost")
 

@@ -98,6 +98,8 @@ struct af_timeline {
 	struct af_keys by_counter; /* process, device and memory → index */
 	struct timeline_counter *counters;
 	uint32_t nr_counters, cap_counters;
+	struct timeline_reading *readings; /* by index of the world's counters */
+	uint32_t cap_readings;
 };
 
 static inline bool timeline_shows(const struct af_timeline *t, enum af_timeline_part part)
@@ -152,11 +154,21 @@ void timeline_put(struct af_timeline *t, enum timeline_row_kind kind, uint32_t p
 uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t device,
                           const char *name);
 
+/* A counter of the trace. */
+struct timeline_counter_like {
+	const char *name, *unit;
+	bool per_second; /* "/s" comes behind its unit */
+	uint64_t per;    /* as in struct af_track */
+};
+uint32_t timeline_counter_made(struct af_timeline *t, uint32_t process, uint32_t device,
+                               const struct timeline_counter_like *like);
+
 /* By kind of event; the world has seen it. @w is a copy of t->world that may have the call. */
 void timeline_call(struct af_timeline *t, const struct af_world *w, const struct af_event *ev);
 void timeline_launch(struct af_timeline *t, const struct af_event *ev);
 void timeline_work(void *timeline, const struct af_work *work);
 void timeline_memory(struct af_timeline *t, const struct af_event *ev);
+void timeline_reading(struct af_timeline *t, const struct af_event *ev);
 void timeline_overhead(struct af_timeline *t, const struct af_event *ev);
 void timeline_range(struct af_timeline *t, const struct af_event *ev);
 void timeline_wait(struct af_timeline *t, const struct af_event *ev);
@@ -181,6 +193,7 @@ void timeline_tell(const struct af_timeline *t, uint64_t position, uint64_t size
 /* The trace has ended: ends the open ranges and runs. */
 void timeline_ranges_end(struct af_timeline *t);
 void timeline_runs_end(struct af_timeline *t);
+void timeline_readings_end(struct af_timeline *t); /* what ends with it is a gap from then on */
 void timeline_ranges_free(struct af_timeline *t);
 
 #endif

@@ -31,6 +31,9 @@ static void timeline_event(void *timeline, const struct af_world *w, const struc
 	case AF_KIND_MEMORY:
 		timeline_memory(t, ev);
 		break;
+	case AF_KIND_READING:
+		timeline_reading(t, ev);
+		break;
 	case AF_KIND_OVERHEAD:
 		timeline_overhead(t, ev);
 		break;
@@ -90,8 +93,8 @@ static uint64_t timeline_takes(const struct af_timeline *t)
 	const uint64_t calls =
 	    BIT(LAUNCH) | BIT(CALL) | BIT(CALL_LONG) | BIT(CALL_SEEN) | 1ull << AF_KIND_API_BIT;
 
-	return BIT(RANGE) | BIT(OFFCPU) | BIT(MEMORY) | BIT(OVERHEAD) | BIT(LOST) |
-	       (timeline_shows(t, AF_TIMELINE_CALLS) ? calls : 0);
+	return BIT(RANGE) | BIT(OFFCPU) | BIT(MEMORY) | BIT(MOMENT_BIT) | BIT(OVERHEAD) |
+	       BIT(LOST) | (timeline_shows(t, AF_TIMELINE_CALLS) ? calls : 0);
 }
 
 static void timeline_read(struct af_timeline *t, struct af_trace *trace, struct deliver *d)
@@ -143,4 +146,5 @@ void timeline_second(struct af_timeline *t, struct af_trace *trace)
 	deliver_close(&d);
 	timeline_ranges_end(t);
 	timeline_runs_end(t);
+	timeline_readings_end(t);
 }

@@ -8,7 +8,7 @@
 /* Places among siblings: devices above counters, above what threads did. */
 enum {
 	RANK_DEVICES = 1 << 16,
-	RANK_COUNTERS = 2 << 16,
+	RANK_COUNTERS = 2 << 16, /* memory; those of the trace stand below */
 	RANK_ROWS = 3 << 16,
 	RANK_THREADS = 4 << 16
 };
@@ -245,6 +245,23 @@ uint32_t timeline_counter(struct af_timeline *t, uint32_t process, uint32_t devi
 	    .rank = RANK_COUNTERS,
 	    .name = text_of(t, "memory: %s", name),
 	    .unit = AF_CELL_BYTES,
+	};
+	return af_rows_track(&t->rows, &track);
+}
+
+uint32_t timeline_counter_made(struct af_timeline *t, uint32_t process, uint32_t device,
+                               const struct timeline_counter_like *like)
+{
+	timeline_settle(t);
+	struct af_track track = {
+	    .kind = AF_TRACK_COUNTER,
+	    .parent = device ? timeline_device(t, process, device) : timeline_process(t, process),
+	    .pid = pid_of(t, process),
+	    .rank = RANK_COUNTERS + 1 + t->nr_children++ % (RANK_ROWS - RANK_COUNTERS - 1),
+	    .name = text_of(t, "%s", like->name),
+	    .unit = AF_CELL_NUMBER,
+	    .counted = text_of(t, "%s%s", like->unit, like->per_second ? "/s" : ""),
+	    .per = like->per,
 	};
 	return af_rows_track(&t->rows, &track);
 }

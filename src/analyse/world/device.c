@@ -226,6 +226,42 @@ void world_learn_node(struct af_world *w, const struct af_event *ev)
 	*slot = i;
 }
 
+static bool counter_same(const struct af_counter *c, const struct af_ev_counter *fixed,
+                         const struct af_tail_view *tails)
+{
+	return c->device == fixed->device && c->flags == fixed->flags &&
+	       c->per == (fixed->per ? fixed->per : 1) &&
+	       !strcmp(c->name, (const char *)tails[0].data) &&
+	       !strcmp(c->unit, (const char *)tails[1].data) &&
+	       !strcmp(c->group, (const char *)tails[2].data);
+}
+
+void world_learn_counter(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_counter fixed;
+	struct af_tail_view tails[AF_TAILS_MAX];
+
+	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+		return;
+	const uint64_t key = world_key(ev->process, fixed.counter);
+	const uint32_t known = world_find(&w->by_counter, ev->process, fixed.counter);
+	/* Bounded recordings define again what they had defined. */
+	if (known && counter_same(&w->counters[known], &fixed, tails))
+		return;
+	uint32_t i = WORLD_ADD(w, counters);
+	w->counters[i] = (struct af_counter){
+	    .process = ev->process,
+	    .id = fixed.counter,
+	    .device = fixed.device,
+	    .flags = fixed.flags,
+	    .per = fixed.per ? fixed.per : 1,
+	    .name = world_text(w, &tails[0]),
+	    .unit = world_text(w, &tails[1]),
+	    .group = world_text(w, &tails[2]),
+	};
+	world_set(w, &w->by_counter, key, i);
+}
+
 uint32_t af_world_large_descriptor(const struct af_world *w, uint32_t stream, uint32_t descriptor)
 {
 	return world_find(&w->by_descriptor, stream, descriptor);
@@ -257,6 +293,11 @@ uint32_t af_world_gpu(const struct af_world *w, uint32_t process, uint32_t devic
 uint32_t af_world_pci(const struct af_world *w, uint32_t process, uint32_t device)
 {
 	return world_find(&w->by_pci, process, device);
+}
+
+uint32_t af_world_counter(const struct af_world *w, uint32_t process, uint64_t id)
+{
+	return id <= UINT32_MAX ? world_find(&w->by_counter, process, (uint32_t)id) : 0;
 }
 
 const struct af_queue *af_world_queue(const struct af_world *w, uint32_t process, uint32_t id)

@@ -7,13 +7,18 @@
 
 void af_world_close(struct af_world *w)
 {
-	struct af_map *maps[] = {
-	    &w->by_stack,           &w->by_py_stack, &w->by_path,     &w->by_descriptor,
-	    &w->by_string,          &w->by_py_code,  &w->by_kernel,   &w->by_device,
-	    &w->by_queue,           &w->by_gpu,      &w->by_pci,      &w->by_kstack,
-	    &w->by_thread,          &w->by_pid,      &w->by_function, &w->by_node,
-	    &w->by_program,         &w->by_code,     &w->by_stall,    &w->by_mapping,
-	    &w->by_function_source, &w->by_ze};
+	struct af_map *maps[] = {&w->by_stack,    &w->by_py_stack,
+	                         &w->by_path,     &w->by_descriptor,
+	                         &w->by_string,   &w->by_py_code,
+	                         &w->by_kernel,   &w->by_device,
+	                         &w->by_queue,    &w->by_gpu,
+	                         &w->by_pci,      &w->by_kstack,
+	                         &w->by_thread,   &w->by_pid,
+	                         &w->by_function, &w->by_node,
+	                         &w->by_program,  &w->by_code,
+	                         &w->by_stall,    &w->by_counter,
+	                         &w->by_mapping,  &w->by_function_source,
+	                         &w->by_ze};
 	struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
 	                          &w->by_address, &w->by_symbol,     &w->by_later};
 
@@ -35,6 +40,7 @@ void af_world_close(struct af_world *w)
 	free(w->programs);
 	free(w->codes);
 	free(w->stalls);
+	free(w->counters);
 	free(w->host_codes);
 	free(w->later);
 	world_small_free(&w->small_paths);
@@ -253,6 +259,7 @@ static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event
     [AF_KIND_PROGRAM_CRC] = world_learn_crc,
     [AF_KIND_CODE] = world_learn_code,
     [AF_KIND_STALL] = world_learn_stall,
+    [AF_KIND_COUNTER] = world_learn_counter,
     [AF_KIND_MAPPING] = world_learn_mapping,
 };
 

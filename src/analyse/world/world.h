@@ -170,6 +170,14 @@ struct af_stall_reason {
 	uint32_t issued;  /* its name without "_not_issued", a string of the world; 0: none */
 };
 
+/* A counter of a device, or of the host. */
+struct af_counter {
+	uint32_t process, id, device; /* device 0: the host's */
+	uint32_t flags;               /* enum af_counter_flag */
+	uint64_t per;                 /* so much of a value is one of `unit`; never 0 */
+	const char *name, *unit, *group;
+};
+
 /* A function of a device API. */
 struct af_function {
 	uint32_t process, id, api;
@@ -242,6 +250,8 @@ struct af_world {
 	uint32_t nr_codes;
 	struct af_stall_reason *stalls;
 	uint32_t nr_stalls;
+	struct af_counter *counters;
+	uint32_t nr_counters;
 	struct af_later *later; /* after af_world_read_later() */
 	uint32_t nr_later, nr_later_paths;
 	struct af_host_code *host_codes; /* after af_world_read_host_code() */
@@ -273,7 +283,7 @@ struct af_world {
 	    by_gpu, by_pci;
 	struct af_map by_ze; /* processes with a device of Level Zero's */
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
-	struct af_map by_function, by_node, by_program, by_code, by_stall;
+	struct af_map by_function, by_node, by_program, by_code, by_stall, by_counter;
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol, by_later;
 	struct af_map by_function_source; /* module and name, strings → the latest of the list */
 	struct af_map by_mapping;         /* process and path → its build-id, a string */
@@ -282,7 +292,7 @@ struct af_world {
 	uint32_t api_function[256];
 	uint32_t cap_processes, cap_threads, cap_stacks, cap_py_stacks, cap_kstacks, cap_paths,
 	    cap_descriptors, cap_devices, cap_queues, cap_functions, cap_nodes, cap_programs,
-	    cap_codes, cap_stalls, cap_host_codes, cap_later;
+	    cap_codes, cap_stalls, cap_counters, cap_host_codes, cap_later;
 };
 
 /* A zeroed struct is an empty world. */
@@ -300,7 +310,7 @@ void af_world_close(struct af_world *w);
 	 1ull << AF_KIND_LAUNCH_CONFIG | 1ull << AF_KIND_RANGE | 1ull << AF_KIND_OPERATION |       \
 	 1ull << AF_KIND_PROGRAM | 1ull << AF_KIND_CODE | 1ull << AF_KIND_PROGRAM_CRC |            \
 	 1ull << AF_KIND_STALL | 1ull << AF_KIND_DEVICE_NOTE | 1ull << AF_KIND_FUNCTION_SOURCE |   \
-	 1ull << AF_KIND_SYMBOL_LATER)
+	 1ull << AF_KIND_SYMBOL_LATER | 1ull << AF_KIND_LATE_BIT)
 
 /*
  * Learn what @ev defines, if it is one of the kinds above. Events come in order of time across all
@@ -393,6 +403,9 @@ uint32_t af_world_node_path(const struct af_world *w, uint32_t node);
 /* Code and stall reasons with the process's number @id; 0 when they were never defined. */
 uint32_t af_world_code(const struct af_world *w, uint32_t process, uint32_t id);
 uint32_t af_world_stall(const struct af_world *w, uint32_t process, uint32_t id);
+
+/* The counter with the process's number @id, an index of w->counters; 0 for none. */
+uint32_t af_world_counter(const struct af_world *w, uint32_t process, uint64_t id);
 
 /*
  * The reason under which samples of @stall, an index of w->stalls, count: itself or, for a

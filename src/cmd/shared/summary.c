@@ -20,7 +20,7 @@ static const char *const order[] = {
     "count_top",  "blocked",     "devices",     "gpus",           "idle",
     "kernels",    "samples",     "stalls",      "copies",         "calls",
     "calls_seen", "calls_twice", "mpi",         "mpi_requests",   "memory",
-    "lost",       "cost",        "overhead"};
+    "counters",   "lost",        "cost",        "overhead"};
 
 /* A part of what there is to say: the rest is a word away. */
 static void summary_findings(struct af_buf *b, const struct af_table *t, uint32_t limit,

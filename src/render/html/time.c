@@ -32,6 +32,7 @@ void html_time_free(struct html_time *t)
 		af_buf_free(&t->tracks[i].values);
 		free(t->tracks[i].name);
 		free(t->tracks[i].rank);
+		free(t->tracks[i].unit);
 	}
 	free(t->whats);
 	free(t->tracks);
@@ -72,6 +73,7 @@ void html_time_track(struct html_time *t, const struct af_track *track)
 	    .is = *track,
 	    .name = track_name(track),
 	    .rank = track->kind == AF_TRACK_PROCESS ? af_xstrdup(rank) : NULL,
+	    .unit = track->counted ? af_xstrdup(track->counted) : NULL,
 	};
 	if (track->parent)
 		t->tracks[t->nr - 1].is.parent += t->first;
@@ -234,14 +236,8 @@ void html_time_point(struct html_time *t, const struct af_slices *all, const str
 	struct html_time_track *track = &t->tracks[t->first + p->track - 1];
 	uint64_t at_ns = p->time_ns > all->start_ns ? p->time_ns - all->start_ns : 0;
 
-	if (at_ns < track->last_ns)
-		at_ns = track->last_ns;
+	at_ns = html_point_add(track, at_ns, p);
 	time_seen(t, at_ns, at_ns, time_empty(t));
-	af_buf_leb128(&track->times, at_ns - track->last_ns);
-	af_buf_leb128(&track->values, html_zigzag(p->value, track->last_value));
-	track->last_ns = at_ns;
-	track->last_value = p->value;
-	track->nr_points++;
 }
 
 void html_time_end(struct html_time *t)
@@ -285,9 +281,13 @@ static void list_slices(const struct html_time *t, const struct html_time_track 
 	           weighs && html_time_kinds[kind].spreads ? "true" : "false");
 }
 
-static const char *unit_word(enum af_cell_unit unit)
+static const char *unit_word(const struct html_time_track *track)
 {
-	return unit == AF_CELL_NS ? "ns" : unit == AF_CELL_BYTES ? "bytes" : "count";
+	if (track->is.kind != AF_TRACK_COUNTER)
+		return "ns";
+	if (track->unit)
+		return track->unit;
+	return track->is.unit == AF_CELL_BYTES ? "bytes" : "count";
 }
 
 static void list_track(const struct html_time *t, const struct html_time_track *track,
@@ -309,10 +309,11 @@ static void list_track(const struct html_time *t, const struct html_time_track *
 		af_buf_str(b, ",\"rank\":");
 		af_buf_json(b, track->rank, strlen(track->rank));
 	}
-	af_buf_fmt(b,
-	           ",\"unit\":\"%s\",\"n\":%" PRIu64 ",\"depth\":%u"
-	           ",\"busy\":%" PRIu64,
-	           is->kind == AF_TRACK_COUNTER ? unit_word(is->unit) : "ns", track_nr(track),
+	af_buf_str(b, ",\"unit\":");
+	af_buf_json(b, unit_word(track), strlen(unit_word(track)));
+	if (track->unit)
+		af_buf_fmt(b, ",\"per\":%" PRIu64, is->per);
+	af_buf_fmt(b, ",\"n\":%" PRIu64 ",\"depth\":%u,\"busy\":%" PRIu64, track_nr(track),
 	           track->slices.depth, track->busy_ns);
 	list_slices(t, track, all, b);
 	af_buf_char(b, '}');

@@ -23,7 +23,8 @@
  *	 "slice": "call|work|range|wait|run|overhead|lost", or "" where it has none,
  *	 "rank": of processes, where any has one: "rank 3", "[no rank]",
  *	 "pid", "tid", "lane": which of the tracks of that name, "unit": "ns|bytes|count" of a
- *	 counter, "n": slices or points, "depth": how many lie within one another at most,
+ *	 counter, or of a counter of the trace any, and "per": so much of a value is one of it,
+ *	 "n": slices or points, "depth": how many lie within one another at most,
  *	 "busy": ns that samples and work on it stand for,
  *	 "view": label of the tree that its weights are of, or "", "weight": the column of that
  *	 tree, "stacks": label of the tree that nodes are of, or "", "spread": bool}
@@ -47,8 +48,8 @@
  *	   and end at work; one may end at several.
  *
  * The columns of points: 0 is the time less the one before, 1 the difference of the value to the
- * one before. Differences that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay
- * below 2^53.
+ * one before. Where there is "per", values are 1 more, and 0 is a gap from then on. Differences
+ * that may be negative: 0, -1, 1, -2, … are 0, 1, 2, 3, … Numbers stay below 2^53.
  *
  * Where there are steps, the blob af-steps has one column: where each begins, less where the one
  * before does, and at last where the last one ends.

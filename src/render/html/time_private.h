@@ -26,6 +26,7 @@ struct html_time_track {
 	struct af_track is;
 	char *name;
 	char *rank;                   /* of a process */
+	char *unit;                   /* of a counter of the trace; else NULL */
 	uint64_t kinds[AF_SLICE_END]; /* how many slices of each */
 	uint64_t busy_ns;             /* that samples and work on it stand for */
 	struct html_columns slices;
@@ -36,6 +37,9 @@ struct html_time_track {
 	struct af_buf times, values; /* of a counter */
 	uint64_t nr_points, last_ns, last_value;
 };
+
+/* Add a point to a counter, @at_ns after the trace began or at its last point; returns which. */
+uint64_t html_point_add(struct html_time_track *track, uint64_t at_ns, const struct af_point *p);
 
 /* Set t->order and t->place, to be freed. Ranks of tracks become those of this order. */
 void html_time_order(struct html_time *t);

@@ -96,7 +96,7 @@ static int firefox_track(struct af_render *r, const struct af_track *t)
 
 	AF_REACH(f->tracks, t->id, f->cap_tracks);
 	f->tracks[t->id] = (struct firefox_track){.is = *t};
-	if (t->kind != AF_TRACK_COUNTER)
+	if (t->kind != AF_TRACK_COUNTER || t->counted)
 		return 0;
 	AF_GROW(f->counters, f->nr_counters, f->cap_counters);
 	f->counters[f->nr_counters] = (struct firefox_counter){.pid = t->pid};
@@ -226,6 +226,9 @@ static int firefox_slice(struct af_render *r, const struct af_slice *s)
 static int firefox_point(struct af_render *r, const struct af_point *p)
 {
 	struct firefox *f = r->state;
+	/* Its counters are of memory, or of what it knows by name. */
+	if (!f->tracks[p->track].counter)
+		return 0;
 	struct firefox_counter *c = &f->counters[f->tracks[p->track].counter - 1];
 	const char *between = c->nr++ ? "," : "";
 

@@ -28,9 +28,7 @@ static void csv_cell(struct af_buf *b, enum af_cell_unit unit, const struct af_c
 	}
 	if (cell->less)
 		af_buf_char(b, '-');
-	af_buf_u64(b, unit == AF_CELL_PERCENT ? cell->value / 100 : cell->value);
-	if (unit == AF_CELL_PERCENT && cell->value % 100)
-		af_buf_fmt(b, ".%02u", (unsigned)(cell->value % 100));
+	af_cell_exact(b, unit, cell->value);
 }
 
 void af_table_csv(struct af_buf *b, const struct af_table *t)

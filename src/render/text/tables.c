@@ -40,6 +40,17 @@ static void cell_bytes(struct af_buf *b, uint64_t bytes)
 	af_buf_str(b, units[i]);
 }
 
+/* Four digits, or all that are before the point. */
+static void cell_number(struct af_buf *b, uint64_t thousandths)
+{
+	unsigned decimals = thousandths >= 100000 ? 1 : thousandths >= 10000 ? 2 : 3;
+
+	if (thousandths % 1000 == 0 || thousandths >= 1000000)
+		af_label_commas(b, thousandths / 1000 + (thousandths % 1000 >= 500));
+	else
+		af_label_fixed(b, (double)thousandths / 1000, decimals);
+}
+
 /*
  * Made harmless for a terminal. A name that is too long is cut so that its function stays, any
  * other text in the middle.
@@ -84,6 +95,9 @@ void af_cell_text(struct af_buf *b, enum af_cell_unit unit, uint64_t value)
 	case AF_CELL_PERCENT:
 		af_label_fixed(b, (double)value / 100, 2);
 		af_buf_str(b, " %");
+		break;
+	case AF_CELL_NUMBER:
+		cell_number(b, value);
 		break;
 	}
 }
@@ -264,6 +278,15 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 	}
 }
 
+void af_cell_exact(struct af_buf *b, enum af_cell_unit unit, uint64_t value)
+{
+	const unsigned scale = unit == AF_CELL_PERCENT ? 100 : unit == AF_CELL_NUMBER ? 1000 : 1;
+
+	af_buf_u64(b, value / scale);
+	if (value % scale)
+		af_buf_fmt(b, ".%0*u", scale == 100 ? 2 : 3, (unsigned)(value % scale));
+}
+
 static void json_text(struct af_buf *b, const char *s)
 {
 	if (s)
@@ -284,9 +307,7 @@ static void json_cell(struct af_buf *b, enum af_cell_unit unit, const struct af_
 	}
 	if (cell->less)
 		af_buf_char(b, '-');
-	af_buf_u64(b, unit == AF_CELL_PERCENT ? cell->value / 100 : cell->value);
-	if (unit == AF_CELL_PERCENT && cell->value % 100)
-		af_buf_fmt(b, ".%02u", (unsigned)(cell->value % 100));
+	af_cell_exact(b, unit, cell->value);
 }
 
 static void json_member(struct af_buf *b, const char *name, const char *value)
@@ -334,7 +355,7 @@ void af_table_json_rows(struct af_buf *b, const struct af_table *t, uint32_t nr_
 
 void af_table_json(struct af_buf *b, const struct af_table *t, uint32_t limit)
 {
-	static const char *const units[] = {"text", "count", "ns", "bytes", "percent"};
+	static const char *const units[] = {"text", "count", "ns", "bytes", "percent", "number"};
 	uint32_t nr_rows = table_rows(t, limit);
 
 	af_buf_str(b, "{\"name\":");

@@ -20,6 +20,9 @@ void af_table_text(struct af_buf *b, const struct af_table *t, uint32_t limit, b
 /* A cell's value as people read it: "1.500 ms". */
 void af_cell_text(struct af_buf *b, enum af_cell_unit unit, uint64_t value);
 
+/* The same as programs read it, in decimals: 12.5. Not for text. */
+void af_cell_exact(struct af_buf *b, enum af_cell_unit unit, uint64_t value);
+
 /*
  * One table as {"name","title","note","columns":[{"key","title","unit"}],"nr_rows","rows":[{…}]}: a
  * row has a member for each column's key; ns, bytes, counts and percentages are numbers. What

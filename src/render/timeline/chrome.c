@@ -6,6 +6,7 @@
  * the trace began, to the nanosecond; what began before it begins at 0.
  */
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -34,6 +35,8 @@ struct chrome_track {
 	uint64_t sort;    /* its place in the process: parts stand below what they are of */
 	const char *name; /* as JSON, with what it is a part of */
 	struct chrome_text events; /* how they begin behind their name and category: pid and tid */
+	struct chrome_text series; /* of a counter: its unit, as JSON */
+	uint64_t per;              /* of a counter */
 };
 
 struct chrome {
@@ -206,7 +209,11 @@ static int chrome_track(struct af_render *r, const struct af_track *t)
 	at->events = chrome_keep(c, &events);
 	af_buf_free(&events);
 	if (t->kind == AF_TRACK_COUNTER) { /* It goes by its name. */
+		const char *series = t->counted ? t->counted : "bytes";
 		at->name = shown;
+		at->per = t->counted ? t->per : 0;
+		at->series = chrome_keep_json(c, *series ? series : "count",
+		                              strlen(*series ? series : "count"));
 		return 0;
 	}
 	if (t->kind == AF_TRACK_DEVICE)
@@ -346,8 +353,12 @@ static int chrome_point(struct af_render *r, const struct af_point *p)
 	chrome_u64(b, ",\"pid\":", t->pid);
 	af_buf_str(b, ",\"ts\":");
 	af_buf_took(b, chrome_us(af_buf_room(b, CHROME_PART), p->time_ns, r->slices->start_ns));
-	chrome_u64(b, ",\"args\":{\"bytes\":", p->value);
-	af_buf_str(b, "}}");
+	af_buf_str(b, ",\"args\":{");
+	af_buf_add(b, t->series.is, t->series.len);
+	if (t->per > 1)
+		af_buf_fmt(b, ":%.9g}}", (double)p->value / (double)t->per);
+	else
+		af_buf_fmt(b, ":%" PRIu64 "}}", p->value);
 	return af_out_spill(&c->out);
 }
 

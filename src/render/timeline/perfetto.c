@@ -66,6 +66,7 @@ enum {
 	THREAD_TID = 2,
 	THREAD_NAME = 5,
 	COUNTER_UNIT = 3,
+	COUNTER_UNIT_NAME = 6,
 	UNIT_COUNT = 2,
 	UNIT_BYTES = 3,
 
@@ -74,6 +75,7 @@ enum {
 	EVENT_NAME = 10, /* name_iid */
 	EVENT_TRACK = 11,
 	EVENT_COUNTER = 30, /* counter_value */
+	EVENT_DOUBLE = 44,  /* double_counter_value */
 	EVENT_FLOW = 47,
 	EVENT_STACK = 56, /* callstack_iid */
 	TYPE_BEGIN = 1,
@@ -97,6 +99,8 @@ struct perfetto {
 	struct perfetto_names names;
 	struct perfetto_samples samples;
 	struct perfetto_gpu gpu;
+	uint64_t *pers; /* of counters, by track: how much of a value is one of its unit; else 0 */
+	uint32_t cap_pers;
 };
 
 static void clock_put(struct af_buf *b, uint32_t clock, uint64_t ns)
@@ -192,7 +196,11 @@ static void track_kind(struct perfetto *p, struct af_buf *b, const struct af_tra
 		af_pb_close(b, at);
 	} else if (t->kind == AF_TRACK_COUNTER) {
 		at = af_pb_open(b, TRACK_COUNTER);
-		af_pb_varint(b, COUNTER_UNIT, t->unit == AF_CELL_BYTES ? UNIT_BYTES : UNIT_COUNT);
+		if (t->counted && *t->counted)
+			af_pb_utf8(b, COUNTER_UNIT_NAME, t->counted, strlen(t->counted));
+		else
+			af_pb_varint(b, COUNTER_UNIT,
+			             t->unit == AF_CELL_BYTES ? UNIT_BYTES : UNIT_COUNT);
 		af_pb_close(b, at);
 	}
 }
@@ -205,6 +213,8 @@ static int perfetto_track(struct af_render *r, const struct af_track *t)
 
 	perfetto_samples_track(&p->samples, t);
 	perfetto_gpu_track(&p->gpu, t);
+	AF_REACH(p->pers, t->id, p->cap_pers);
+	p->pers[t->id] = t->counted ? t->per : 0;
 	af_pb_varint(b, TRACK_UUID, p->ids | t->id);
 	if (t->parent)
 		af_pb_varint(b, TRACK_PARENT, p->ids | t->parent);
@@ -324,13 +334,25 @@ static int perfetto_slice(struct af_render *r, const struct af_slice *s)
 	return rc || !r->slices->adds_up ? rc : perfetto_again(r->state, r->slices, s);
 }
 
+static void perfetto_double(struct af_buf *b, double value)
+{
+	uint64_t bits;
+
+	memcpy(&bits, &value, sizeof bits);
+	af_pb_fixed64(b, EVENT_DOUBLE, bits);
+}
+
 static int perfetto_point(struct af_render *r, const struct af_point *point)
 {
 	struct perfetto *p = r->state;
 
 	af_pb_varint(&p->event, EVENT_TYPE, TYPE_COUNTER);
 	af_pb_varint(&p->event, EVENT_TRACK, p->ids | point->track);
-	af_pb_varint(&p->event, EVENT_COUNTER, point->value);
+	if (p->pers[point->track] > 1)
+		perfetto_double(&p->event, (double)point->value / (double)p->pers[point->track]);
+	else
+		af_pb_varint(&p->event, EVENT_COUNTER,
+		             point->value < INT64_MAX ? point->value : INT64_MAX);
 	return perfetto_event(p, point->time_ns);
 }
 
@@ -379,6 +401,7 @@ static int perfetto_end(struct af_render *r, struct af_err *err)
 	perfetto_names_free(&p->names);
 	af_buf_free(&p->interned);
 	af_buf_free(&p->event);
+	free(p->pers);
 	free(p);
 	r->state = NULL;
 	return rc ? af_fail(err, rc, "cannot write the timeline") : 0;

@@ -26,7 +26,7 @@ os.environ.update(XDG_CACHE_HOME=WORK + "/cache", AFLAME_NVDISASM="none", HOME=W
 
 TRACES = ["analyse/" + n for n in ("mixed", "reuse", "kernel", "waits", "family", "cuda", "insns",
                                    "code", "host", "ranges", "twice", "seen", "shared")]
-TRACES += ["timeline/gpu", "timeline/opencl"]
+TRACES += ["timeline/gpu", "timeline/opencl", "counters/counters"]
 FORMATS = ("pprof", "speedscope", "firefox", "callgrind", "folded", "perfetto", "chrome")
 
 # Everything that a name can do to a format; a folded line cannot have `;` and newlines in a name.

@@ -33,7 +33,7 @@ os.environ.update(XDG_CACHE_HOME=WORK + "/cache", AFLAME_NVDISASM="none", HOME=W
 
 TRACES = ["analyse/" + n for n in ("mixed", "reuse", "kernel", "waits", "family", "cuda", "insns",
                                    "code", "host", "ranges", "twice", "seen", "shared")]
-TRACES += ["timeline/gpu", "timeline/opencl", "hostile"]
+TRACES += ["timeline/gpu", "timeline/opencl", "counters/counters", "hostile"]
 TRACES = [os.path.abspath(t) for t in sys.argv[3:]] or TRACES
 
 # What is of later releases: of 58 samples of stacks, and of what kind a frame is.
@@ -176,6 +176,7 @@ QUERIES = {
     "arrows": "select slice_out, slice_in from flow",
     "points": """select t.name, c.ts, c.value from counter c join counter_track t
         on t.id = c.track_id""",
+    "units": "select name, unit from counter_track",
     "stages": """select s.name, s.ts, s.dur, p.pid, t.name, g.name from gpu_slice s
         join process p using(upid) join track t on t.id = s.track_id
         left join gpu g on g.gpu = extract_arg(t.dimension_arg_set_id, 'gpu')""",
@@ -245,6 +246,16 @@ def _():
               name + "'s points")
 
 
+@case("its counters have their units, and parts of them")
+def _():
+    if "counters/counters" not in TRACES:
+        raise Skip("not of the traces that were asked for")
+    units = dict(answers("counters/counters")["units"])
+    equal(units, {"GPU busy": "%", "Bytes read": "bytes/s", "Package power": "W", "Package energy": "J/s"}, "units")
+    power = [float(value) for what, _, value in answers("counters/counters")["points"] if what == "Package power"]
+    equal(power, [20, 30, 25.5], "points of a power")
+
+
 @case("its threads and processes have the names that they have there")
 def _():
     for name in TRACES:
@@ -254,6 +265,7 @@ def _():
                 want[e["name"]][int(e.get("tid", e["pid"]))] = e["args"]["name"]
         for tid, reported in answers(name)["threads"]:
             equal(reported, want["thread_name"].get(int(tid), reported), "%s's thread %s" % (name, tid))
+        want["process_name"].pop(0, None)   # the recorder's own; viewers know 0 as the idle task
         equal({int(pid): reported for pid, reported in answers(name)["processes"]}, want["process_name"],
               name + "'s processes")
 

@@ -33,9 +33,10 @@ static bool in_parts(const struct af_pass_ops *pass, const char *dir)
 int main(int argc, char **argv)
 {
 	static const struct af_pass_ops *const all[] = {
-	    &af_pass_flame, &af_pass_wakers, &af_pass_blocked,  &af_pass_devices, &af_pass_calls,
-	    &af_pass_mpi,   &af_pass_tally,  &af_pass_coverage, &af_pass_memory,  &af_pass_idle,
-	    &af_pass_who,   &af_pass_run,    &af_pass_phases,   &af_pass_usage};
+	    &af_pass_flame,  &af_pass_wakers, &af_pass_blocked, &af_pass_devices,
+	    &af_pass_calls,  &af_pass_mpi,    &af_pass_tally,   &af_pass_coverage,
+	    &af_pass_memory, &af_pass_idle,   &af_pass_who,     &af_pass_run,
+	    &af_pass_phases, &af_pass_usage,  &af_pass_counters};
 
 	if (argc != 2) {
 		fprintf(stderr, "usage: in_parts TRACE\n");

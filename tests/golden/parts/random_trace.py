@@ -64,6 +64,8 @@ class Maker:
                           "local_x=8 local_y=1 local_z=1")
         for i in range(1, 4):
             self.line(4, 1, 104, f"kstack kstack={i} stop=COMPLETE pcs=[{2**63 + i * 16}]")
+        for i, flags in enumerate(("0", "AMOUNT"), 1):
+            self.line(7, 0, 100, f'counter counter={i} device={i - 1} flags={flags} per=1000 name="counter {i}" unit="J" group=""')
         for node in (1, 2, 3):
             self.own(101, f"graph_node node={node} graph=1 original=0 callpath={node}")
 
@@ -182,6 +184,10 @@ class Maker:
         name = self.random.choice(("cuMemAlloc_v2", "cuMemFree_v2", "clFinish", "clWaitForEvents", "cuEventQuery"))
         self.own(tid, f"{name} callpath={self.random.randrange(1, 9)} duration_ns={self.random.randrange(0, min(self.ns, 60))}")
 
+    def read(self, _):
+        span = self.random.choice((0, self.random.randrange(1, 500)))
+        self.line(7, 0, 100, f"reading span_ns={span} values=[1,{self.random.randrange(9000)},2,{self.random.randrange(10**15)}]")
+
     def step(self):
         if self.random.random() < .01:
             self.discard()
@@ -194,7 +200,8 @@ class Maker:
         else:
             tid = self.random.choice(THREADS)
             self.random.choice((self.launch, self.launch, self.launch_cl, self.annotate, self.annotate, self.sample,
-                                self.sample, self.wait, self.wake, self.post, self.complete, self.other_call))(tid)
+                                self.sample, self.wait, self.wake, self.post, self.complete, self.other_call,
+                                self.read))(tid)
 
 
 maker = Maker(int(sys.argv[1]))
