@@ -7,6 +7,7 @@
 #include "collect/bpf/bpf.h"
 #include "collect/probe/cpu.h"
 #include "collect/xe/eustall.h"
+#include "collect/xe_oa/oa.h"
 #include "collect/zet/stall.h"
 #include "trace/write/session.h"
 
@@ -80,18 +81,16 @@ static const struct af_collector_ops collector_zet = {
     .probe = af_zet_stall_probe,
 };
 
+static const struct af_collector_ops collector_xe_oa = {
+    .name = AF_COLLECTOR_XE_OA,
+    .summary = "frequency and activity of Intel GPUs over time",
+    .probe = af_xe_oa_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,
-    &collector_perf,
-    &collector_timer,
-    &collector_opencl,
-    &collector_cuda,
-    &collector_cuda_pc,
-    &collector_ze,
-    &collector_xe,
-    &collector_i915,
-    &collector_zet,
-    NULL,
+    &collector_bpf,  &collector_perf,    &collector_timer, &collector_opencl,
+    &collector_cuda, &collector_cuda_pc, &collector_ze,    &collector_xe,
+    &collector_i915, &collector_zet,     &collector_xe_oa, NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)
