@@ -141,7 +141,8 @@ struct af_record_options {
 	     "sample",                                                                               \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "how to sample the CPU; xe-eustall, i915-eustall, zet-stall: Intel GPUs by the driver " \
+	     "how to sample the CPU; xe-eustall, i915-eustall, zet-stall: Intel GPUs by the "        \
+	     "driver "                                                                               \
 	     "named; xe-oa[=MS], zet-metrics=GROUP[@PERIOD]: their counters over time; several "     \
 	     "with commas",                                                                          \
 	     offsetof(type, sample),                                                                 \
