@@ -10,6 +10,7 @@
 #include "collect/session/session.h"
 #include "collect/xe/eustall.h"
 #include "collect/xe_oa/oa.h"
+#include "collect/zet/meters.h"
 #include "collect/zet/stall.h"
 
 #define GPU_SAMPLES_USUAL "100k" /* without a value: cmd/record/record.h */
@@ -17,7 +18,12 @@
 #define GPU_SAMPLES_MOST 100000000
 #define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
 
-enum { HEARTBEAT_MS_MOST = 60000, NS_PER_MS = 1000000 };
+enum {
+	HEARTBEAT_MS_MOST = 60000,
+	NS_PER_MS = 1000000,
+	PERIOD_NS_LEAST = 10000,
+	PERIOD_NS_MOST = 1000000000,
+};
 
 /* Ways to sample the CPU. */
 static const char *const cpu_samplers[] = {"auto", "bpf", "perf", "timer", "none"};
@@ -77,11 +83,53 @@ static int heartbeat_take(const char *value, struct af_session_options *s, struc
 	return 0;
 }
 
+/* A number with a unit, or milliseconds: false where it is none, or out of range. */
+static bool period_of(const char *text, uint64_t *ns)
+{
+	static const struct {
+		const char *name;
+		double ns;
+	} units[] = {{"", 1e6}, {"ms", 1e6}, {"us", 1e3}, {"s", 1e9}};
+	char *end;
+	double number = strtod(text, &end);
+
+	for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+		if (end == text || strcmp(end, units[i].name) != 0)
+			continue;
+		number *= units[i].ns;
+		*ns = number >= PERIOD_NS_LEAST && number <= PERIOD_NS_MOST ? (uint64_t)number : 0;
+		return *ns != 0;
+	}
+	return false;
+}
+
+/* GROUP, GROUP@PERIOD: names of groups have no @. */
+static int group_take(const char *value, struct af_session_options *s, struct af_err *err)
+{
+	static char group[256]; /* as long as the program */
+	const char *at = value ? strchr(value, '@') : NULL;
+
+	if (!value || !*value || at == value)
+		return af_fail_plain(err, -EINVAL,
+		                     "--sample " AF_COLLECTOR_ZET_METRICS
+		                     "=GROUP needs the name of a metric group: `aflame doctor "
+		                     "--metrics` lists them");
+	if (at && !period_of(at + 1, &s->metric_ns))
+		return af_fail_plain(err, -EINVAL,
+		                     "--sample " AF_COLLECTOR_ZET_METRICS
+		                     "=GROUP@PERIOD takes 10us to 1s, not \"%s\"",
+		                     at + 1);
+	snprintf(group, sizeof group, "%.*s", at ? (int)(at - value) : (int)strlen(value), value);
+	s->metric_group = group;
+	return 0;
+}
+
 static const struct device_sampler device_samplers[] = {
     {AF_COLLECTOR_XE, &af_xe_eustall, true, NULL},
     {AF_COLLECTOR_I915, &af_xe_eustall, true, NULL},
     {AF_COLLECTOR_ZET, &af_zet_stall, true, NULL},
     {AF_COLLECTOR_XE_OA, &af_xe_oa, false, heartbeat_take},
+    {AF_COLLECTOR_ZET_METRICS, &af_zet_meters, false, group_take},
 };
 
 enum { NR_SAMPLERS = sizeof device_samplers / sizeof *device_samplers };
@@ -105,7 +153,7 @@ static int no_such(const char *word, struct af_err *err)
 	return af_fail_plain(
 	    err, -EINVAL,
 	    "--sample takes one of auto, bpf, perf, timer and none, and xe-eustall, "
-	    "i915-eustall, zet-stall, xe-oa[=MS], not \"%s\"",
+	    "i915-eustall, zet-stall, xe-oa[=MS], zet-metrics=GROUP[@PERIOD], not \"%s\"",
 	    word);
 }
 

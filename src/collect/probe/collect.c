@@ -8,6 +8,7 @@
 #include "collect/probe/cpu.h"
 #include "collect/xe/eustall.h"
 #include "collect/xe_oa/oa.h"
+#include "collect/zet/meters.h"
 #include "collect/zet/stall.h"
 #include "trace/write/session.h"
 
@@ -87,10 +88,26 @@ static const struct af_collector_ops collector_xe_oa = {
     .probe = af_xe_oa_probe,
 };
 
+static const struct af_collector_ops collector_zet_metrics = {
+    .name = AF_COLLECTOR_ZET_METRICS,
+    .summary = "counters of Intel GPUs over time by Level Zero: a metric group that is named",
+    .probe = af_zet_meters_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,  &collector_perf,    &collector_timer, &collector_opencl,
-    &collector_cuda, &collector_cuda_pc, &collector_ze,    &collector_xe,
-    &collector_i915, &collector_zet,     &collector_xe_oa, NULL,
+    &collector_bpf,
+    &collector_perf,
+    &collector_timer,
+    &collector_opencl,
+    &collector_cuda,
+    &collector_cuda_pc,
+    &collector_ze,
+    &collector_xe,
+    &collector_i915,
+    &collector_zet,
+    &collector_xe_oa,
+    &collector_zet_metrics,
+    NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)
