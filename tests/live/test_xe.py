@@ -3,7 +3,6 @@
 (programs/xe_stand_in.c): no hardware and no driver of Intel's is here. Each sample that the stand-in gave has to be
 in the trace, at its address and for its reason, and nothing else."""
 
-import json
 import os
 import re
 import signal
@@ -13,7 +12,7 @@ import time
 from machine import AFLAME, WORKPLACE, need
 from recording import FAILED, USAGE, Trace, aflame, new_path, record, refused
 from tap import case, equal, expect, note, run_cases
-from xe_card import COUNTS, Machine, Samples, Sent, row
+from xe_card import COUNTS, Machine, Samples, Sent, doctor, lost, notes, row
 
 SLEEP = ("sleep", "0.4")
 
@@ -21,20 +20,6 @@ SLEEP = ("sleep", "0.4")
 def recorded(machine, *options, **how):
     how.setdefault("options", ("--gpu-samples", *options))
     return record(*how.pop("command", SLEEP), env=machine.env(), **how)
-
-
-def notes(run, key):
-    return [f["value"] for f in run.fields("note") if f["key"] == key]
-
-
-def lost(run, reason):
-    return sum(f["count"] for f in run.fields("lost") if f["reason"] == reason)
-
-
-def doctor(machine, name):
-    done = aflame("doctor", "--json", env=machine.env())
-    rows = {c["name"]: c for c in json.loads(done.stdout)["collectors"]}
-    return rows[name]["works"], rows[name]["says"]
 
 
 def each_layout(layout):

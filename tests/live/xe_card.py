@@ -3,11 +3,12 @@ their streams give, rows of the three layouts (written anew here, by a whole num
 them has to hold."""
 
 import collections
+import json
 import os
 import random
 
 from machine import BUILD
-from recording import new_path
+from recording import aflame, new_path
 from tap import equal, expect
 
 STAND_IN = os.path.join(BUILD, "tests/live/programs/libxe_stand_in.so")
@@ -31,6 +32,20 @@ def row(layout, ip, counts, tail=0):
         number |= counts.get(reason, 0) << (ip_bits + 8 * i)
     number |= tail << (ip_bits + 8 * len(reasons))
     return number.to_bytes(64, "little")
+
+
+def notes(run, key):
+    return [f["value"] for f in run.fields("note") if f["key"] == key]
+
+
+def lost(run, reason):
+    return sum(f["count"] for f in run.fields("lost") if f["reason"] == reason)
+
+
+def doctor(machine, name):
+    done = aflame("doctor", "--json", env=machine.env())
+    rows = {c["name"]: c for c in json.loads(done.stdout)["collectors"]}
+    return rows[name]["works"], rows[name]["says"]
 
 
 class Sent:
@@ -61,7 +76,7 @@ class Card:
         self.lines = ["driver " + driver, "device " + device]
         self.lines += ["gt 0 %d %d %d %d 20" % (i, i, major, minor) for i in range(gts)]
         self.lines += ["gt 1 0 %d 30 0 0" % (gts + i) for i in range(media)]
-        sysfs = os.path.join(folder, "pci", self.pci)
+        sysfs = self.sysfs = os.path.join(folder, "pci", self.pci)
         os.makedirs(os.path.join(sysfs, "tile0/gt0/freq0"))
         self.write(os.path.join(sysfs, "device"), "0x%s\n" % device)
         self.write(os.path.join(sysfs, "tile0/gt0/freq0/max_freq"), "2400\n")
@@ -74,6 +89,21 @@ class Card:
     def write(path, content):
         with open(path, "wb") as f:
             f.write(content if isinstance(content, bytes) else content.encode())
+
+    def gt(self, tile=0, gt=0, **files):
+        """Files of a GT that have numbers to be read over time: act_freq=1200, reason_pl1=0, …"""
+        path = os.path.join(self.sysfs, "tile%d/gt%d" % (tile, gt))
+        for name in ("freq0/throttle", "gtidle"):
+            os.makedirs(os.path.join(path, name), exist_ok=True)
+        for name, value in files.items():
+            if name == "idle_ms":
+                name = "gtidle/idle_residency_ms"
+            elif name == "status" or name.startswith("reason_"):
+                name = "freq0/throttle/" + name
+            else:
+                name = "freq0/" + name
+            self.write(os.path.join(path, name), "%d\n" % value)
+        return self
 
     def step(self, line):
         self.lines.append(line)

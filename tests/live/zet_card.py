@@ -153,6 +153,11 @@ class Machine:
             self.row(sent, device, r.choice(ips) if r.random() > 0.03 else 0, counts, **how)
         return self
 
+    def report(self, device, *values, part=0):
+        """A report of the device's last group: a value for each metric."""
+        self.more.append(("row", device, part, *values))
+        return self
+
     def read(self, device):
         self.more.append(("read", device))
         return self

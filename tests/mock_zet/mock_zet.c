@@ -247,11 +247,16 @@ static ze_result_t streamer_open(zet_context_handle_t context, zet_device_handle
 		return ZE_RESULT_ERROR_HANDLE_OBJECT_IN_USE;
 	ze_result_t rc = mock_fault("zetMetricStreamerOpen", d);
 	d->is_open = !rc;
-	/* As Intel's driver has it: ticks of the timer are taken for cycles. */
+	/* As Intel's driver has it: ticks of the timer are taken for cycles; of stalls alone. */
 	uint32_t asked = desc->samplingPeriod, units = asked / MOCK_TICK_NS / MOCK_UNIT;
-	desc->samplingPeriod = (units < 1 ? 1 : units > 7 ? 7 : units) * MOCK_UNIT * MOCK_TICK_NS;
+	uint32_t unit_ns = MOCK_TICK_NS;
+	units = units < 1 ? 1 : units > 7 ? 7 : units;
+	if (strcmp(g->properties.name, "EuStallSampling") == 0)
+		desc->samplingPeriod = units * MOCK_UNIT * MOCK_TICK_NS;
+	else
+		unit_ns = 1;
 	mock_log("open\t%u\t%s\t%u\t%u\t%s\n", d->number, g->properties.name,
-	         desc->samplingPeriod / MOCK_TICK_NS, desc->notifyEveryNReports,
+	         desc->samplingPeriod / unit_ns, desc->notifyEveryNReports,
 	         event ? "event" : "none");
 	*streamer = (zet_metric_streamer_handle_t)d;
 	return rc;
@@ -306,6 +311,22 @@ static ze_result_t streamer_read(zet_metric_streamer_handle_t streamer, uint32_t
 	                                         : ZE_RESULT_SUCCESS;
 }
 
+static void typed_value(const zet_metric_properties_t *p, const struct mock_row *row, uint32_t at,
+                        zet_typed_value_t *v)
+{
+	v->type = p->resultType;
+	if (p->resultType == ZET_VALUE_TYPE_FLOAT32)
+		v->value.fp32 = (float)row->floats[at];
+	else if (p->resultType == ZET_VALUE_TYPE_FLOAT64)
+		v->value.fp64 = row->floats[at];
+	else if (p->resultType == ZET_VALUE_TYPE_UINT32)
+		v->value.ui32 = (uint32_t)row->values[at];
+	else if (p->resultType == ZET_VALUE_TYPE_BOOL8)
+		v->value.b8 = row->values[at] != 0;
+	else
+		v->value.ui64 = row->values[at];
+}
+
 /* Rows of a set lie together, as the specification wants it. */
 static ze_result_t calculate(zet_metric_group_handle_t group,
                              zet_metric_group_calculation_type_t type, size_t size,
@@ -343,10 +364,9 @@ static ze_result_t calculate(zet_metric_group_handle_t group,
 			memcpy(&row, raw + i, sizeof row);
 			if (g->device->rows[row].set != set)
 				continue;
-			for (uint32_t k = 0; k < nr_metrics; k++, at++) {
-				values[at].type = ZET_VALUE_TYPE_UINT64;
-				values[at].value.ui64 = g->device->rows[row].values[k];
-			}
+			for (uint32_t k = 0; k < nr_metrics; k++, at++)
+				typed_value(&g->metrics[k].properties, &g->device->rows[row], k,
+				            &values[at]);
 		}
 		counts[set] = at - before;
 	}

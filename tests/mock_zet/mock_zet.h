@@ -45,6 +45,7 @@ struct mock_group {
 struct mock_row {
 	uint32_t set, read; /* with which read it comes */
 	uint64_t values[MOCK_METRICS];
+	double floats[MOCK_METRICS]; /* of metrics that are fractions */
 };
 
 struct mock_device {

@@ -72,10 +72,18 @@ static void read_row(char *rest)
 	struct mock_device *d = &mock.devices[number(&rest) - 1];
 	struct mock_row *row = &d->rows[d->nr_rows++];
 
+	const struct mock_group *g = &d->groups[d->nr_groups - 1];
+
 	row->read = d->nr_reads;
 	row->set = number(&rest);
-	for (int i = 0; i < MOCK_METRICS && rest; i++)
-		row->values[i] = strtoull(field(&rest), NULL, 0);
+	for (int i = 0; i < MOCK_METRICS && rest; i++) {
+		const char *text = field(&rest);
+		uint32_t type = g->metrics[i].properties.resultType;
+		if (type == ZET_VALUE_TYPE_FLOAT32 || type == ZET_VALUE_TYPE_FLOAT64)
+			row->floats[i] = strtod(text, NULL);
+		else
+			row->values[i] = strtoull(text, NULL, 0);
+	}
 }
 
 static void read_fault(const char *how, char *rest)

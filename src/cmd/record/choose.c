@@ -6,22 +6,14 @@
 #include <string.h>
 
 #include "base/err.h"
+#include "cmd/devices/devices.h"
 #include "cmd/record/record.h"
 #include "collect/probe/collect.h"
 #include "collect/session/session.h"
-#include "collect/xe/eustall.h"
-#include "collect/zet/stall.h"
-
-/* Is it the name of a collector that samples devices, beside the CPU's sampler? */
-static bool is_device_sampler(const char *sample)
-{
-	return !strcmp(sample, AF_COLLECTOR_XE) || !strcmp(sample, AF_COLLECTOR_I915) ||
-	       !strcmp(sample, AF_COLLECTOR_ZET);
-}
 
 const char *af_cpu_sampler_of(const struct af_record_options *o)
 {
-	return is_device_sampler(o->sample) ? "auto" : o->sample;
+	return af_cpu_sampler_named(o->sample);
 }
 
 int af_choose_sampler(const struct af_record_options *o, struct af_session_options *s, char *why,
@@ -60,65 +52,6 @@ int af_choose_sampler(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
-#define GPU_SAMPLES_USUAL "100k" /* without a value: record.h */
-#define GPU_SAMPLES_LEAST 1000
-#define GPU_SAMPLES_MOST 100000000
-#define GPU_SAMPLES_EXACT 10000000 /* while they are taken */
-
-/* "exact", or samples a second: 100000, 100k, 1M. */
-static int choose_rate(const char *how, struct af_session_options *s, struct af_err *err)
-{
-	char *end;
-	double rate;
-
-	if (!strcmp(how, "exact")) {
-		s->flags |= AF_SESSION_GPU_EXACT;
-		s->gpu_samples_second = GPU_SAMPLES_EXACT;
-		return 0;
-	}
-	rate = strtod(how, &end);
-	if (*end == 'k' || *end == 'M')
-		rate *= *end++ == 'k' ? 1e3 : 1e6;
-	if (end == how || *end || !(rate >= GPU_SAMPLES_LEAST && rate <= GPU_SAMPLES_MOST))
-		return af_fail_plain(err, -EINVAL,
-		                     "--gpu-samples takes 1k to 100M samples a second, or exact, "
-		                     "not \"%s\"",
-		                     how);
-	s->gpu_samples_second = (uint64_t)rate;
-	/* By default Intel's driver chooses, since all its rates are far higher. */
-	if (strcmp(how, GPU_SAMPLES_USUAL) != 0)
-		s->device_samples_second = s->gpu_samples_second;
-	return 0;
-}
-
-/*
- * NVIDIA's GPUs are sampled in the program, Intel's from here. Their absence harms nobody, but
- * somebody who names a collector wants it to work.
- */
-static int choose_gpu_samples(const struct af_record_options *o, struct af_session_options *s,
-                              struct af_err *err)
-{
-	const char *how = o->gpu_samples ? o->gpu_samples : GPU_SAMPLES_USUAL;
-	bool named = is_device_sampler(o->sample);
-	char words[600];
-
-	if (named) {
-		int rc = af_collector_find(o->sample)->probe(words, sizeof words, err);
-		if (rc)
-			return af_while(err, rc == -EINVAL ? -ENOTSUP : rc,
-			                "--sample %s does not work here", o->sample);
-	}
-	if (!named && !(s->flags & AF_SESSION_CUDA) && !af_xe_is_there() && !af_zet_may_help())
-		return af_fail_plain(err, -EINVAL,
-		                     "--gpu-samples needs --api cuda, or a GPU of Intel's with the "
-		                     "xe driver (aflame doctor)");
-	s->flags |= s->flags & AF_SESSION_CUDA ? AF_SESSION_GPU_SAMPLES : 0;
-	s->devices = !named                                 ? &af_zet_behind_xe
-	             : !strcmp(o->sample, AF_COLLECTOR_ZET) ? &af_zet_stall
-	                                                    : &af_xe_eustall;
-	return choose_rate(how, s, err);
-}
-
 int af_choose_apis(const struct af_record_options *o, struct af_session_options *s,
                    struct af_err *err)
 {
@@ -135,7 +68,5 @@ int af_choose_apis(const struct af_record_options *o, struct af_session_options 
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
 	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
 		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
-	if (!o->gpu_samples && !is_device_sampler(o->sample))
-		return 0;
-	return choose_gpu_samples(o, s, err);
+	return af_choose_devices(o->sample, o->gpu_samples, s, err);
 }

@@ -20,7 +20,7 @@ struct af_record_options {
 	bool tally_only;
 	bool alloc;         /* allocations, by call path */
 	const char *clock;  /* of calls: "system", "tsc", NULL */
-	const char *sample; /* "auto", "bpf", "perf", "timer", "none", "xe-eustall", … */
+	const char *sample; /* "auto", "bpf", "perf", "timer", "none", "xe-eustall", …; a list */
 	uint64_t rate;      /* samples a second */
 	/*
 	 * of `prof`: the command line that the trace has, or NULL; the period exactly, or 0; CPU
@@ -141,11 +141,13 @@ struct af_record_options {
 	     "sample",                                                                               \
 	     0,                                                                                      \
 	     "HOW",                                                                                  \
-	     "how to sample the CPU; xe-eustall, i915-eustall, zet-stall: as auto, and Intel "       \
-	     "GPUs "                                                                                 \
-	     "by the driver named",                                                                  \
+	     "how to sample the CPU; xe-eustall, i915-eustall, zet-stall: Intel GPUs by the "        \
+	     "driver "                                                                               \
+	     "named; xe-oa[=MS], zet-metrics=GROUP[@PERIOD]: their counters over time; several "     \
+	     "with commas",                                                                          \
 	     offsetof(type, sample),                                                                 \
-	     "auto|bpf|perf|timer|none|xe-eustall|i915-eustall|zet-stall"},                          \
+	     "auto|bpf|perf|timer|none|xe-eustall|i915-eustall|zet-stall|xe-oa|zet-metrics",         \
+	     true},                                                                                  \
 	    {AF_OPT_FLAG,                                                                            \
 	     "wall",                                                                                 \
 	     0,                                                                                      \

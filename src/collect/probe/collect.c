@@ -7,6 +7,8 @@
 #include "collect/bpf/bpf.h"
 #include "collect/probe/cpu.h"
 #include "collect/xe/eustall.h"
+#include "collect/xe_oa/oa.h"
+#include "collect/zet/meters.h"
 #include "collect/zet/stall.h"
 #include "trace/write/session.h"
 
@@ -80,6 +82,18 @@ static const struct af_collector_ops collector_zet = {
     .probe = af_zet_stall_probe,
 };
 
+static const struct af_collector_ops collector_xe_oa = {
+    .name = AF_COLLECTOR_XE_OA,
+    .summary = "frequency and activity of Intel GPUs over time",
+    .probe = af_xe_oa_probe,
+};
+
+static const struct af_collector_ops collector_zet_metrics = {
+    .name = AF_COLLECTOR_ZET_METRICS,
+    .summary = "counters of Intel GPUs over time by Level Zero: a metric group that is named",
+    .probe = af_zet_meters_probe,
+};
+
 const struct af_collector_ops *const af_collectors[] = {
     &collector_bpf,
     &collector_perf,
@@ -91,6 +105,8 @@ const struct af_collector_ops *const af_collectors[] = {
     &collector_xe,
     &collector_i915,
     &collector_zet,
+    &collector_xe_oa,
+    &collector_zet_metrics,
     NULL,
 };
 

@@ -87,6 +87,7 @@ void af_bounds_stop(struct af_recording *r, const char *why)
 	if (!r->bounds.off_since_ns)
 		r->bounds.off_since_ns = af_now_ns();
 	af_control_put_state(r, AF_SESSION_OVER);
+	af_devices_pump(r);
 	af_clients_release(&r->clients);
 	if (!r->bounds.last_ns)
 		af_session_note(r, "stopped", "%s", why);

@@ -1,8 +1,8 @@
 /*
  * Samples devices from outside the program: the kernel's driver of a device hands out samples of
- * all processes. A recording has one such source at most; the session names none. It writes into
- * streams of its own in the session's shared directory, as events of process 0, the recorder. One
- * thread. In order:
+ * all processes, or values of its counters. A recording may have some such sources; the session
+ * names none. Each writes into streams of its own in the session's shared directory, as events of
+ * process 0, the recorder. One thread. In order:
  *
  *	open → begin → pump* → stop → close
  *
@@ -13,6 +13,8 @@
 
 struct af_recording;
 
+enum { AF_DEVICES_MOST = 4 }; /* sources of a recording */
+
 struct af_devices_ops {
 	/* *@self may stay NULL: there is no device. What fails is a NOTE, never the recording. */
 	void (*open)(void **self, struct af_recording *r);
@@ -22,7 +24,7 @@ struct af_devices_ops {
 	void (*close)(void *self);
 };
 
-/* Open @r->options->devices, which may be NULL. */
+/* Open all of @r->options->devices. */
 void af_devices_open(struct af_recording *r);
 
 /* Begin to sample, unless the session is paused: before the program starts. */

@@ -86,8 +86,11 @@ struct af_session_options {
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
-	const struct af_devices_ops *devices; /* samples devices from outside, or NULL */
-	uint64_t device_samples_second;       /* with it, of each device; 0: the driver's default */
+	const struct af_devices_ops *devices[AF_DEVICES_MOST]; /* from the first on, else NULL */
+	uint64_t device_samples_second; /* with these, of each device; 0: the driver's default */
+	uint64_t heartbeat_ns;          /* how often counters of devices are read; 0: as usual */
+	const char *metric_group;       /* of Level Zero, to be streamed, or NULL */
+	uint64_t metric_ns;             /* its period; 0: as usual */
 };
 
 struct af_recording {
@@ -104,8 +107,9 @@ struct af_recording {
 	struct af_drain drain;
 	struct af_segments segments; /* with ring_bytes */
 	struct af_clients clients;
-	void *watching; /* state of @options->watcher, NULL: there is none */
-	void *sampling; /* … of @options->devices */
+	void *watching;                  /* state of @options->watcher, NULL: there is none */
+	void *sampling[AF_DEVICES_MOST]; /* … of @options->devices */
+	uint32_t nr_counters;            /* that these have numbered in the trace */
 	struct af_bounds bounds;
 	struct af_steps_state steps;
 	struct af_ctl ctl;

@@ -1,5 +1,7 @@
 #include "collect/session/watcher.h"
 
+#include <string.h>
+
 #include "collect/session/devices.h"
 #include "collect/session/session.h"
 
@@ -104,31 +106,35 @@ void af_watcher_close(struct af_recording *r)
 
 void af_devices_open(struct af_recording *r)
 {
-	if (r->options->devices)
-		r->options->devices->open(&r->sampling, r);
+	for (int i = 0; i < AF_DEVICES_MOST && r->options->devices[i]; i++)
+		r->options->devices[i]->open(&r->sampling[i], r);
 }
+
+/* Call @function of all that are open. */
+#define DEVICES(r, function)                                                                       \
+	do {                                                                                       \
+		for (int i = 0; i < AF_DEVICES_MOST; i++)                                          \
+			if ((r)->sampling[i])                                                      \
+				(r)->options->devices[i]->function((r)->sampling[i]);              \
+	} while (0)
 
 void af_devices_begin(struct af_recording *r)
 {
-	if (r->sampling)
-		r->options->devices->begin(r->sampling);
+	DEVICES(r, begin);
 }
 
 void af_devices_pump(struct af_recording *r)
 {
-	if (r->sampling)
-		r->options->devices->pump(r->sampling);
+	DEVICES(r, pump);
 }
 
 void af_devices_stop(struct af_recording *r)
 {
-	if (r->sampling)
-		r->options->devices->stop(r->sampling);
+	DEVICES(r, stop);
 }
 
 void af_devices_close(struct af_recording *r)
 {
-	if (r->sampling)
-		r->options->devices->close(r->sampling);
-	r->sampling = NULL;
+	DEVICES(r, close);
+	memset(r->sampling, 0, sizeof r->sampling);
 }

@@ -22,6 +22,7 @@ struct af_xe_writer {
 	struct af_recording *r;
 	struct af_stream stream;
 	bool is_open;
+	bool beside; /* events are written by another thread than the recorder's */
 	uint32_t finish_as, epoch;
 	uint32_t nr_windows;
 	uint64_t written; /* bytes, about, since the recorder last drained */

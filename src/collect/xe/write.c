@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "collect/session/session.h"
-#include "collect/xe/window.h"
+#include "collect/xe/private.h"
 
 enum {
 	FIRST_NUMBER = 2000000, /* of streams: those of the watchers begin at 1000000 */
@@ -100,18 +100,40 @@ static void reason_write(struct af_xe_writer *w, enum af_xe_reason reason, const
 	af_stream_put_tail(&w->stream, AF_KIND_STALL, af_now_ns(), &ev, sizeof ev, tail, 1);
 }
 
-void af_xe_writer_define(struct af_xe_writer *w, const struct af_xe_cards *cards)
+bool xe_writer_is_new(struct af_xe_writer *w)
 {
 	uint32_t epoch = atomic_load_explicit(&w->r->control->epoch, memory_order_relaxed);
 
 	if (!w->is_open || w->epoch == epoch)
-		return;
+		return false;
 	w->epoch = epoch;
+	return true;
+}
+
+void xe_devices_write(struct af_xe_writer *w, const struct af_xe_cards *cards, uint32_t before)
+{
 	for (uint32_t i = 0; i < cards->nr; i++)
-		device_write(w, i + 1, &cards->all[i]);
+		device_write(w, before + i + 1, &cards->all[i]);
+}
+
+void af_xe_writer_define(struct af_xe_writer *w, const struct af_xe_cards *cards)
+{
+	if (!xe_writer_is_new(w))
+		return;
+	xe_devices_write(w, cards, 0);
 #define AF_R(NAME, name) reason_write(w, AF_XE_##NAME, name);
 	AF_XE_REASONS(AF_R)
 #undef AF_R
+}
+
+void xe_writer_wrote(struct af_xe_writer *w, uint32_t bytes)
+{
+	w->written += bytes;
+	if (w->written < DRAIN_BYTES || w->beside)
+		return;
+	af_drain_poll(&w->r->drain);
+	af_drain_pump(&w->r->drain);
+	w->written = 0;
 }
 
 static uint64_t sample_write(struct af_xe_writer *w, uint64_t time_ns, const struct af_xe_row *row)
@@ -131,12 +153,7 @@ static uint64_t sample_write(struct af_xe_writer *w, uint64_t time_ns, const str
 	struct af_ev_address_sample ev = {.window = w->nr_windows, .address = row->address};
 	struct af_tail tail[] = {{counts, nr * 4, 4}};
 	af_stream_put_tail(&w->stream, AF_KIND_ADDRESS_SAMPLE, time_ns, &ev, sizeof ev, tail, 1);
-	w->written += EVENT_BYTES;
-	if (w->written >= DRAIN_BYTES) {
-		af_drain_poll(&w->r->drain);
-		af_drain_pump(&w->r->drain);
-		w->written = 0;
-	}
+	xe_writer_wrote(w, EVENT_BYTES);
 	return samples;
 }
 

@@ -176,7 +176,7 @@ static void metric_send(struct zet_api *z, void *handle, uint32_t device)
 	zet_send(z, ZET_METRIC, &m, sizeof m);
 }
 
-static void group_send(struct zet_api *z, void *handle, uint32_t device)
+void zet_group_send(struct zet_api *z, void *handle, uint32_t device)
 {
 	struct zet_group_properties p = {.is = AF_ZET_IS_GROUP};
 	struct zet_group g = {.device = device};
@@ -209,7 +209,7 @@ void zet_list(struct zet_api *z, void *arg)
 		uint32_t nr;
 		void **groups = zet_groups(z, &places[i], &nr);
 		for (uint32_t k = 0; k < nr; k++)
-			group_send(z, groups[k], places[i].about.device);
+			zet_group_send(z, groups[k], places[i].about.device);
 		free(groups);
 	}
 	zet_send(z, ZET_DONE, &done, sizeof done);

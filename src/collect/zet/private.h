@@ -37,7 +37,10 @@ enum {
 	M(8, STREAM, stream)    /* a device whose stalls can be sampled */                         \
 	M(9, READY, done)       /* no more of them */                                              \
 	M(10, SAMPLES, samples) /* of the next window */                                           \
-	M(11, WINDOW, window)
+	M(11, WINDOW, window)                                                                      \
+	M(12, METER, meter)   /* a group that can be streamed: the last one, with its metrics */   \
+	M(13, VALUES, values) /* of a report, or some of them */                                   \
+	M(14, SUMS, sums)     /* of a while */
 
 enum zet_kind {
 #define M(number, NAME, name) ZET_##NAME = number,
@@ -120,6 +123,37 @@ struct zet_window {
 	uint64_t other;         /* counts without an address */
 };
 
+struct zet_meter {
+	uint32_t device, period_ns; /* asked for */
+	uint32_t nr_metrics;
+};
+
+struct zet_value {
+	uint32_t metric; /* its place in the group */
+	uint32_t nothing;
+	uint64_t value;
+};
+
+enum { ZET_VALUES_MOST = 240 };
+
+struct zet_values {
+	uint32_t device, part; /* part: of a device that has some */
+	uint32_t nr, nothing;
+	uint64_t time_ns, span_ns;
+	struct zet_value values[ZET_VALUES_MOST];
+};
+
+_Static_assert(sizeof(struct zet_head) + sizeof(struct zet_values) <= ZET_MESSAGE_MOST,
+               "a message has room for values");
+
+struct zet_sums {
+	uint32_t device, period_ns; /* that the driver gave */
+	uint32_t dropped;           /* how often the driver warned */
+	uint32_t cut;               /* how often reports made no sense */
+	uint32_t reports;
+	uint32_t left_out; /* values: negative, no number, too large */
+};
+
 /* In the child: the loader and where messages go. */
 struct zet_api {
 	int out, in;           /* @in ends when the parent wants the child to end */
@@ -175,6 +209,18 @@ struct zet_wanted {
  * and closes the pipe at the end, after which all that is left is read.
  */
 void zet_stall_run(struct zet_api *z, void *arg);
+
+/* Run in a child that streams a metric group; @arg is a struct zet_metered. */
+struct zet_metered {
+	const char *group;
+	uint32_t period_ns;
+};
+
+/* Stream it on all devices that have it, as zet_stall_run() does stalls. */
+void zet_meter_run(struct zet_api *z, void *arg);
+
+/* Send a group and its metrics. */
+void zet_group_send(struct zet_api *z, void *group, uint32_t device);
 
 /* Run in a child: send all groups of all devices, and their metrics. */
 void zet_list(struct zet_api *z, void *arg);

@@ -7,6 +7,7 @@
 #include "base/buf.h"
 #include "base/err.h"
 #include "collect/xe/cards.h"
+#include "collect/zet/meters.h"
 #include "collect/zet/metrics.h"
 #include "collect/zet/stall.h"
 
@@ -50,28 +51,76 @@ static void device_words(const struct af_zet_device *d, const struct af_zet_grou
 	af_terminal_text(words);
 }
 
+/* Listed once: a driver that hangs costs seconds each time. */
+static int metrics_known(const struct af_zet_metrics **known, struct af_err *err)
+{
+	static struct af_zet_metrics m;
+	static bool listed;
+
+	*known = &m;
+	int rc = listed ? 0 : af_zet_metrics_list(&m, err);
+	listed |= !rc;
+	return rc;
+}
+
 int af_zet_stall_probe(char *words, size_t size, struct af_err *err)
 {
-	struct af_zet_metrics m;
+	const struct af_zet_metrics *m;
 	const char *why = NULL;
 
 	*words = 0;
-	int rc = af_zet_metrics_list(&m, err);
+	int rc = metrics_known(&m, err);
 	if (rc)
 		return rc;
-	for (uint32_t i = 0; i < m.nr; i++) {
-		const struct af_zet_group *g = stall_group(&m.devices[i]);
+	for (uint32_t i = 0; i < m->nr; i++) {
+		const struct af_zet_group *g = stall_group(&m->devices[i]);
 		if (g)
-			device_words(&m.devices[i], g, words, size);
+			device_words(&m->devices[i], g, words, size);
 		else if (!why)
-			why = m.devices[i].why;
+			why = m->devices[i].why;
 	}
 	if (!*words)
 		rc = af_fail_plain(err, -ENODEV, "%s",
-		                   *m.why ? m.why
-		                   : why  ? why
-		                          : "no GPU has the metric group EuStallSampling: it is "
-		                            "for Ponte Vecchio, Lunar Lake, Battlemage and later");
-	af_zet_metrics_free(&m);
+		                   *m->why ? m->why
+		                   : why   ? why
+		                           : "no GPU has the metric group EuStallSampling: it is "
+		                             "for Ponte Vecchio, Lunar Lake, Battlemage and later");
 	return rc;
+}
+
+static uint32_t nr_streamable(const struct af_zet_device *d)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < d->nr; i++)
+		nr += d->groups[i].time_based && strcmp(d->groups[i].name, "EuStallSampling") != 0;
+	return nr;
+}
+
+int af_zet_meters_probe(char *words, size_t size, struct af_err *err)
+{
+	const struct af_zet_metrics *m;
+	const char *why = NULL;
+
+	*words = 0;
+	int rc = metrics_known(&m, err);
+	if (rc)
+		return rc;
+	for (uint32_t i = 0; i < m->nr; i++) {
+		const struct af_zet_device *d = &m->devices[i];
+		uint32_t nr = nr_streamable(d);
+		size_t used = strlen(words);
+		if (nr)
+			snprintf(words + used, size - used, "%s%s: %u group%s", used ? "; " : "",
+			         d->name, nr, nr == 1 ? "" : "s");
+		else if (!why)
+			why = d->why;
+	}
+	af_terminal_text(words);
+	return *words ? 0
+	              : af_fail_plain(err, -ENODEV, "%s",
+	                              *m->why ? m->why
+	                              : why   ? why
+	                                      : "no GPU has a time-based metric group beside "
+	                                        "EuStallSampling");
 }

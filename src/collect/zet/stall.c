@@ -7,25 +7,10 @@
 
 #include "base/arena.h"
 #include "base/buf.h"
-#include "base/err.h"
-#include "base/write.h"
-#include "collect/session/control.h"
 #include "collect/session/session.h"
 #include "collect/xe/eustall.h"
 #include "collect/xe/window.h"
-#include "collect/zet/private.h"
-
-enum {
-	READY_MS = 3000, /* the program waits so long for the driver */
-	LAST_MS = 3000,  /* so long the driver may take to give what is left */
-	GRACE_MS = 500,
-	WAIT_MS = 20,
-	FAILURES_MOST = 8, /* that are named: a device may fail again and again */
-	MS_PER_S = 1000,
-	IP_MAJOR_BIT = 22,
-	IP_MINOR_BIT = 14,
-	IP_MASK = 0xff,
-};
+#include "collect/zet/source.h"
 
 /* A device that is sampled; its number in the trace is its place in stall.cards, from 1. */
 struct sampled {
@@ -34,83 +19,19 @@ struct sampled {
 };
 
 struct stall {
-	struct af_recording *r;
-	struct zet_child child;
-	struct zet_device known[ZET_DEVICES_MOST]; /* as the child numbers them, from 1 */
-	uint32_t nr_known;
+	struct zet_source source;
 	struct af_xe_cards cards;
 	struct sampled *sampled; /* beside them */
 	uint32_t
 	    of[ZET_DEVICES_MOST + 1]; /* by number of the child: in the trace, 0: not sampled */
 	struct af_xe_writer writer;
 	struct zet_wanted wanted;
-	uint32_t missing;
-	bool ready, on, ended;
 	uint64_t nr_rows, nr_dropped, nr_cut;
-	struct af_buf failed; /* "GPU …: why; " */
-	uint32_t nr_failures;
-	bool quiet; /* failures are notes: the user has a line already */
 };
-
-static const struct zet_device *known_device(const struct stall *s, uint32_t device)
-{
-	return device && device <= s->nr_known ? &s->known[device - 1] : NULL;
-}
-
-/* The PCI address of a part is the whole's. */
-static const char *pci_of(const struct stall *s, const struct zet_device *d)
-{
-	const struct zet_device *whole = known_device(s, d->parent);
-
-	return !*d->pci && whole ? whole->pci : d->pci;
-}
-
-static void failure_add(struct stall *s, const char *name, const char *why)
-{
-	char line[700];
-
-	if (s->nr_failures++ >= FAILURES_MOST)
-		return;
-	af_buf_fmt(&s->failed, "%s%s%s%s", s->failed.len ? "; " : "", name, *name ? ": " : "", why);
-	if (!s->r->options->tell || s->quiet)
-		return;
-	if (*name)
-		snprintf(line, sizeof line, "%s is not sampled by Level Zero: %s", name, why);
-	else
-		snprintf(line, sizeof line, "Level Zero samples %s: %s",
-		         s->nr_rows ? "nothing more" : "no GPU", why);
-	af_terminal_text(line);
-	s->r->options->tell(line);
-}
-
-static void failed_take(struct stall *s, const struct zet_failed *f)
-{
-	const struct zet_device *d = known_device(s, f->device);
-	char why[500];
-
-	zet_why(f, s->missing, why, sizeof why);
-	failure_add(s, d ? d->name : "", why);
-}
-
-static void card_describe(const struct stall *s, const struct zet_device *d, uint32_t layout,
-                          struct af_xe_card *card)
-{
-	*card = (struct af_xe_card){.fd = -1,
-	                            .device_id = d->id,
-	                            .nr_gts = 1,
-	                            .max_mhz = d->clock_mhz,
-	                            .layout = (enum af_xe_layout)layout};
-	card->gts[0].nr_xecores = d->processors;
-	card->gts[0].major = d->ip_version >> IP_MAJOR_BIT;
-	card->gts[0].minor = d->ip_version >> IP_MINOR_BIT & IP_MASK;
-	snprintf(card->pci, sizeof card->pci, "%s", pci_of(s, d));
-	snprintf(card->node, sizeof card->node, "no PCI address");
-	snprintf(card->driver_is, sizeof card->driver_is, "Level Zero, %.45s", d->name);
-}
 
 static void stream_take(struct stall *s, const struct zet_stream *stream)
 {
-	const struct zet_device *d = known_device(s, stream->device);
+	const struct zet_device *d = zet_source_device(&s->source, stream->device);
 	uint32_t had = s->cards.cap;
 
 	if (!d || s->of[stream->device] || stream->layout < AF_XE_PVC ||
@@ -118,7 +39,7 @@ static void stream_take(struct stall *s, const struct zet_stream *stream)
 		return;
 	AF_ROOM(s->sampled, s->cards.nr + 1u, had);
 	AF_GROW(s->cards.all, s->cards.nr, s->cards.cap);
-	card_describe(s, d, stream->layout, &s->cards.all[s->cards.nr]);
+	zet_source_card(&s->source, d, stream->layout, &s->cards.all[s->cards.nr]);
 	struct sampled *new = &s->sampled[s->cards.nr];
 	*new = (struct sampled){.stream = *stream};
 	af_xe_rows_open(&new->rows, (enum af_xe_layout)stream->layout);
@@ -138,7 +59,7 @@ static void window_take(struct stall *s, const struct zet_window *from)
 
 	if (!device || from->start_ns > from->end_ns)
 		return;
-	if (!s->writer.is_open && !af_xe_writer_open(&s->writer, s->r))
+	if (!s->writer.is_open && !af_xe_writer_open(&s->writer, s->source.r))
 		return;
 	device->rows.zero_counts = from->other;
 	const struct af_xe_window window = {.device = s->of[from->device],
@@ -151,6 +72,7 @@ static void window_take(struct stall *s, const struct zet_window *from)
 	af_xe_window_write(&s->writer, &window);
 	af_xe_rows_empty(&device->rows);
 	s->nr_rows += from->rows;
+	s->source.got_any |= from->rows != 0;
 	s->nr_dropped += from->dropped;
 	s->nr_cut += from->cut;
 }
@@ -167,64 +89,22 @@ static void samples_take(struct stall *s, const struct zet_samples *from)
 	}
 }
 
-static void message_take(struct stall *s, const struct zet_head *head)
+static void message_take(void *user, const struct zet_head *head)
 {
 	const void *payload = head + 1;
 
 	switch (head->kind) {
-	case ZET_MISSING:
-		s->missing = ((const struct zet_missing *)payload)->flags;
-		break;
-	case ZET_FAILED:
-		failed_take(s, payload);
-		break;
-	case ZET_DEVICE:
-		if (s->nr_known < ZET_DEVICES_MOST)
-			s->known[s->nr_known++] = *(const struct zet_device *)payload;
-		break;
 	case ZET_STREAM:
-		stream_take(s, payload);
-		break;
-	case ZET_READY:
-		s->ready = true;
+		stream_take(user, payload);
 		break;
 	case ZET_SAMPLES:
-		samples_take(s, payload);
+		samples_take(user, payload);
 		break;
 	case ZET_WINDOW:
-		window_take(s, payload);
+		window_take(user, payload);
 		break;
 	default:
 		break;
-	}
-}
-
-/* False: there will be no more messages. */
-static bool messages_take(struct stall *s, int wait_ms)
-{
-	const struct zet_head *head;
-	bool more = zet_child_read(&s->child, wait_ms);
-
-	while ((head = zet_child_next(&s->child)))
-		message_take(s, head);
-	return more && !s->child.ended;
-}
-
-/* The child has ended, or must: say how. */
-static void child_end(struct stall *s)
-{
-	char why[400];
-
-	if (s->ended)
-		return;
-	s->ended = true;
-	zet_child_end(&s->child, s->child.ended ? GRACE_MS : 0);
-	zet_child_why(&s->child, why, sizeof why);
-	if (*why)
-		failure_add(s, "", why);
-	else if (s->missing & ZET_NO_LOADER) {
-		zet_why_missing(s->missing, why, sizeof why);
-		failure_add(s, "", why);
 	}
 }
 
@@ -234,7 +114,6 @@ static void stall_free(struct stall *s)
 		af_xe_rows_free(&s->sampled[i].rows);
 	free(s->sampled);
 	free(s->cards.all);
-	af_buf_free(&s->failed);
 	free(s);
 }
 
@@ -253,33 +132,27 @@ static void begin_note(struct stall *s)
 			af_buf_fmt(&b, ", %u reasons of unknown names taken for OtherStall",
 			           stream->nr_unknown);
 	}
-	if (s->failed.len)
-		af_buf_fmt(&b, "%s%s", b.len ? "; " : "", s->failed.data);
-	if (!b.len && s->ready)
+	if (s->source.failed.len)
+		af_buf_fmt(&b, "%s%s", b.len ? "; " : "", s->source.failed.data);
+	if (!b.len && s->source.ready)
 		af_buf_str(&b, "no GPU has the metric group EuStallSampling");
-	af_session_note(s->r, "collector.zet", "%s",
+	af_session_note(s->source.r, "collector.zet", "%s",
 	                b.len ? b.data : "the driver is not ready yet");
 	af_buf_free(&b);
-	af_buf_free(&s->failed);
+	af_buf_free(&s->source.failed);
 }
 
 static struct stall *stall_start(struct af_recording *r, bool quiet)
 {
 	struct stall *s = af_xcalloc(1, sizeof *s);
-	struct af_err err = {0};
 
-	s->r = r;
-	s->quiet = quiet;
+	s->source = (struct zet_source){
+	    .r = r, .key = "collector.zet", .quiet = quiet, .take = message_take, .user = s};
 	s->wanted.samples_second = r->options->device_samples_second;
-	if (zet_child_start(&s->child, zet_stall_run, &s->wanted, ZET_SECONDS, &err)) {
-		af_session_note(r, "collector.zet", "%s", err.msg);
+	if (!zet_source_start(&s->source, zet_stall_run, &s->wanted)) {
 		stall_free(s);
 		return NULL;
 	}
-	for (int ms = 0; ms < READY_MS && !s->ready && messages_take(s, WAIT_MS); ms += WAIT_MS)
-		;
-	if (s->child.ended)
-		child_end(s);
 	begin_note(s);
 	return s;
 }
@@ -292,15 +165,8 @@ static void stall_open(void **self, struct af_recording *r)
 static void stall_pump(void *self)
 {
 	struct stall *s = self;
-	bool on = af_control_state(s->r) == AF_SESSION_ON;
 
-	if (s->ended)
-		return;
-	if (on != s->on)
-		af_write_all(s->child.to, on ? "1" : "0", 1);
-	s->on = on;
-	if (!messages_take(s, 0))
-		child_end(s);
+	zet_source_pump(&s->source);
 }
 
 static void end_note(struct stall *s)
@@ -314,9 +180,9 @@ static void end_note(struct stall *s)
 	if (s->nr_cut)
 		af_buf_fmt(&b, ", %llu times values that make no sense",
 		           (unsigned long long)s->nr_cut);
-	if (s->failed.len)
-		af_buf_fmt(&b, "; %s", s->failed.data);
-	af_session_note(s->r, "collector.zet.rows", "%s", b.data);
+	if (s->source.failed.len)
+		af_buf_fmt(&b, "; %s", s->source.failed.data);
+	af_session_note(s->source.r, "collector.zet.rows", "%s", b.data);
 	af_buf_free(&b);
 }
 
@@ -324,17 +190,9 @@ static void stall_stop(void *self)
 {
 	struct stall *s = self;
 
-	if (!s->ended) {
-		close(s->child.to);
-		s->child.to = -1;
-		/* A driver that did not come up has nothing. */
-		for (int ms = 0; s->ready && ms < LAST_MS && messages_take(s, WAIT_MS);
-		     ms += WAIT_MS)
-			;
-		child_end(s);
-	}
+	zet_source_stop(&s->source);
 	af_xe_writer_close(&s->writer);
-	if (s->cards.nr || s->failed.len)
+	if (s->cards.nr || s->source.failed.len)
 		end_note(s);
 }
 
@@ -342,7 +200,7 @@ static void stall_close(void *self)
 {
 	struct stall *s = self;
 
-	child_end(s);
+	zet_source_close(&s->source);
 	af_xe_writer_close(&s->writer);
 	stall_free(s);
 }

@@ -1,0 +1,137 @@
+/*
+ * Finds the files of GTs that have numbers to be read over time. Source: Linux,
+ * Documentation/ABI/testing/sysfs-driver-intel-xe, and drivers/gpu/drm/xe: xe_gt_freq.c,
+ * xe_gt_idle.c, xe_gt_throttle.c.
+ */
+#include <dirent.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/arena.h"
+#include "base/buf.h"
+#include "base/system/proc.h"
+#include "collect/xe_oa/private.h"
+
+enum { TILES_MOST = 8, SHARE_PER = 1000, PATH_ROOM = 120 };
+
+/* A GT whose files are looked for. */
+struct gt {
+	struct oa_counters *c;
+	uint32_t device, id;
+	char folder[PATH_ROOM];
+};
+
+static void source_add(struct gt *gt, enum oa_how how, const char *file, const char *name,
+                       const char *unit, uint64_t per)
+{
+	struct oa_counters *c = gt->c;
+	struct oa_source s = {.how = how};
+	char text[32];
+
+	snprintf(s.path, sizeof s.path, "%s/%.64s", gt->folder, file);
+	if (c->nr >= OA_COUNTERS_MOST || !af_read_text(s.path, text, sizeof text))
+		return;
+	snprintf(s.group, sizeof s.group, "GT %u", gt->id);
+	snprintf(s.name, sizeof s.name, "%s %.40s", s.group, name);
+	c->sources[c->nr] = s;
+	c->all[c->nr++] = (struct af_xe_counter){.device = gt->device, .per = per, .unit = unit};
+}
+
+static int by_name(const void *left, const void *right)
+{
+	return strcmp(left, right);
+}
+
+/* The reasons differ by GPU: freq0/throttle/reason_pl1, reason_thermal, … */
+static void reasons_find(struct gt *gt)
+{
+	enum { REASONS_MOST = 32, NAME = 32 };
+	static const char prefix[] = "reason_";
+	char names[REASONS_MOST][NAME], path[PATH_ROOM + 32], file[64], name[64];
+	const struct dirent *e;
+	uint32_t nr = 0;
+
+	snprintf(path, sizeof path, "%s/freq0/throttle", gt->folder);
+	DIR *folder = opendir(path);
+	while (folder && nr < REASONS_MOST && (e = readdir(folder)))
+		if (!strncmp(e->d_name, prefix, sizeof prefix - 1) && strlen(e->d_name) < NAME)
+			strcpy(names[nr++], e->d_name);
+	if (folder)
+		closedir(folder);
+	AF_SORT(names, nr, by_name);
+	for (uint32_t i = 0; i < nr; i++) {
+		snprintf(file, sizeof file, "freq0/throttle/%.31s", names[i]);
+		snprintf(name, sizeof name, "throttled: %.24s", names[i] + sizeof prefix - 1);
+		source_add(gt, OA_LEVEL, file, name, "", 1);
+	}
+}
+
+static void gt_find(struct gt *gt)
+{
+	source_add(gt, OA_LEVEL, "freq0/act_freq", "frequency", "MHz", 1);
+	source_add(gt, OA_LEVEL, "freq0/cur_freq", "frequency asked for", "MHz", 1);
+	source_add(gt, OA_IDLE, "gtidle/idle_residency_ms", "awake", "%", SHARE_PER);
+	source_add(gt, OA_LEVEL, "freq0/throttle/status", "throttled", "", 1);
+	reasons_find(gt);
+}
+
+/* GTs are numbered over all tiles of a card: tile0/gt0, tile0/gt1, tile1/gt2. */
+static void card_find(struct oa_counters *c, const struct af_xe_roots *roots, uint32_t card)
+{
+	struct gt gt = {.c = c, .device = card + 1};
+	char path[PATH_ROOM + 16], text[32];
+
+	for (uint32_t tile = 0; tile < TILES_MOST; tile++) {
+		for (gt.id = 0; gt.id < AF_XE_GTS_MOST; gt.id++) {
+			int n = snprintf(gt.folder, sizeof gt.folder, "%s/%s/device/tile%u/gt%u",
+			                 roots->drm, c->cards.all[card].node, tile, gt.id);
+			snprintf(path, sizeof path, "%s/freq0/act_freq", gt.folder);
+			if (n < (int)sizeof gt.folder && af_read_text(path, text, sizeof text))
+				gt_find(&gt);
+		}
+	}
+}
+
+void oa_find(struct oa_counters *c, const struct af_xe_roots *roots)
+{
+	*c = (struct oa_counters){0};
+	af_xe_cards_find(&c->cards, roots, AF_XE_DRIVER_XE);
+	c->sources = af_xcalloc(OA_COUNTERS_MOST, sizeof *c->sources);
+	c->all = af_xcalloc(OA_COUNTERS_MOST, sizeof *c->all);
+	for (uint32_t i = 0; i < c->cards.nr; i++)
+		card_find(c, roots, i);
+	/* They stay where they are from here on. */
+	for (uint32_t i = 0; i < c->nr; i++) {
+		c->all[i].name = c->sources[i].name;
+		c->all[i].group = c->sources[i].group;
+	}
+	c->known = (struct af_xe_counters){.cards = &c->cards, .all = c->all, .nr = c->nr};
+}
+
+void oa_free(struct oa_counters *c)
+{
+	af_xe_cards_free(&c->cards);
+	free(c->sources);
+	free(c->all);
+	*c = (struct oa_counters){0};
+}
+
+void oa_describe(const struct oa_counters *c, struct af_buf *b)
+{
+	uint32_t device = 0;
+	char name[64];
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		const struct af_xe_counter *is = &c->all[i];
+		if (is->device != device)
+			af_buf_fmt(
+			    b, "%s%s: ", device ? "; " : "",
+			    af_xe_card_name(&c->cards.all[is->device - 1], name, sizeof name));
+		else
+			af_buf_str(b, ", ");
+		device = is->device;
+		af_buf_str(b, is->name);
+	}
+}

@@ -1,0 +1,248 @@
+#!/usr/bin/env python3
+"""Counters of Intel's GPUs over time, from files that look like those of the kernel's xe driver (xe_card.py): no
+hardware and no driver of Intel's is here. Each number that the files had has to be in the trace, with its name, its
+unit and its time, and as often as was asked for."""
+
+import os
+import shutil
+import sys
+
+from readings import Readings
+from recording import FAILED, USAGE, aflame, new_path, record, refused
+from tap import case, equal, expect, near, note, run_cases
+from xe_card import Machine, Samples, Sent, doctor, lost, notes
+
+NS_PER_MS = 1000000
+
+
+def by_heartbeat(machine, *command, ms=20, options=(), **how):
+    options = ("--sample", "none,xe-oa=%d" % ms, "--api", "none", *options)
+    run = record(*command, env=machine.env(), options=options, **how)
+    return run, Readings(run)
+
+
+def set_while(folder, pause, *steps):
+    """A program that writes files of @folder: each step is {name: text, or None to remove it}."""
+    program = """
+import os, sys, time
+time.sleep(%r)
+for step in %r:
+    for name, text in step.items():
+        path = os.path.join(%r, name)
+        if text is None:
+            os.remove(path)
+        else:
+            with open(path + ".new", "w") as f:
+                f.write(text)
+            os.rename(path + ".new", path)
+    time.sleep(%r)
+""" % (pause, steps, folder, pause)
+    return sys.executable, "-c", program
+
+
+def in_time(readings, ms, missed):
+    """As many as there is time for: one at once, one each @ms, and the last at the end."""
+    times = [time for time, _, _ in readings.levels[1]]
+    periods = (times[-2] - times[0]) / (ms * NS_PER_MS)
+    expect(abs(periods - (len(times) - 2 + missed)) < 1, "%g periods, %d readings, %d missed"
+           % (periods, len(times) - 1, missed))
+    return len(times)
+
+
+@case("a reading each period, at once and at the end; those that were missed are counted")
+def _():
+    machine = Machine()
+    machine.card().gt(act_freq=1200, cur_freq=1500, idle_ms=100, status=0)
+    for ms in (100, 20, 2):
+        run, readings = by_heartbeat(machine, "sleep", "0.45", ms=ms)
+        missed = lost(run, "DROPPED")
+        nr = in_time(readings, ms, missed)
+        expect(nr + missed >= 450 // ms + 1, "%d readings, %d missed" % (nr, missed))
+        text = "read %d times" % nr + (", and %d times not in time" % missed if missed else "")
+        equal(notes(run, "collector.xe_oa.readings"), [text], "note")
+        equal(len(readings.shares[1]), nr - 1, "shares of the time between them")
+        spans = sum(span for _, span, _ in readings.shares[1])
+        equal(spans, readings.levels[1][-1][0] - readings.levels[1][0][0], "spans")
+        note("%d ms: %d readings, %d missed" % (ms, nr, missed))
+
+
+@case("without a period there is one each 100 ms")
+def _():
+    machine = Machine()
+    machine.card().gt(act_freq=1200)
+    run = record("sleep", "0.45", env=machine.env(), options=("--sample", "none,xe-oa", "--api", "none"))
+    in_time(Readings(run), 100, lost(run, "DROPPED"))
+    text = notes(run, "collector.xe_oa")
+    equal(text, ["every 100 ms, from sysfs: GPU 0xe20b (0000:03:00.0): GT 0 frequency"], "note")
+
+
+@case("counters are defined with their names, units and device; each number of the files is there")
+def _():
+    machine = Machine()
+    card = machine.card().gt(act_freq=1200, cur_freq=1550, idle_ms=7, status=1, reason_thermal=0, reason_pl1=1)
+    card.gt(tile=1, gt=1, act_freq=0)
+    run, readings = by_heartbeat(machine, "sleep", "0.1")
+    known = [(f["name"], f["unit"], f["per"], f["group"], f["device"], f["flags"])
+             for f in readings.counters.values()]
+    none = known[0][-1]
+    equal(known, [
+        ("GT 0 frequency", "MHz", 1, "GT 0", 1, none),
+        ("GT 0 frequency asked for", "MHz", 1, "GT 0", 1, none),
+        ("GT 0 awake", "%", 1000, "GT 0", 1, none),
+        ("GT 0 throttled", "", 1, "GT 0", 1, none),
+        ("GT 0 throttled: pl1", "", 1, "GT 0", 1, none),
+        ("GT 0 throttled: thermal", "", 1, "GT 0", 1, none),
+        ("GT 1 frequency", "MHz", 1, "GT 1", 1, none),
+    ], "counters")
+    expect("AMOUNT" not in str(none) and none != 1, none)
+    for name, value in {"GT 0 frequency": 1200, "GT 0 frequency asked for": 1550, "GT 0 throttled": 1,
+                        "GT 0 throttled: pl1": 1, "GT 0 throttled: thermal": 0, "GT 1 frequency": 0}.items():
+        equal(set(readings.of(name)), {value}, name)
+    equal(set(readings.of("GT 0 awake")), {100}, "of a GT whose idleness does not grow")
+    devices = [e["fields"]["name"] for e in run.events("device") if e["process"] == 0]
+    equal(devices, ["GPU 0xe20b (0000:03:00.0)"], "devices")
+
+
+@case("numbers that change are seen as they change, and each in its turn")
+def _():
+    machine = Machine()
+    card = machine.card().gt(act_freq=300)
+    steps = [{"tile0/gt0/freq0/act_freq": "%d\n" % mhz} for mhz in (900, 2400, 0, 1350)]
+    _, readings = by_heartbeat(machine, *set_while(card.sysfs, 0.12, *steps), ms=10)
+    seen = readings.of("GT 0 frequency")
+    turns = [mhz for i, mhz in enumerate(seen) if not i or seen[i - 1] != mhz]
+    equal(turns, [300, 900, 2400, 0, 1350], "frequencies")
+
+
+@case("the share of time awake is what the driver's milliseconds of idleness leave")
+def _():
+    machine = Machine()
+    card = machine.card().gt(act_freq=1, idle_ms=1000)
+    # 60 ms of idleness, once; and a counter that begins anew, of which no share is known
+    steps = ({"tile0/gt0/gtidle/idle_residency_ms": "1060\n"}, {"tile0/gt0/gtidle/idle_residency_ms": "3\n"})
+    run, readings = by_heartbeat(machine, *set_while(card.sysfs, 0.35, *steps), ms=100)
+    shares = [(span, values["GT 0 awake"]) for _, span, values in readings.shares[1]]
+    idle = [(span, share) for span, share in shares if share != 100]
+    expect(len(idle) == 1, shares)
+    near(idle[0][0] * (100 - idle[0][1]) / 100 / NS_PER_MS, 60, 0.1, "milliseconds of idleness")
+    equal(len(shares), len(readings.levels[1]) - 2, "shares: none of the first reading, and of the counter's new begin")
+    expect("; 1 values could not be had" in notes(run, "collector.xe_oa.readings")[0], notes(run, "collector.xe_oa.readings"))
+
+
+@case("files that vanish, come back or make no sense are left out and counted; the others go on")
+def _():
+    machine = Machine()
+    card = machine.card().gt(act_freq=1200, status=0, idle_ms=5)
+    steps = (
+        {"tile0/gt0/freq0/act_freq": None, "tile0/gt0/gtidle/idle_residency_ms": "unknown\n"},
+        {"tile0/gt0/freq0/act_freq": "-5\n", "tile0/gt0/gtidle/idle_residency_ms": "99999999999999999999999\n"},
+        {"tile0/gt0/freq0/act_freq": "77\n", "tile0/gt0/gtidle/idle_residency_ms": "6\n"},
+    )
+    run, readings = by_heartbeat(machine, *set_while(card.sysfs, 0.1, *steps), ms=10)
+    all_times = len(readings.of("GT 0 throttled"))
+    seen = readings.of("GT 0 frequency")
+    equal([seen[0], seen[-1], set(seen)], [1200, 77, {1200, 77}], "frequencies")
+    expect(5 < len(seen) < all_times - 10, "%d of %d" % (len(seen), all_times))
+    text = notes(run, "collector.xe_oa.readings")[0]
+    failed = int(text.split("; ")[1].split(" ")[0])
+    expect(all_times - len(seen) <= failed, "%d of %d failed: %s" % (all_times - len(seen), all_times, text))
+
+
+@case("a driver that goes away whole ends no recording")
+def _():
+    machine = Machine()
+    card = machine.card().gt(act_freq=1200)
+    aside = card.sysfs + ".gone"
+    run, readings = by_heartbeat(machine, "sh", "-c", "sleep 0.2; mv %s %s; sleep 0.2" % (card.sysfs, aside), ms=10)
+    shutil.rmtree(aside)
+    expect(10 <= len(readings.of("GT 0 frequency")) <= 25, len(readings.of("GT 0 frequency")))
+    expect("values could not be had" in notes(run, "collector.xe_oa.readings")[0], "note")
+
+
+@case("all cards are read, with the numbers that samples of stalls give them")
+def _():
+    machine, sent = Machine(), Sent()
+    machine.card().gt(act_freq=100)
+    machine.card(layout="xe3p").gt(act_freq=200).rows(0, sent, 300, seed=3)
+    options = ("--sample", "xe-oa=10,xe-eustall,none", "--api", "none")
+    run = record("sleep", "0.4", env=machine.env(), options=options)
+    Samples(run).check(sent)
+    readings = Readings(run)
+    equal([set(readings.of("GT 0 frequency", device)) for device in (1, 2)], [{100}, {200}], "of the cards")
+    known = {e["fields"]["device"]: e["fields"]["name"] for e in run.events("device") if e["process"] == 0}
+    equal(known, {1: "GPU 0xe20b (0000:03:00.0)", 2: "GPU 0xe20b (0000:04:00.0)"}, "devices")
+
+
+@case("--gpu-samples reads them as well, also where the kernel refuses samples of stalls")
+def _():
+    for step in ("open 0 0", "open 0 13", "open 0 16"):
+        machine = Machine()
+        machine.card().gt(act_freq=450).step(step)
+        run = record("sleep", "0.25", env=machine.env(), options=("--gpu-samples",), quiet=False)
+        seen = Readings(run).of("GT 0 frequency")
+        expect(len(seen) >= 3 and set(seen) == {450}, "%s: %s" % (step, seen))
+
+
+@case("a card that this user may not open is read, and one without EU stalls, too")
+def _():
+    machine = Machine()
+    machine.card(device="56a0").gt(act_freq=600).step("stalls 19")
+    _, readings = by_heartbeat(machine, "sleep", "0.1")
+    equal(set(readings.of("GT 0 frequency")), {600}, "frequencies")
+
+
+@case("while recording is off nothing is read, and a share does not reach over it")
+def _():
+    machine = Machine()
+    machine.card().gt(act_freq=1200, idle_ms=5)
+    run, readings = by_heartbeat(machine, "sleep", "0.8", ms=10, options=("--delay", "0.2", "--duration", "0.3"))
+    times = [time for time, _, _ in readings.levels[1]]
+    begin = min(e["time_ns"] for e in run.events("note"))
+    expect(times[0] - begin > 150e6, "read %g ms after the begin" % ((times[0] - begin) / 1e6))
+    expect(times[-1] - times[0] < 330e6, "read for %g ms" % ((times[-1] - times[0]) / 1e6))
+    expect(len(times) > 20, len(times))
+    expect(max(span for _, span, _ in readings.shares[1]) < 150e6, "spans")
+
+
+@case("a recording that keeps the newest has the definitions again")
+def _():
+    machine = Machine()
+    machine.card().gt(act_freq=1200)
+    _, readings = by_heartbeat(machine, "sleep", "0.3", ms=5, options=("--ring", "8M"))
+    expect(len(readings.of("GT 0 frequency")) > 30, readings.levels)
+
+
+@case("doctor names what is read, and what is missing")
+def _():
+    machine = Machine()
+    machine.card().gt(act_freq=1, idle_ms=1)
+    equal(doctor(machine, "xe-oa"), (True, "GPU 0xe20b (0000:03:00.0): GT 0 frequency, GT 0 awake"), "works")
+    machine = Machine()
+    machine.card()
+    works, what = doctor(machine, "xe-oa")
+    expect(not works and "shows no frequency of GPU 0xe20b" in what, what)
+    works, what = doctor(Machine(), "xe-oa")
+    expect(not works and "no GPU with the xe driver" in what, what)
+
+
+@case("lists of --sample that make no sense are refused, with what does")
+def _():
+    for words, pattern in {
+        "xe-oa=0": "takes 1 to 60000 milliseconds",
+        "xe-oa=1e3": "takes 1 to 60000 milliseconds",
+        "xe-oa=": "takes 1 to 60000 milliseconds",
+        "xe-eustall=5": "takes no value",
+        "perf,timer": "two ways to sample the CPU",
+        "xe-eustall,zet-stall": "two samplers of instructions",
+        "nothing": 'xe-oa\\[=MS\\].*, not "nothing"',
+        "none,": 'not ""',
+    }.items():
+        machine = Machine()
+        machine.card().gt(act_freq=1)
+        refused(USAGE, pattern, "record", "-o", new_path(), "--sample", words, "--", "true", env=machine.env())
+    done = aflame("record", "--strict", "-o", new_path(), "--sample", "none,xe-oa", "--", "true", env=Machine().env())
+    expect(done.returncode == FAILED and "no GPU with the xe driver" in done.stderr, done.stderr)
+
+
+if __name__ == "__main__":
+    run_cases()
