@@ -123,6 +123,7 @@ enum af_inject_id {
 	AF_ID_KERNEL,
 	AF_ID_CODE,
 	AF_ID_NODE,
+	AF_ID_COUNTER,
 	AF_IDS
 };
 

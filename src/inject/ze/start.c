@@ -8,6 +8,7 @@
 
 #include "inject/core/inject.h"
 #include "inject/intel/placed.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum { DRIVERS_MAX = 16, NOT_BEGUN = 0, BEGUN = 1, DONE = 2 };
@@ -39,6 +40,8 @@ void af_ze_check_fork(void)
 	af_ze_lists_after_fork();
 	af_ze_events_after_fork();
 	af_ze_works_after_fork();
+	af_ze_groups_after_fork();
+	af_ze_queries_after_fork();
 	af_ze_tick_after_fork();
 	af_ze_calls_after_fork();
 	af_placed_after_fork();

@@ -2,6 +2,7 @@
 #include <sched.h>
 
 #include "inject/core/inject.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum {
@@ -38,6 +39,7 @@ void af_ze_at_exit(void)
 	af_ze_check_fork();
 	af_ze_harvest_all();
 	af_ze_clocks_read();
+	af_ze_queries_report();
 }
 
 /*

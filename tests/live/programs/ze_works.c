@@ -82,6 +82,41 @@ static void mode_paths(void)
 	OK(zeModuleDestroy(module));
 }
 
+/*
+ * 4 launches on an immediate list, the second one behind a copy; a list of one kernel that runs
+ * twice, and one of two kernels.
+ */
+static void mode_measured(void)
+{
+	ze_module_handle_t module = ze_module(ze_context, module_path);
+	ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 8000);
+	ze_command_list_handle_t list =
+	    ze_immediate(ze_context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+	ze_command_list_handle_t one = ze_deferred(ze_context), two = ze_deferred(ze_context);
+	ze_command_queue_handle_t queue = ze_queue(ze_context);
+	ze_event_handle_t event;
+	char from[BYTES] = {0}, to[BYTES];
+
+	ze_events(ze_context, 1, &event);
+	for (uint64_t i = 1; i <= 4; i++) {
+		if (i == 2)
+			OK(zeCommandListAppendMemoryCopy(list, to, from, BYTES, NULL, 0, NULL));
+		ze_takes(kernel, i * 8000);
+		launch(list, kernel);
+	}
+	ze_wait(list, event);
+	ze_takes(kernel, 40000);
+	launch(one, kernel);
+	OK(zeCommandListClose(one));
+	run_list(queue, one);
+	run_list(queue, one);
+	fill_list(two, kernel);
+	run_list(queue, two);
+	OK(zeCommandListDestroy(two));
+	OK(zeCommandListDestroy(one));
+	OK(zeContextDestroy(ze_context));
+}
+
 /* 8 launches, 60 ms apart. */
 static void mode_spread(void)
 {
@@ -437,6 +472,7 @@ static const struct {
     {"events", mode_events},     {"threads", mode_threads}, {"fork", mode_fork},
     {"contexts", mode_contexts}, {"never", mode_never},     {"refused", mode_refused},
     {"tracer", mode_tracer},     {"many", mode_many},       {"stays", mode_stays},
+    {"measured", mode_measured},
 };
 
 int main(int argc, char **argv)
