@@ -309,6 +309,16 @@ def _():
     same_times(mocked)
 
 
+@case("mock: a program that ends or is replaced at once: complete work has its times, the rest is counted")
+def _():
+    for mode, status in (("_exit", 3), ("quick_exit", 3), ("handler", 4), ("exec_unread", 0)):
+        mocked = Mocked(mode, status=status)
+        unread = mocked.works()
+        equal(unread[:2], mocked.did()[:2], "times of complete work, " + mode)
+        equal(unread[2:], [("heavy", None, None)], "the rest, " + mode)
+        equal(lost(mocked.run), {"UNFINISHED": 1}, "losses, " + mode)
+
+
 # --- counters over single launches
 
 METRICS = {

@@ -71,6 +71,11 @@ static struct af_ze_call *call_begin(void)
 	return c;
 }
 
+bool af_ze_in_call(void)
+{
+	return call.begin_ns != 0;
+}
+
 /* After it. NULL: its prologue was not seen. */
 static struct af_ze_call *call_end(void)
 {

@@ -295,6 +295,18 @@ void af_ze_tick(uint64_t now_ns);
 void af_ze_harvest_all(void);
 void af_ze_at_exit(void);
 
+/*
+ * The process ends without exit handlers, or is about to run another program: what is complete is
+ * read, and the rest is counted.
+ */
+void af_ze_last(void);
+
+/* Is the calling thread in a call of Level Zero that is traced? */
+bool af_ze_in_call(void);
+
+/* Is Level Zero recorded, and are the tables this process's, not its parent's? */
+bool af_ze_is_ours(void);
+
 /* The number of the next call, and of the last one. */
 uint64_t af_ze_correlation_next(void);
 uint64_t af_ze_correlation_last(void);
