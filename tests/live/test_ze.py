@@ -6,6 +6,7 @@ is asked for."""
 import os
 import subprocess
 
+from cuda_work import machine_with
 from intel_driver import NO_HARDWARE, clean, compiled, spirv
 from machine import BUILD, SCRIPTS, need, program
 from recording import aflame, bare, new_path, record
@@ -317,6 +318,28 @@ def _():
         equal(unread[:2], mocked.did()[:2], "times of complete work, " + mode)
         equal(unread[2:], [("heavy", None, None)], "the rest, " + mode)
         equal(lost(mocked.run), {"UNFINISHED": 1}, "losses, " + mode)
+
+
+@case("mocks: devices of CUDA and of Level Zero in one process have ids of their own")
+def _():
+    if not os.path.exists(MOCK):
+        raise Skip("mock_ze was not built here: libze-dev is missing")
+    for first in ("cuda", "ze"):
+        env = machine_with("driver", "cupti13", ZE_ENABLE_ALT_DRIVERS=MOCK)
+        run = record(program("cuda_ze"), first, module("heavy"), env=env)
+        names = {f["device"]: (f["api"], f["name"]) for f in run.fields("device")}
+        equal(len(names), len(run.fields("device")), "ids")
+        equal({api for api, _ in names.values()}, {"CUDA", "LEVEL_ZERO"}, "APIs")
+        notes = {}
+        for fields in run.fields("device_note"):
+            notes.setdefault((fields["device"], fields["key"]), set()).add(fields["value"])
+        expect(notes and {len(values) for values in notes.values()} == {1}, notes)
+        queues = {(e["process"], e["fields"]["queue"]): e["fields"]["device"] for e in run.events("queue")}
+        on = {w["name"]: names[queues[w["process"], w["descriptor"]["queue"]]][0] for w in works(run)}
+        equal(on.pop("heavy"), "LEVEL_ZERO", "API of the device that ran it")
+        equal(set(on.values()), {"CUDA"}, "API of the device of the others")
+        clocks = {names[f["device"]][0] for f in run.fields("clock") if f["clock"] == "DEVICE"}
+        equal(clocks, {"CUDA", "LEVEL_ZERO"}, "APIs whose devices have clocks")
 
 
 # --- counters over single launches

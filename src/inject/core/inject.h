@@ -116,7 +116,7 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 
 /* The ids that belong to the process, whichever API they are of. */
 enum af_inject_id {
-	AF_ID_DEVICE, /* CUDA's are ordinals plus 1 instead */
+	AF_ID_DEVICE,
 	AF_ID_CONTEXT,
 	AF_ID_QUEUE,
 	AF_ID_PROGRAM,

@@ -89,7 +89,7 @@ static void clocks_write(void)
 	if (!t)
 		return;
 	for (; devices; devices &= devices - 1) {
-		pair.device = (uint32_t)__builtin_ctzll(devices) + 1;
+		pair.device = af_cuda_device((uint32_t)__builtin_ctzll(devices));
 		void *at = af_stream_begin(&t->stream, AF_KIND_CLOCK, af_now_ns(), sizeof pair);
 		if (!at)
 			continue;
