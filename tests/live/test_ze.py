@@ -186,7 +186,9 @@ def _():
     equal(mocked.run.truth["sum"], 128 * 7 + 128 * 1, "the bytes that came back")
     same_times(mocked)
     ops = [(w["descriptor"]["op"], w["descriptor"]["bytes"]) for w in works(mocked.run)]
-    equal(ops, [("WRITE", 256), ("FILL", 128), ("READ", 256)], "work")
+    equal(ops, [("WRITE", 256), ("BARRIER", 0), ("FILL", 128), ("READ", 256)], "work")
+    write, barrier, fill, _ = works(mocked.run)
+    expect(write["end"] <= barrier["start"] <= barrier["end"] <= fill["start"], (write, barrier, fill))
     for name in ("Barrier", "WaitOnEvents", "SignalEvent"):
         expect(calls(mocked.run, "zeCommandListAppend" + name), "no call of " + name)
     memory = [(f["category"], f["memory"], f["bytes"]) for f in mocked.run.fields("memory")]

@@ -674,15 +674,19 @@ static ze_result_t ZE_APICALL append_fill(ze_command_list_handle_t h, void *to, 
 static ze_result_t ZE_APICALL append_barrier(ze_command_list_handle_t h, ze_event_handle_t e,
                                              uint32_t nr, ze_event_handle_t *wait)
 {
-	const struct mock_command c = {.event = (void *)e};
+	struct mock_command c = {.event = (void *)e};
 	(void)nr, (void)wait;
 
+	if (e)
+		snprintf(c.name, sizeof c.name, "%s", "BARRIER");
 	return command_add(h, &c);
 }
 
 static ze_result_t ZE_APICALL append_signal(ze_command_list_handle_t h, ze_event_handle_t e)
 {
-	return append_barrier(h, e, 0, NULL);
+	const struct mock_command c = {.event = (void *)e};
+
+	return command_add(h, &c);
 }
 
 static ze_result_t ZE_APICALL append_waits(ze_command_list_handle_t h, uint32_t nr,

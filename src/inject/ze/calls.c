@@ -154,6 +154,17 @@ static void appended(struct af_ze_call *c, uint32_t function, uint32_t result,
 		af_ze_append_query(c);
 }
 
+static void barrier(struct af_ze_call *c, uint32_t function, uint32_t result,
+                    const struct af_regs *regs)
+{
+	struct af_ev_descriptor is = {.op = AF_OP_BARRIER};
+
+	if (c->list && c->event)
+		appended(c, function, result, &is, regs);
+	else
+		plain(c, function, result, regs);
+}
+
 static void executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr, void **lists,
                      uint32_t function, uint32_t result, const struct af_regs *regs)
 {
@@ -294,8 +305,15 @@ APPEND(CommandListAppendImageCopyToMemory, 4, is.op = AF_OP_READ)
 APPEND(CommandListAppendImageCopyFromMemory, 4, is.op = AF_OP_WRITE)
 APPEND(CommandListAppendMemoryFill, 5, is.op = AF_OP_FILL; is.bytes = ARG(4, size_t))
 
-PLAIN(CommandListAppendBarrier)
-PLAIN(CommandListAppendMemoryRangesBarrier)
+/*
+ * A barrier is work where the program gives it an event, whose stamps tell when it was reached and
+ * when it was over; none gets an event of ours. Signals have no stamps, waits no event.
+ */
+#define BARRIER(NAME, SIGNAL)                                                                      \
+	HOOKS(NAME, if (HANDLE(SIGNAL)) af_ze_append(c, HANDLE(0), &HANDLE(SIGNAL)),               \
+	      barrier(c, FUNCTION_##NAME, result, &regs))
+BARRIER(CommandListAppendBarrier, 1)
+BARRIER(CommandListAppendMemoryRangesBarrier, 4)
 PLAIN(CommandListAppendSignalEvent)
 PLAIN(CommandListAppendWaitOnEvents)
 PLAIN(CommandListAppendMemoryPrefetch)
