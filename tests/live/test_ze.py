@@ -6,6 +6,7 @@ is asked for."""
 import os
 import subprocess
 
+from cuda_work import machine_with
 from intel_driver import NO_HARDWARE, clean, compiled, spirv
 from machine import BUILD, SCRIPTS, need, program
 from recording import aflame, bare, new_path, record
@@ -185,7 +186,9 @@ def _():
     equal(mocked.run.truth["sum"], 128 * 7 + 128 * 1, "the bytes that came back")
     same_times(mocked)
     ops = [(w["descriptor"]["op"], w["descriptor"]["bytes"]) for w in works(mocked.run)]
-    equal(ops, [("WRITE", 256), ("FILL", 128), ("READ", 256)], "work")
+    equal(ops, [("WRITE", 256), ("BARRIER", 0), ("FILL", 128), ("READ", 256)], "work")
+    write, barrier, fill, _ = works(mocked.run)
+    expect(write["end"] <= barrier["start"] <= barrier["end"] <= fill["start"], (write, barrier, fill))
     for name in ("Barrier", "WaitOnEvents", "SignalEvent"):
         expect(calls(mocked.run, "zeCommandListAppend" + name), "no call of " + name)
     memory = [(f["category"], f["memory"], f["bytes"]) for f in mocked.run.fields("memory")]
@@ -309,6 +312,159 @@ def _():
     same_times(mocked)
 
 
+@case("mock: a program that ends or is replaced at once: complete work has its times, the rest is counted")
+def _():
+    for mode, status in (("_exit", 3), ("quick_exit", 3), ("handler", 4), ("exec_unread", 0)):
+        mocked = Mocked(mode, status=status)
+        unread = mocked.works()
+        equal(unread[:2], mocked.did()[:2], "times of complete work, " + mode)
+        equal(unread[2:], [("heavy", None, None)], "the rest, " + mode)
+        equal(lost(mocked.run), {"UNFINISHED": 1}, "losses, " + mode)
+
+
+@case("mocks: devices of CUDA and of Level Zero in one process have ids of their own")
+def _():
+    if not os.path.exists(MOCK):
+        raise Skip("mock_ze was not built here: libze-dev is missing")
+    for first in ("cuda", "ze"):
+        env = machine_with("driver", "cupti13", ZE_ENABLE_ALT_DRIVERS=MOCK)
+        run = record(program("cuda_ze"), first, module("heavy"), env=env)
+        names = {f["device"]: (f["api"], f["name"]) for f in run.fields("device")}
+        equal(len(names), len(run.fields("device")), "ids")
+        equal({api for api, _ in names.values()}, {"CUDA", "LEVEL_ZERO"}, "APIs")
+        notes = {}
+        for fields in run.fields("device_note"):
+            notes.setdefault((fields["device"], fields["key"]), set()).add(fields["value"])
+        expect(notes and {len(values) for values in notes.values()} == {1}, notes)
+        queues = {(e["process"], e["fields"]["queue"]): e["fields"]["device"] for e in run.events("queue")}
+        on = {w["name"]: names[queues[w["process"], w["descriptor"]["queue"]]][0] for w in works(run)}
+        equal(on.pop("heavy"), "LEVEL_ZERO", "API of the device that ran it")
+        equal(set(on.values()), {"CUDA"}, "API of the device of the others")
+        clocks = {names[f["device"]][0] for f in run.fields("clock") if f["clock"] == "DEVICE"}
+        equal(clocks, {"CUDA", "LEVEL_ZERO"}, "APIs whose devices have clocks")
+
+
+# --- counters over single launches
+
+METRICS = {
+    # name: unit, flags, per
+    "GpuTime": ("ns", "AMOUNT", 1),
+    "Commands": ("events", "AMOUNT", 1),
+    "EuActive": ("%", "0", 1000000),
+    "IsAlone": ("", "0", 1),
+    "Broken": ("%", "0", 1000000),
+}
+
+
+def measured(group, mode="measured", knobs=None):
+    return Mocked(mode, knobs=knobs, options=("--launch-metrics", group))
+
+
+def readings(run):
+    """[({metric: value}, call)] in the order of the calls."""
+    names = {(e["process"], e["fields"]["counter"]): e["fields"]["name"] for e in run.events("counter")}
+    found = []
+    for event in run.events("work_reading"):
+        values = event["fields"]["values"]
+        pairs = zip(values[::2], values[1::2])
+        found.append(({names[event["process"], c]: v for c, v in pairs}, event["fields"]["call"]))
+    return sorted(found, key=lambda r: r[1])
+
+
+def notes_of(run, key):
+    return [f["value"] for f in run.fields("note") if f["key"] == key]
+
+
+def check_readings(run, expected):
+    """@expected: ns of the kernels that were measured. Each reading is its kernel's, and only its."""
+    got = readings(run)
+    wanted = [{"GpuTime": ns, "Commands": 1, "EuActive": ns, "IsAlone": 1} for ns in expected]
+    equal([values for values, _ in got], wanted, "values")
+    times = {w["correlation"]: w["end"] - w["start"] for w in works(run) if w["name"] == "heavy"}
+    equal([times[call] for _, call in got], expected, "times of the works with the calls' numbers")
+
+
+@case("mock: a metric group is read over each launch, and over nothing else")
+def _():
+    mocked = measured("LaunchBasic")
+    check_readings(mocked.run, [8000, 16000, 24000, 32000, 40000, 40000])
+    same_times(mocked)
+    counters = mocked.run.fields("counter")
+    equal({c["name"]: (c["unit"], str(c["flags"]), c["per"]) for c in counters}, METRICS, "counters")
+    equal(len(counters), len(METRICS), "each is defined once")
+    equal({c["group"] for c in counters}, {"LaunchBasic"}, "group")
+    equal({c["device"] for c in counters}, {1}, "device")
+    equal(notes_of(mocked.run, "ze.metrics"), [], "failures")
+    (text,) = notes_of(mocked.run, "ze.metrics.left_out")
+    expect(text.startswith("6 values"), text)
+    (text,) = notes_of(mocked.run, "ze.metrics.many")
+    expect(text.startswith("2 readings"), text)
+    for name in ("Barrier", "SignalEvent"):
+        equal(len(calls(mocked.run, "zeCommandListAppend" + name)), name == "SignalEvent", name)
+
+
+@case("mock: one launch in three is measured, threads and contexts that come and go are, too")
+def _():
+    check_readings(measured("LaunchBasic@1/3").run, [8000, 32000])
+    mocked = measured("LaunchBasic@1/2", mode="threads")
+    equal(len(readings(mocked.run)), 100, "readings of 200 launches")
+    equal({values["IsAlone"] for values, _ in readings(mocked.run)}, {1}, "commands in a query")
+    same_times(mocked)
+    mocked = measured("LaunchBasic", mode="churn")
+    same_times(mocked)
+    equal(len(readings(mocked.run)), 4 * 50 * 11, "launches on immediate lists")
+
+
+@case("mock: a query that does not end is counted, and the program ends")
+def _():
+    mocked = measured("LaunchBasic", mode="never")
+    equal(readings(mocked.run), [], "readings")
+    equal(lost(mocked.run).keys(), {"UNFINISHED"}, "reason")
+    equal(sum(f["count"] for f in mocked.run.fields("lost")), 10, "works and readings")
+
+
+@case("mock: a launch that the driver refuses has no reading")
+def _():
+    mocked = measured("LaunchBasic", mode="refused")
+    equal((readings(mocked.run), mocked.works()), ([], []), "readings, works")
+
+
+def unmeasured(mocked, *words):
+    """Its launches are recorded as ever; the NOTE, and the command's own words."""
+    equal(readings(mocked.run), [], "readings")
+    same_times(mocked)
+    (text,) = notes_of(mocked.run, "ze.metrics")
+    for word in words:
+        expect(word in text, text)
+    return text
+
+
+@case("mock: what cannot be measured is noted once, and the program runs as ever")
+def _():
+    for call, words in (
+        ("zetContextActivateMetricGroups=0x70010001", ("0x70010001", "Another program")),
+        ("zetMetricQueryPoolCreate=0x78000003", ("zetMetricQueryPoolCreate", "0x78000003")),
+        ("zetCommandListAppendMetricQueryBegin=0x78000003", ("QueryBegin",)),
+        ("zetCommandListAppendMetricQueryEnd=0x78000003", ("QueryEnd",)),
+    ):
+        unmeasured(measured("LaunchBasic", knobs={"MOCK_ZE_FAIL": call}), *words)
+    for call in ("zetMetricQueryGetData=0x7ffffffe", "zetMetricGroupCalculateMetricValues=0x7ffffffe"):
+        mocked = measured("LaunchBasic", knobs={"MOCK_ZE_FAIL": call})
+        equal(sorted(mocked.works()), sorted(mocked.did()), "times")
+        equal((readings(mocked.run), lost(mocked.run).keys()), ([], {"DROPPED"}), call)
+        equal(len(notes_of(mocked.run, "ze.metrics")), 1, "notes")
+
+
+@case("mock: a group that is not there, or libraries that lack, keep the driver as it is")
+def _():
+    for group in ("TimeBasic", "None"):
+        unmeasured(measured(group), "no device has an event-based metric group " + group)
+    unmeasured(measured("LaunchBasic", knobs={"MOCK_ZE_NO_METRICS": 1}), "zeInit", "metrics")
+    for words in (("GROUP@2/3",), ("@1/2",), ("LaunchBasic@1/0",), ("LaunchBasic@1/2x",)):
+        done = aflame("record", "--launch-metrics", *words, "--", "true")
+        expect(done.returncode and "--launch-metrics takes" in done.stderr, done.stderr)
+
+
 @case("mock: memory does not grow with launches")
 def _():
     run = Mocked("many", options=("--max-size", "1G")).run
@@ -420,6 +576,16 @@ def _():
     equal(placed, [("heavy", heavy, True), ("heavy", heavy, False), ("light", light, True), ("light", light, False)], "code")
     equal(heavy, light, "addresses: the driver used the place again")
     check_objects(run)
+
+
+@case("Intel's driver: metrics that lack, or crash it, keep the program as it is")
+def _():
+    run = intel("paths", spirv("heavy"), options=("--launch-metrics", "ComputeBasic"))
+    check_paths(run, timed=False)
+    (text,) = notes_of(run, "ze.metrics")
+    expect("no device has an event-based metric group ComputeBasic" in text, text)
+    equal(run.counts().get("work_reading", 0), 0, "readings")
+    note(text)
 
 
 @case("Intel's driver: threads, a fork, two contexts, its own tracer")

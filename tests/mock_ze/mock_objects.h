@@ -44,6 +44,9 @@ struct mock_event {
 
 struct mock_queue {
 	uint64_t busy_until;
+	uint64_t ns; /* of all its work, in whole ticks */
+	uint32_t nr_commands;
+	bool is_stuck; /* behind "never": no query ends */
 };
 
 struct mock_command {
@@ -56,6 +59,8 @@ struct mock_command {
 	const char *from;
 	char value;
 	size_t bytes;
+	struct mock_query *query;
+	bool begins; /* the query */
 };
 
 struct mock_list {

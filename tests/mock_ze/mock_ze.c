@@ -12,6 +12,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "mock_metrics.h"
 #include "mock_objects.h"
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER; /* of the timeline and of events */
@@ -48,6 +49,8 @@ static ze_result_t ZE_APICALL init(ze_init_flags_t flags)
 
 	if (timer_begin_ns)
 		return ZE_RESULT_SUCCESS;
+	if (getenv("MOCK_ZE_NO_METRICS") && getenv("ZET_ENABLE_METRICS"))
+		return ZE_RESULT_ERROR_DEPENDENCY_UNAVAILABLE;
 	timer_begin_ns = now_ns();
 	timer_first = number("MOCK_ZE_FIRST", 0);
 	stamp_bits = (uint32_t)number("MOCK_ZE_BITS", 32);
@@ -539,24 +542,45 @@ static ze_result_t ZE_APICALL list_destroy(ze_command_list_handle_t h)
 	return ZE_RESULT_SUCCESS;
 }
 
+/* A query is what the queue did from its begin to its end. */
+static void query_run(const struct mock_queue *q, const struct mock_command *c)
+{
+	struct mock_query *query = c->query;
+
+	if (c->begins) {
+		*query = (struct mock_query){
+		    .has_begun = true, .ns = q->ns, .nr_commands = q->nr_commands};
+		return;
+	}
+	query->ns = q->ns - query->ns;
+	query->nr_commands = q->nr_commands - query->nr_commands;
+	query->has_ended = true;
+}
+
 /* One command after the other on a queue; under the lock. */
 static void command_run(struct mock_queue *q, const struct mock_command *c)
 {
 	struct mock_event *e = c->event;
 	uint64_t now = timer(), start = now > q->busy_until ? now : q->busy_until;
-	bool never = !strcmp(c->name, "never");
+	bool never = !strcmp(c->name, "never") || (c->query && q->is_stuck);
 	uint64_t end = start + c->ns / MOCK_ZE_TICK_NS;
 
 	if (c->reset) {
 		*e = (struct mock_event){.stamped = e->stamped};
 		return;
 	}
+	if (c->query)
+		query_run(q, c);
+	else if (*c->name)
+		q->nr_commands++;
+	q->ns += c->ns / MOCK_ZE_TICK_NS * MOCK_ZE_TICK_NS;
 	if (c->to && c->from)
 		memmove(c->to, c->from, c->bytes);
 	else if (c->to)
 		memset(c->to, c->value, c->bytes);
 	if (!never)
 		q->busy_until = end;
+	q->is_stuck |= never;
 	if (e && !never)
 		*e = (struct mock_event){e->stamped, true, c->instant, start, end};
 	if (log_file && *c->name)
@@ -584,6 +608,13 @@ static ze_result_t command_add(ze_command_list_handle_t h, const struct mock_com
 		    realloc(l->commands, (l->cap = l->cap ? l->cap * 2 : 64) * sizeof *l->commands);
 	l->commands[l->nr++] = *c;
 	return ZE_RESULT_SUCCESS;
+}
+
+ze_result_t mock_query_append(void *list, void *query, bool begins, void *event)
+{
+	const struct mock_command c = {.event = event, .query = query, .begins = begins};
+
+	return command_add(list, &c);
 }
 
 static ze_result_t ZE_APICALL append_kernel(ze_command_list_handle_t h, ze_kernel_handle_t k,
@@ -643,15 +674,19 @@ static ze_result_t ZE_APICALL append_fill(ze_command_list_handle_t h, void *to, 
 static ze_result_t ZE_APICALL append_barrier(ze_command_list_handle_t h, ze_event_handle_t e,
                                              uint32_t nr, ze_event_handle_t *wait)
 {
-	const struct mock_command c = {.event = (void *)e};
+	struct mock_command c = {.event = (void *)e};
 	(void)nr, (void)wait;
 
+	if (e)
+		snprintf(c.name, sizeof c.name, "%s", "BARRIER");
 	return command_add(h, &c);
 }
 
 static ze_result_t ZE_APICALL append_signal(ze_command_list_handle_t h, ze_event_handle_t e)
 {
-	return append_barrier(h, e, 0, NULL);
+	const struct mock_command c = {.event = (void *)e};
+
+	return command_add(h, &c);
 }
 
 static ze_result_t ZE_APICALL append_waits(ze_command_list_handle_t h, uint32_t nr,

@@ -8,6 +8,8 @@
  *	MOCK_ZE_FIRST=N      where the timer stands at the start (0)
  *	MOCK_ZE_NO_CLOCK=1   zeDeviceGetGlobalTimestamps fails
  *	MOCK_ZE_DEVICES=N    devices (2)
+ *	MOCK_ZE_NO_METRICS=1 with ZET_ENABLE_METRICS=1 zeInit fails, as where Intel's libraries lack
+ *	MOCK_ZE_FAIL=CALL=N  a function of metrics (mock_metrics.c) fails with the result N
  *
  * A module is a text with the names of its kernels, divided by blanks. A kernel's first argument is
  * its duration in ns: whole ticks, of 80 ns. A copy and a fill take 80 ns for each byte. A kernel

@@ -1,5 +1,6 @@
 /* The pure parts of the Level Zero collector: arithmetic of timers, kernels in zebins. */
 #include <elf.h>
+#include <math.h>
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -9,6 +10,7 @@
 #include <cmocka.h>
 
 #include "inject/intel/zebin.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/timer.h"
 
 #define HZ 19200000ull
@@ -161,6 +163,46 @@ static void damage_is_no_fault(void **state)
 	assert_false(af_zebin_kernel(&z, sizeof z, "one", &k));
 }
 
+static void values_of_metrics_are_whole(void **state)
+{
+	const struct af_ze_metric metrics[] = {
+	    {7, 1}, {8, 1}, {9, 1000000}, {10, 1000000}, {11, 1}};
+	const struct af_ze_value values[] = {{AF_ZE_VALUE_UINT64, {.u64 = UINT64_MAX}},
+	                                     {AF_ZE_VALUE_UINT32, {.u32 = UINT32_MAX}},
+	                                     {AF_ZE_VALUE_FLOAT32, {.f32 = 12.34f}},
+	                                     {AF_ZE_VALUE_FLOAT64, {.f64 = 0}},
+	                                     {AF_ZE_VALUE_BOOL8, {.b8 = 2}}};
+	const uint64_t same[] = {7, UINT64_MAX, 8, UINT32_MAX, 9, 12340000, 10, 0, 11, 1};
+	uint64_t pairs[10];
+	uint32_t left_out;
+
+	(void)state;
+	assert_int_equal(af_ze_values(metrics, 5, values, pairs, &left_out), 5);
+	assert_int_equal(left_out, 0);
+	assert_memory_equal(pairs, same, sizeof same);
+}
+
+static void values_that_are_none_are_left_out(void **state)
+{
+	const struct af_ze_metric m[] = {{1, 1000000}, {2, 1000000}, {3, 1000000}, {4, 1000000},
+	                                 {5, 1000000}, {6, 1000000}, {7, 1000000}};
+	const struct af_ze_value values[] = {{AF_ZE_VALUE_FLOAT64, {.f64 = -0.5}},
+	                                     {AF_ZE_VALUE_FLOAT64, {.f64 = (double)NAN}},
+	                                     {AF_ZE_VALUE_FLOAT64, {.f64 = (double)INFINITY}},
+	                                     {AF_ZE_VALUE_FLOAT64, {.f64 = 1.8446744073710e13}},
+	                                     {AF_ZE_VALUE_UINT64, {.u64 = UINT64_MAX}},
+	                                     {77, {.u64 = 1}},
+	                                     {AF_ZE_VALUE_FLOAT64, {.f64 = 1.8446744073709e13}}};
+	uint64_t pairs[14];
+	uint32_t left_out;
+
+	(void)state;
+	assert_int_equal(af_ze_values(m, 7, values, pairs, &left_out), 1);
+	assert_int_equal(left_out, 6);
+	assert_int_equal(pairs[0], 7);
+	assert_in_range(pairs[1], 18446744073708990000u, 18446744073709010000u);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -170,6 +212,8 @@ int main(void)
 	    cmocka_unit_test(kernels_have_size_and_symbol),
 	    cmocka_unit_test(other_objects_have_no_kernels),
 	    cmocka_unit_test(damage_is_no_fault),
+	    cmocka_unit_test(values_of_metrics_are_whole),
+	    cmocka_unit_test(values_that_are_none_are_left_out),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -61,6 +61,18 @@ static void structs_are_the_same(void **state)
 	SAME_SIZE(af_ze_group_count, ze_group_count_t);
 	SAME_SIZE(af_ze_copy_region, ze_copy_region_t);
 	SAME(af_ze_copy_region, width, ze_copy_region_t, width);
+	SAME_SIZE(af_ze_group_properties, zet_metric_group_properties_t);
+	SAME(af_ze_group_properties, name, zet_metric_group_properties_t, name);
+	SAME(af_ze_group_properties, sampling, zet_metric_group_properties_t, samplingType);
+	SAME_SIZE(af_ze_metric_properties, zet_metric_properties_t);
+	SAME(af_ze_metric_properties, type, zet_metric_properties_t, metricType);
+	SAME(af_ze_metric_properties, value_type, zet_metric_properties_t, resultType);
+	SAME(af_ze_metric_properties, units, zet_metric_properties_t, resultUnits);
+	SAME_SIZE(af_ze_query_pool_desc, zet_metric_query_pool_desc_t);
+	SAME(af_ze_query_pool_desc, type, zet_metric_query_pool_desc_t, type);
+	SAME(af_ze_query_pool_desc, count, zet_metric_query_pool_desc_t, count);
+	SAME_SIZE(af_ze_value, zet_typed_value_t);
+	SAME(af_ze_value, as, zet_typed_value_t, value);
 	SAME_SIZE(af_ze_tracer_desc, zel_tracer_desc_t);
 	SAME(af_ze_tracer_desc, user, zel_tracer_desc_t, pUserData);
 }
@@ -68,6 +80,21 @@ static void structs_are_the_same(void **state)
 static void numbers_are_the_same(void **state)
 {
 	(void)state;
+	assert_int_equal(AF_ZE_STYPE_GROUP_PROPERTIES, ZET_STRUCTURE_TYPE_METRIC_GROUP_PROPERTIES);
+	assert_int_equal(AF_ZE_STYPE_METRIC_PROPERTIES, ZET_STRUCTURE_TYPE_METRIC_PROPERTIES);
+	assert_int_equal(AF_ZE_STYPE_QUERY_POOL_DESC, ZET_STRUCTURE_TYPE_METRIC_QUERY_POOL_DESC);
+	assert_int_equal(AF_ZE_EVENT_BASED, ZET_METRIC_GROUP_SAMPLING_TYPE_FLAG_EVENT_BASED);
+	assert_int_equal(AF_ZE_METRIC_VALUES, ZET_METRIC_GROUP_CALCULATION_TYPE_METRIC_VALUES);
+	assert_int_equal(AF_ZE_METRIC_DURATION, ZET_METRIC_TYPE_DURATION);
+	assert_int_equal(AF_ZE_METRIC_EVENT, ZET_METRIC_TYPE_EVENT);
+	assert_int_equal(AF_ZE_METRIC_EVENT_RANGE, ZET_METRIC_TYPE_EVENT_WITH_RANGE);
+	assert_int_equal(AF_ZE_VALUE_UINT32, ZET_VALUE_TYPE_UINT32);
+	assert_int_equal(AF_ZE_VALUE_UINT64, ZET_VALUE_TYPE_UINT64);
+	assert_int_equal(AF_ZE_VALUE_FLOAT32, ZET_VALUE_TYPE_FLOAT32);
+	assert_int_equal(AF_ZE_VALUE_FLOAT64, ZET_VALUE_TYPE_FLOAT64);
+	assert_int_equal(AF_ZE_VALUE_BOOL8, ZET_VALUE_TYPE_BOOL8);
+	assert_int_equal(AF_ZE_QUERY_PERFORMANCE, ZET_METRIC_QUERY_POOL_TYPE_PERFORMANCE);
+	assert_int_equal(AF_ZE_TEXT, ZET_MAX_METRIC_NAME);
 	assert_int_equal(AF_ZE_NOT_READY, ZE_RESULT_NOT_READY);
 	assert_int_equal(AF_ZE_UNINITIALIZED, ZE_RESULT_ERROR_UNINITIALIZED);
 	assert_int_equal(AF_ZE_STYPE_DRIVER_PROPERTIES, ZE_STRUCTURE_TYPE_DRIVER_PROPERTIES);
@@ -143,6 +170,12 @@ static void arguments_are_the_same(void **state)
 	ARGUMENT(ze_mem_alloc_shared_params_t, ppptr, 6);
 	ARGUMENT(ze_mem_alloc_host_params_t, psize, 2);
 	ARGUMENT(ze_mem_alloc_host_params_t, ppptr, 4);
+	ARGUMENT(ze_command_list_append_launch_kernel_params_t, pnumWaitEvents, 4);
+	ARGUMENT(ze_command_list_append_launch_kernel_params_t, pphWaitEvents, 5);
+	ARGUMENT(ze_command_list_append_launch_kernel_indirect_params_t, pphWaitEvents, 5);
+	ARGUMENT(ze_command_list_append_launch_cooperative_kernel_params_t, pphWaitEvents, 5);
+	ARGUMENT(ze_command_list_append_launch_multiple_kernels_indirect_params_t, pphWaitEvents,
+	         7);
 	ARGUMENT(ze_mem_free_params_t, pptr, 1);
 }
 

@@ -78,12 +78,16 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 		return af_fail_plain(err, -EINVAL,
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
-	if (o->tally_only &&
-	    (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks || o->alloc))
+	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks ||
+	                      o->alloc || o->launch_metrics))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
-		    "--gpu-samples, --autograd, --api-stacks and --alloc");
+		    "--gpu-samples, --launch-metrics, --autograd, --api-stacks and --alloc");
+	if (o->launch_metrics && !nr_words)
+		return af_fail_plain(err, -EINVAL,
+		                     "--launch-metrics measures a program that aflame starts: "
+		                     "leave out -p and -a");
 	if (o->alloc && (o->ring_bytes || !nr_words))
 		return af_fail_plain(
 		    err, -EINVAL,
@@ -199,13 +203,15 @@ static void tell_that_it_goes_on(const struct af_record_options *o, const char *
 
 /* Once all that was given for is known to make sense. */
 static void tell_what_is_less(const struct af_record_options *o, const struct af_scope *scope,
-                              const char *sampler)
+                              const struct af_session_options *s, const char *sampler)
 {
 	if (*scope->left_out && !o->quiet)
 		fprintf(stderr,
 		        "aflame: kernel stacks and programs that cannot be loaded into are left "
 		        "out: %s\n",
 		        scope->left_out);
+	if (*s->launch_metrics_why && !o->quiet)
+		fprintf(stderr, "aflame: launches are not measured: %s\n", s->launch_metrics_why);
 	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))
 		fprintf(stderr, "aflame: %s\n", sampler);
 }
@@ -305,7 +311,7 @@ int af_record(const struct af_record_options *given, int nr_words, char **words,
 		return record_refused(o, nr_words, words, done, rc, err);
 	rc = af_session_open(&r, &s, err);
 	if (!rc) {
-		tell_what_is_less(o, &scope, sampler);
+		tell_what_is_less(o, &scope, &s, sampler);
 		tell_that_it_goes_on(o, r.place.dir);
 	}
 	if (!rc)

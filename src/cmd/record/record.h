@@ -34,11 +34,12 @@ struct af_record_options {
 	const char *ctl;   /* path of the FIFO */
 	const char *steps; /* "100:110@NAME", NULL */
 	struct af_rank_selection selection;
-	const char *groups;      /* KEY=VALUE,… or a file; NULL: $AFLAME_GROUPS */
-	const char *cuda_graphs; /* "nodes", "whole", NULL */
-	const char *cuda_calls;  /* "once", "twice", NULL */
-	const char *gpu_samples; /* a rate, "exact", NULL */
-	bool held;               /* AF_SESSION_HELD */
+	const char *groups;         /* KEY=VALUE,… or a file; NULL: $AFLAME_GROUPS */
+	const char *cuda_graphs;    /* "nodes", "whole", NULL */
+	const char *cuda_calls;     /* "once", "twice", NULL */
+	const char *gpu_samples;    /* a rate, "exact", NULL */
+	const char *launch_metrics; /* "GROUP@1/N", NULL */
+	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
@@ -130,6 +131,13 @@ struct af_record_options {
 	     offsetof(type, gpu_samples),                                                            \
 	     "100k|exact",                                                                           \
 	     true},                                                                                  \
+	    {AF_OPT_STRING,                                                                          \
+	     "launch-metrics",                                                                       \
+	     0,                                                                                      \
+	     "GROUP",                                                                                \
+	     "Intel GPUs: read a metric group (see `aflame doctor --metrics`: event-based) over "    \
+	     "every launch of Level Zero, which then runs alone; GROUP@1/N: over one in N",          \
+	     offsetof(type, launch_metrics)},                                                        \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

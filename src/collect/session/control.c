@@ -43,6 +43,8 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 	    .trace_inode = st.st_ino,
 	};
 	snprintf(own->trace_dir, sizeof own->trace_dir, "%s", r->place.dir);
+	own->launch_metrics_every = o->launch_metrics_every;
+	snprintf(own->launch_metrics, sizeof own->launch_metrics, "%s", o->launch_metrics);
 	own->steps_first = o->steps.first;
 	own->steps_last = o->steps.last;
 	snprintf(own->steps_name, sizeof own->steps_name, "%s", o->steps.name);

@@ -57,8 +57,14 @@ struct af_session_options {
 	uint64_t samples_most;       /* CPU samples that are kept, 0: all */
 	uint32_t stack_depth;        /* frames that are kept of each, 0: as many as can be */
 	uint64_t gpu_samples_second; /* with AF_SESSION_GPU_SAMPLES */
-	uint64_t delay_ns;           /* recording is off for so long at the start */
-	uint64_t duration_ns;        /* 0: until the program ends */
+	/*
+	 * The metric group of Level Zero that is read over each @…_every-th launch of a kernel, or
+	 * ""; and "", or why there is none of it.
+	 */
+	char launch_metrics[AF_LAUNCH_METRICS], launch_metrics_why[700];
+	uint32_t launch_metrics_every;
+	uint64_t delay_ns;    /* recording is off for so long at the start */
+	uint64_t duration_ns; /* 0: until the program ends */
 	struct af_steps_wanted steps;
 	uint64_t max_bytes; /* recording stops when the trace is so large; 0: no limit */
 	/* Only the newest events are kept, in so many bytes; 0: all are */

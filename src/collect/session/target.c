@@ -104,6 +104,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	/* Loaders before 1.15.7 read it when they are initialized; a user's value stays. */
 	if (r->options->flags & AF_SESSION_ZE)
 		setenv("ZE_ENABLE_TRACING_LAYER", "1", 0);
+	if (*r->options->launch_metrics)
+		setenv("ZET_ENABLE_METRICS", "1", 0);
 	af_session_env_write(session, sizeof session, r->shm, r->own.nonce);
 	setenv(AF_SESSION_ENV, session, 1);
 	signal(SIGXFSZ, r->old_sigxfsz);

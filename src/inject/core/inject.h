@@ -116,13 +116,14 @@ uint32_t af_inject_next_id(_Atomic uint32_t *counter);
 
 /* The ids that belong to the process, whichever API they are of. */
 enum af_inject_id {
-	AF_ID_DEVICE, /* CUDA's are ordinals plus 1 instead */
+	AF_ID_DEVICE,
 	AF_ID_CONTEXT,
 	AF_ID_QUEUE,
 	AF_ID_PROGRAM,
 	AF_ID_KERNEL,
 	AF_ID_CODE,
 	AF_ID_NODE,
+	AF_ID_COUNTER,
 	AF_IDS
 };
 

@@ -86,13 +86,6 @@ static void buffer_return(uint8_t *b)
 	}
 }
 
-uint32_t af_cuda_device(uint32_t ordinal)
-{
-	if (ordinal < 64)
-		atomic_fetch_or_explicit(&af_cuda_devices, 1ull << ordinal, memory_order_relaxed);
-	return ordinal + 1;
-}
-
 static uint32_t queue_of(struct af_thread_context *t, uint32_t device, uint32_t context,
                          uint32_t stream)
 {

@@ -58,7 +58,7 @@ static const bool is_launch[FUNCTIONS] = {
 #undef AF_F
 };
 
-static struct af_handles contexts = AF_HANDLES_INIT; /* → device + 1 */
+static struct af_handles contexts = AF_HANDLES_INIT; /* → id of their device */
 
 /*
  * The outermost call in progress: where it has its stack (0: there is none), which it is, when it
@@ -128,8 +128,9 @@ static uint32_t context_device(void *context)
 
 	if (known || !context || af_cupti.GetDeviceId(context, &ordinal))
 		return (uint32_t)known;
-	af_handles_set(&contexts, (uintptr_t)context, ordinal + 1);
-	return ordinal + 1;
+	uint32_t id = af_cuda_device(ordinal);
+	af_handles_set(&contexts, (uintptr_t)context, id);
+	return id;
 }
 
 static void memory_read(uint32_t form, const uint64_t *params, struct af_ev_memory *m)

@@ -91,7 +91,7 @@ void af_cuda_functions_define(void);
  * the first error. */
 enum af_cupti_result af_cuda_activity_start(void);
 
-/* The id of a device. Its clock is read from then on. */
+/* The id of the device that CUDA has at @ordinal. Its clock is read from then on. */
 uint32_t af_cuda_device(uint32_t ordinal);
 
 /* Define a DEVICE for each device, with notes that tell it from others. By a thread of ours. */

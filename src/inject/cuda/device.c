@@ -4,6 +4,7 @@
 
 #include "inject/core/inject.h"
 #include "inject/core/kernels.h"
+#include "inject/core/lock.h"
 #include "inject/cuda/cuda.h"
 
 enum { DEVICES_MAX = 64, UUID_BYTES = 16 };
@@ -29,6 +30,36 @@ struct driver {
 	uint32_t (*attribute)(int *, int, int);
 	uint32_t (*memory)(size_t *, int);
 };
+
+static struct af_fork_lock lock = AF_FORK_LOCK; /* to give ids */
+static _Atomic uint32_t ids[DEVICES_MAX];       /* by ordinal */
+
+/*
+ * Ids are given in the order of ordinals: where CUDA is the only API, they are the ordinals plus 1.
+ * Devices beyond the table share an id that no other has.
+ */
+static uint32_t id_of(uint32_t ordinal)
+{
+	uint32_t most = ordinal < DEVICES_MAX ? ordinal : DEVICES_MAX - 1;
+	uint32_t id = atomic_load_explicit(&ids[most], memory_order_acquire);
+
+	if (id)
+		return id;
+	af_fork_lock(&lock);
+	for (uint32_t i = 0; i <= most; i++)
+		if (!atomic_load(&ids[i]))
+			atomic_store_explicit(&ids[i], af_inject_new_id(AF_ID_DEVICE),
+			                      memory_order_release);
+	af_fork_unlock(&lock);
+	return atomic_load(&ids[most]);
+}
+
+uint32_t af_cuda_device(uint32_t ordinal)
+{
+	if (ordinal < DEVICES_MAX)
+		atomic_fetch_or_explicit(&af_cuda_devices, 1ull << ordinal, memory_order_relaxed);
+	return id_of(ordinal);
+}
 
 static void device_define(uint32_t id, const char *name, const char *driver)
 {

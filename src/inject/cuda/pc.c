@@ -86,6 +86,7 @@ void af_cuda_pc_context(void *context)
 		return;
 	struct af_pc_device *d = &pc.devices[ordinal];
 	d->device = af_cuda_device(ordinal);
+	d->ordinal = ordinal;
 	d->exact = pc.exact;
 	d->by_windows = pc.exact && !pc.whole;
 	if (d->context && !pc.reported_second) {

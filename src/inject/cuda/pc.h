@@ -48,6 +48,7 @@ struct af_pc_device {
 	void *context;         /* NULL: none is */
 	void *_Atomic enabled; /* the context that CUPTI samples, wanted or not */
 	uint32_t device;       /* id */
+	uint32_t ordinal;      /* by CUDA */
 	uint64_t claim;
 	bool is_broken; /* given up */
 	/* Its buffer is full: there are no samples until sampling has been off */

@@ -186,7 +186,7 @@ void af_pc_begin(struct af_pc_device *d, void *context)
 	d->samples_second = session ? session->gpu_samples_second : 0;
 	if (d->exact && !d->by_windows)
 		d->samples_second /= WHOLE_FEWER;
-	d->claim = af_pc_claim(d->device - 1);
+	d->claim = af_pc_claim(d->ordinal);
 	if (!d->claim) {
 		say(d, "no samples: ", "another process of this recording samples it already");
 		d->context = NULL;

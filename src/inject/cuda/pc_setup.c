@@ -212,7 +212,7 @@ bool af_pc_enable(struct af_pc_device *d, char *words, size_t size)
 	struct af_cupti_pc_context c = {sizeof c, NULL, d->context};
 
 	if (!d->period)
-		d->period = period_for(device_cycles(d->device - 1), d->samples_second);
+		d->period = period_for(device_cycles(d->ordinal), d->samples_second);
 	uint32_t rc = af_cupti_pc.PCSamplingEnable(&c);
 	if (rc) {
 		af_pc_refusal(rc, "cuptiPCSamplingEnable", words, size);

@@ -23,7 +23,6 @@
 #include "inject/cuda/pc.h"
 #include "inject/sampler/exec.h"
 #include "inject/sampler/signals.h"
-#include "inject/sampler/usage.h"
 
 /*
  * CUPTI hands a buffer over when it is full. So that what is in half-full ones is in the trace
@@ -90,7 +89,7 @@ static void clocks_write(void)
 	if (!t)
 		return;
 	for (; devices; devices &= devices - 1) {
-		pair.device = (uint32_t)__builtin_ctzll(devices) + 1;
+		pair.device = af_cuda_device((uint32_t)__builtin_ctzll(devices));
 		void *at = af_stream_begin(&t->stream, AF_KIND_CLOCK, af_now_ns(), sizeof pair);
 		if (!at)
 			continue;
@@ -201,22 +200,6 @@ static void flush_before_exec(void)
 		flusher_ring(false);
 }
 
-/* The end that runs no atexit handlers: Python's os._exit, and children of multiprocessing. */
-__attribute__((visibility("default"))) _Noreturn void _exit(int status)
-{
-	if (af_inject_session() && !af_inject_in_vfork_child()) {
-		af_cuda_last();
-		af_usage_process_ends();
-	}
-	for (;;)
-		syscall(SYS_exit_group, status);
-}
-
-__attribute__((visibility("default"))) _Noreturn void _Exit(int status)
-{
-	_exit(status);
-}
-
 /* Ours are for us: the program's signals must not land on a thread it does not know. */
 void af_cuda_thread_start(void)
 {
@@ -241,6 +224,7 @@ void af_cuda_thread_start(void)
 	/* Registered after CUPTI's own, so it runs before CUPTI is taken down. */
 	atexit(af_cuda_last);
 	(void)!at_quick_exit(af_cuda_last);
+	af_exit_await(af_cuda_last);
 	af_signals_ending(af_cuda_last);
 	af_exec_await(flush_before_exec);
 }

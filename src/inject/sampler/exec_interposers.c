@@ -30,19 +30,26 @@
  * sees.
  */
 
-static void (*_Atomic awaited)(void);
+enum { AWAITED_MOST = 4 };
+
+static void (*_Atomic awaited[AWAITED_MOST])(void);
 
 void af_exec_await(void (*wait)(void))
 {
-	atomic_store(&awaited, wait);
+	for (int i = 0; i < AWAITED_MOST; i++) {
+		void (*none)(void) = NULL;
+		if (atomic_compare_exchange_strong(&awaited[i], &none, wait) || none == wait)
+			return;
+	}
 }
 
 static void exec_await(void)
 {
-	void (*wait)(void) = atomic_load(&awaited);
-
-	if (wait)
-		wait();
+	for (int i = 0; i < AWAITED_MOST; i++) {
+		void (*wait)(void) = atomic_load(&awaited[i]);
+		if (wait)
+			wait();
+	}
 }
 
 #define WITH_IGNORED(faults, call)                                                                 \

@@ -54,6 +54,33 @@ void af_ze_append_launched(struct af_ze_call *c, struct af_ev_descriptor *is)
 		af_ze_harvest_some(list->lane);
 }
 
+void af_ze_append_query(const struct af_ze_call *c)
+{
+	struct af_ze_list *list = c->list;
+	const struct af_ze_launched w = {
+	    .lane = list->lane,
+	    .event = c->query_event,
+	    .events = list->events,
+	    .correlation = c->correlation,
+	    .launched_ns = c->begin_ns,
+	    .query = c->query,
+	    .queries = list->queries,
+	};
+	struct af_ze_node *n = list->is_immediate ? NULL : af_ze_node_add(list);
+
+	if (list->is_immediate && list->lane) {
+		af_ze_work_push(&w);
+		if (list->is_synchronous)
+			af_ze_harvest(list->lane);
+	} else if (n) {
+		n->event = c->query_event;
+		n->is_ours = true;
+		n->query = c->query;
+	} else {
+		af_inject_lost(AF_LOST_TABLE_FULL, 1);
+	}
+}
+
 struct af_ze_node *af_ze_append_node(struct af_ze_call *c, const struct af_ev_descriptor *is)
 {
 	struct af_ze_node *n = af_ze_node_add(c->list);

@@ -9,6 +9,7 @@
 #include "inject/api/sums.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 /* Ids of the functions in the trace. CUDA's begin at 1, and a CALL has a byte for them. */
@@ -59,6 +60,7 @@ static struct af_ze_call *call_begin(void)
 
 	c->begin_ns = 0;
 	c->list = NULL;
+	c->query = NULL;
 	/* In a driver that does OpenCL by Level Zero it is OpenCL's, and recorded as that. */
 	if (!af_inject_session() || af_inject_in_opencl)
 		return NULL;
@@ -67,6 +69,11 @@ static struct af_ze_call *call_begin(void)
 	c->correlation = af_ze_correlation_last();
 	c->begin_ns = af_now_ns();
 	return c;
+}
+
+bool af_ze_in_call(void)
+{
+	return call.begin_ns != 0;
 }
 
 /* After it. NULL: its prologue was not seen. */
@@ -140,8 +147,22 @@ static void appended(struct af_ze_call *c, uint32_t function, uint32_t result,
 	else if (!c->list->is_immediate)
 		node = af_ze_append_node(c, is);
 	call_write(c, function, result, node, regs);
+	bool is_measured = af_ze_query_end(c, result);
 	if (!result && c->list->is_immediate && c->records)
 		af_ze_append_launched(c, is);
+	if (is_measured)
+		af_ze_append_query(c);
+}
+
+static void barrier(struct af_ze_call *c, uint32_t function, uint32_t result,
+                    const struct af_regs *regs)
+{
+	struct af_ev_descriptor is = {.op = AF_OP_BARRIER};
+
+	if (c->list && c->event)
+		appended(c, function, result, &is, regs);
+	else
+		plain(c, function, result, regs);
 }
 
 static void executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr, void **lists,
@@ -223,12 +244,24 @@ static void memory_write(const struct af_ze_call *c, uint32_t category, uint32_t
 
 #define PLAIN(NAME) HOOKS(NAME, , plain(c, FUNCTION_##NAME, result, &regs))
 
-/* @SIGNAL: the number of the argument that names the event; FILL says what the work is. */
-#define APPEND(NAME, SIGNAL, FILL)                                                                 \
+/*
+ * @SIGNAL: the number of the argument that names the event; BEFORE: what else is done before it;
+ * FILL says what the work is.
+ */
+#define APPEND_OF(NAME, SIGNAL, BEFORE, FILL)                                                      \
 	HOOKS(                                                                                     \
-	    NAME, af_ze_append(c, HANDLE(0), &HANDLE(SIGNAL)), struct af_ev_descriptor is = {0};   \
+	    NAME, af_ze_append(c, HANDLE(0), &HANDLE(SIGNAL));                                     \
+	    BEFORE, struct af_ev_descriptor is = {0};                                              \
 	    if (c->is_ours && c->list) HANDLE(SIGNAL) = NULL;                                      \
 	    if (!result && c->list) { FILL; } appended(c, FUNCTION_##NAME, result, &is, &regs))
+
+#define APPEND(NAME, SIGNAL, FILL) APPEND_OF(NAME, SIGNAL, , FILL)
+
+/* The events that it waits for come behind the one that it signals. */
+#define LAUNCH(NAME, SIGNAL, FILL)                                                                 \
+	APPEND_OF(NAME, SIGNAL,                                                                    \
+	          af_ze_query_begin(c, ARG((SIGNAL) + 1, uint32_t), ARG((SIGNAL) + 2, void **)),   \
+	          FILL)
 
 #define KERNEL(groups) af_ze_kernel_work(c, HANDLE(1), groups, &is)
 #define COPY(to, from, size) af_ze_copy_work(c, to, from, size, &is)
@@ -253,15 +286,15 @@ static void many_work(const struct af_ze_call *c, uint32_t nr, void **kernels,
 		af_ze_kernel_work(c, kernels[0], NULL, is);
 }
 
-APPEND(CommandListAppendLaunchKernel, 3, KERNEL(ARG(2, const struct af_ze_group_count *)))
-APPEND(CommandListAppendLaunchCooperativeKernel, 3,
+LAUNCH(CommandListAppendLaunchKernel, 3, KERNEL(ARG(2, const struct af_ze_group_count *)))
+LAUNCH(CommandListAppendLaunchCooperativeKernel, 3,
        KERNEL(ARG(2, const struct af_ze_group_count *)))
-APPEND(CommandListAppendLaunchKernelIndirect, 3, KERNEL(NULL))
-APPEND(CommandListAppendLaunchMultipleKernelsIndirect, 5,
+LAUNCH(CommandListAppendLaunchKernelIndirect, 3, KERNEL(NULL))
+LAUNCH(CommandListAppendLaunchMultipleKernelsIndirect, 5,
        many_work(c, ARG(1, uint32_t), ARG(2, void **), &is))
-APPEND(CommandListAppendLaunchKernelWithParameters, 4,
+LAUNCH(CommandListAppendLaunchKernelWithParameters, 4,
        KERNEL(ARG(2, const struct af_ze_group_count *)))
-APPEND(CommandListAppendLaunchKernelWithArguments, 6, KERNEL(&ARG(2, struct af_ze_group_count)))
+LAUNCH(CommandListAppendLaunchKernelWithArguments, 6, KERNEL(&ARG(2, struct af_ze_group_count)))
 APPEND(CommandListAppendMemoryCopy, 4, COPY(HANDLE(1), HANDLE(2), ARG(3, size_t)))
 APPEND(CommandListAppendMemoryCopyRegion, 9,
        COPY(HANDLE(1), HANDLE(5), region_bytes(ARG(2, const struct af_ze_copy_region *))))
@@ -272,8 +305,15 @@ APPEND(CommandListAppendImageCopyToMemory, 4, is.op = AF_OP_READ)
 APPEND(CommandListAppendImageCopyFromMemory, 4, is.op = AF_OP_WRITE)
 APPEND(CommandListAppendMemoryFill, 5, is.op = AF_OP_FILL; is.bytes = ARG(4, size_t))
 
-PLAIN(CommandListAppendBarrier)
-PLAIN(CommandListAppendMemoryRangesBarrier)
+/*
+ * A barrier is work where the program gives it an event, whose stamps tell when it was reached and
+ * when it was over; none gets an event of ours. Signals have no stamps, waits no event.
+ */
+#define BARRIER(NAME, SIGNAL)                                                                      \
+	HOOKS(NAME, if (HANDLE(SIGNAL)) af_ze_append(c, HANDLE(0), &HANDLE(SIGNAL)),               \
+	      barrier(c, FUNCTION_##NAME, result, &regs))
+BARRIER(CommandListAppendBarrier, 1)
+BARRIER(CommandListAppendMemoryRangesBarrier, 4)
 PLAIN(CommandListAppendSignalEvent)
 PLAIN(CommandListAppendWaitOnEvents)
 PLAIN(CommandListAppendMemoryPrefetch)

@@ -6,6 +6,7 @@
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/lock.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum {
@@ -207,6 +208,7 @@ void af_ze_context_gone(void *context)
 {
 	af_ze_works_end(context);
 	af_ze_lists_end(context);
+	af_ze_queries_end(context);
 	for (uint32_t i = 0; i < nr_sets; i++)
 		if (sets[i].context == context)
 			set_end(&sets[i]);

@@ -2,6 +2,7 @@
 #include "inject/ze/ze.h"
 
 #include "inject/core/inject.h"
+#include "inject/ze/metric.h"
 
 /*
  * Its event must show when this launch completes. Events of ours are reset; one of the program's
@@ -20,6 +21,8 @@ static void node_prepare(struct af_ze_node *n)
 		n->overtakes = true;
 	} else if (n->is_ours) {
 		af_ze_next.zeEventHostReset(n->event);
+		if (n->query)
+			af_ze_query_again(n->query);
 	} else if (!af_ze_next.zeEventQueryStatus(n->event) &&
 	           !af_ze_next.zeEventQueryKernelTimestamp(n->event, &t)) {
 		n->is_stale = true;
@@ -38,6 +41,19 @@ void af_ze_execute(uint32_t nr, void **lists)
 	}
 }
 
+/* Queries are none. */
+static uint32_t works_count(uint32_t nr, void **lists)
+{
+	uint32_t works = 0;
+
+	for (uint32_t i = 0; lists && i < nr; i++) {
+		const struct af_ze_list *l = af_ze_list(lists[i]);
+		for (uint32_t k = 0; l && k < l->nr_nodes; k++)
+			works += !l->nodes[k].query;
+	}
+	return works;
+}
+
 bool af_ze_has_work(uint32_t nr, void **lists)
 {
 	for (uint32_t i = 0; lists && i < nr; i++) {
@@ -48,7 +64,8 @@ bool af_ze_has_work(uint32_t nr, void **lists)
 	return false;
 }
 
-static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane, struct af_ze_node *n)
+static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane,
+                        const struct af_ze_list *list, struct af_ze_node *n, uint32_t works)
 {
 	struct af_ze_launched w = {
 	    .lane = lane,
@@ -59,11 +76,15 @@ static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane, struct af
 	    .overtakes = n->overtakes,
 	    .is_stale = n->is_stale,
 	    .stale = n->stale,
+	    .query = n->query,
+	    .queries = list->queries,
 	    .descriptor = n->descriptor,
 	};
 
-	w.descriptor.queue = lane->id;
 	n->ran = true;
+	if (n->query && !af_ze_query_is_of_one(n, works))
+		return;
+	w.descriptor.queue = lane->id;
 	n->correlation = c->correlation;
 	n->work = af_ze_work_push(&w);
 	if (n->work && !n->is_ours)
@@ -72,10 +93,12 @@ static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane, struct af
 
 void af_ze_executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr, void **lists)
 {
+	uint32_t works = af_ze_measures() ? works_count(nr, lists) : 0;
+
 	for (uint32_t i = 0; lists && i < nr; i++) {
 		struct af_ze_list *l = af_ze_list(lists[i]);
 		for (uint32_t k = 0; l && k < l->nr_nodes; k++)
-			node_launch(c, lane, &l->nodes[k]);
+			node_launch(c, lane, l, &l->nodes[k], works);
 		if (l)
 			l->ran_on = lane;
 	}

@@ -6,6 +6,7 @@
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/core/lock.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum {
@@ -172,6 +173,7 @@ void af_ze_list_made(void *context, void *device, void *handle, const struct af_
 	    .context = context,
 	    .device = af_ze_device(device),
 	    .events = af_ze_events(context, device),
+	    .queries = af_ze_queries(context, device),
 	    .lane = desc ? lane_make(context, device, handle) : NULL,
 	    .is_immediate = desc != NULL,
 	    .is_synchronous = desc && desc->mode == AF_ZE_QUEUE_SYNCHRONOUS,
@@ -223,6 +225,8 @@ void af_ze_list_emptied(void *handle)
 			af_ze_work_event_ends(n->work, n->event);
 		if (n->is_ours && !waits && (!n->ran || !af_ze_next.zeEventHostReset(n->event)))
 			af_ze_event_give(l->events, n->event);
+		if (n->query && !waits)
+			af_ze_query_give(l->queries, n->query);
 	}
 	l->nr_nodes = 0;
 	l->ran_on = NULL;

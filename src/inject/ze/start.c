@@ -8,6 +8,8 @@
 
 #include "inject/core/inject.h"
 #include "inject/intel/placed.h"
+#include "inject/sampler/exec.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum { DRIVERS_MAX = 16, NOT_BEGUN = 0, BEGUN = 1, DONE = 2 };
@@ -22,6 +24,12 @@ bool af_ze_is_wanted(void)
 	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
 
 	return session && session->flags & AF_SESSION_ZE;
+}
+
+bool af_ze_is_ours(void)
+{
+	return atomic_load(&ze_state) == DONE && !af_inject_is_forked() &&
+	       atomic_load(&ze_epoch) == af_inject_fork_epoch();
 }
 
 void af_ze_check_fork(void)
@@ -39,6 +47,8 @@ void af_ze_check_fork(void)
 	af_ze_lists_after_fork();
 	af_ze_events_after_fork();
 	af_ze_works_after_fork();
+	af_ze_groups_after_fork();
+	af_ze_queries_after_fork();
 	af_ze_tick_after_fork();
 	af_ze_calls_after_fork();
 	af_placed_after_fork();
@@ -160,6 +170,9 @@ static void ze_start(void *library, void **drivers, uint32_t nr)
 	pthread_atfork(NULL, NULL, af_ze_check_fork);
 	/* After the driver's own handlers are registered, so that it runs before them. */
 	atexit(af_ze_at_exit);
+	(void)!at_quick_exit(af_ze_last);
+	af_exit_await(af_ze_last);
+	af_exec_await(af_ze_last);
 }
 
 /* A thread that comes second waits: its first launch must find the tracer. */

@@ -5,6 +5,7 @@
 #include "base/pages.h"
 #include "inject/api/sums.h"
 #include "inject/core/inject.h"
+#include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
 
 enum {
@@ -53,10 +54,21 @@ static void work_free(uint32_t index)
 	af_pool_give(&works, sizeof(struct ze_work), index, index);
 }
 
+/* A query whose values never came; it has no times that could be missing. */
+static void query_lost(struct af_thread_context *t, uint64_t now, enum af_lost reason)
+{
+	reason = reason == AF_LOST_NO_STAMPS ? AF_LOST_DROPPED : reason;
+	af_stream_put(&t->stream, lost, now, .reason = reason, .count = 1);
+}
+
 /* Write one piece on @t, entered. @ns NULL: its times are not known, for @reason. */
 static void work_put(struct af_thread_context *t, uint64_t now, const struct af_ze_launched *w,
                      const struct af_ze_stamps *ns, enum af_lost reason)
 {
+	if (w->query) {
+		query_lost(t, now, reason);
+		return;
+	}
 	uint64_t busy = ns ? ns->end - ns->start : 0;
 	uint32_t id =
 	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &w->descriptor);
@@ -202,6 +214,8 @@ static bool work_is_done(const struct ze_work *w, bool complete, struct ze_done 
 	bool is_stale = w->is.is_stale && t.global.start == w->is.stale;
 	if (!rc && is_stale && !complete)
 		return false;
+	if (w->is.query)
+		return true;
 	done->stamped =
 	    !rc && !is_stale &&
 	    af_ze_device_stamps(w->is.lane->device, w->is.launched_ns, &t.global, &done->ns);
@@ -217,7 +231,10 @@ static bool work_poll(struct ze_work *w, bool complete)
 		return false;
 	if (w->written)
 		return true;
-	work_write(&w->is, done.stamped ? &done.ns : NULL, AF_LOST_NO_STAMPS);
+	if (w->is.query)
+		af_ze_query_read(&w->is);
+	else
+		work_write(&w->is, done.stamped ? &done.ns : NULL, AF_LOST_NO_STAMPS);
 	event_done(&w->is);
 	return true;
 }
@@ -261,7 +278,7 @@ static void batch_write(struct af_ze_lane *l, const struct ze_done *done, uint32
 
 	for (uint32_t i = 0; t && i < nr; i++) {
 		const struct ze_work *w = work_at(done[i].index);
-		if (!w->written)
+		if (!w->written && !w->is.query)
 			work_put(t, now, &w->is, done[i].stamped ? &done[i].ns : NULL,
 			         AF_LOST_NO_STAMPS);
 	}
@@ -280,7 +297,10 @@ static bool batch_poll(struct af_ze_lane *l, uint32_t *polls)
 	while (index && *polls && nr < BATCH) {
 		uint32_t next = work_next(index);
 		--*polls;
-		if (work_is_done(work_at(index), false, &done[nr])) {
+		const struct ze_work *w = work_at(index);
+		if (work_is_done(w, false, &done[nr])) {
+			if (w->is.query && !w->written)
+				af_ze_query_read(&w->is);
 			done[nr++].index = index;
 			lane_cut(l, before, index);
 		} else {

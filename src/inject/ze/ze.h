@@ -14,6 +14,7 @@
  *	execute.c   lists that are executed, and calls that wait
  *	event.c     events of our own, which take the times of work; the program's
  *	work.c      work in flight: from an event to a GPU_WORK
+ *	metric.h    counters over single launches
  *	tick.c      once a second, and at the end
  *	timer.h     arithmetic of device timers
  *	ze_abi.h    the part of Level Zero that is used
@@ -162,7 +163,8 @@ struct af_ze_node {
 	bool is_ours; /* the event */
 	bool ran, overtakes, is_stale;
 	uint64_t
-	    stale; /* as the two before it, of the launch under way: see struct af_ze_launched */
+	    stale;   /* as the two before it, of the launch under way: see struct af_ze_launched */
+	void *query; /* it is a query around the node before it, which has none of the rest */
 	struct af_ev_descriptor descriptor; /* without a queue */
 };
 
@@ -179,7 +181,8 @@ struct af_ze_list {
 	bool is_synchronous;      /* an immediate list whose appends wait */
 	void *spare[AF_ZE_SPARE]; /* free events of ours */
 	uint32_t nr_spare;
-	struct af_ze_lane *ran_on; /* where it was executed last, or NULL */
+	struct af_ze_lane *ran_on;     /* where it was executed last, or NULL */
+	struct af_ze_queries *queries; /* around its launches, or NULL: metric.h */
 	uint32_t graph;
 	uint32_t nr_nodes, cap_nodes;
 	struct af_ze_node *nodes;
@@ -248,6 +251,8 @@ struct af_ze_launched {
 	 */
 	bool overtakes, is_stale;
 	uint64_t stale;
+	void *query; /* NULL, or it is no work, but the query around a launch */
+	struct af_ze_queries *queries;
 	struct af_ev_descriptor descriptor;
 };
 
@@ -290,6 +295,18 @@ void af_ze_tick(uint64_t now_ns);
 void af_ze_harvest_all(void);
 void af_ze_at_exit(void);
 
+/*
+ * The process ends without exit handlers, or is about to run another program: what is complete is
+ * read, and the rest is counted.
+ */
+void af_ze_last(void);
+
+/* Is the calling thread in a call of Level Zero that is traced? */
+bool af_ze_in_call(void);
+
+/* Is Level Zero recorded, and are the tables this process's, not its parent's? */
+bool af_ze_is_ours(void);
+
 /* The number of the next call, and of the last one. */
 uint64_t af_ze_correlation_next(void);
 uint64_t af_ze_correlation_last(void);
@@ -300,8 +317,9 @@ struct af_ze_call {
 	uint64_t correlation; /* of an epilogue; before it of the last call at the prologue */
 	bool records;         /* recording is on */
 	struct af_ze_list *list;
-	void *event;  /* that the work signals */
-	bool is_ours; /* the event */
+	void *event;               /* that the work signals */
+	bool is_ours;              /* the event */
+	void *query, *query_event; /* around the launch, and what its end signals */
 	struct af_ze_pool_desc pool;
 };
 
@@ -313,6 +331,9 @@ void af_ze_append_failed(struct af_ze_call *c);
 
 /* After one to an immediate list: its work @is. */
 void af_ze_append_launched(struct af_ze_call *c, struct af_ev_descriptor *is);
+
+/* After one whose query (metric.h) has ended: it will be read. */
+void af_ze_append_query(const struct af_ze_call *c);
 
 /* After one to another list: the node that it made, or NULL. */
 struct af_ze_node *af_ze_append_node(struct af_ze_call *c, const struct af_ev_descriptor *is);

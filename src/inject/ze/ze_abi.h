@@ -28,6 +28,9 @@ enum {
 	AF_ZE_STYPE_PCI_PROPERTIES = 0x10008,
 	AF_ZE_STYPE_DEVICE_PROPERTIES_1_2 = 0x20006, /* whose timer is in cycles a second */
 	AF_ZE_STYPE_TRACER_DESC = 0x1,               /* zel_structure_type_t */
+	AF_ZE_STYPE_GROUP_PROPERTIES = 0x1,          /* zet_structure_type_t, as the next two */
+	AF_ZE_STYPE_METRIC_PROPERTIES = 0x2,
+	AF_ZE_STYPE_QUERY_POOL_DESC = 0x4,
 };
 
 enum {
@@ -47,6 +50,18 @@ enum {
 	AF_ZE_HANDLE_KERNEL = 11, /* zel_handle_type_t */
 	AF_ZE_PROLOGUE = 0,       /* zel_tracer_reg_t */
 	AF_ZE_EPILOGUE = 1,
+	AF_ZE_EVENT_BASED = 1,     /* zet_metric_group_sampling_type_flag_t */
+	AF_ZE_METRIC_VALUES = 0,   /* zet_metric_group_calculation_type_t */
+	AF_ZE_METRIC_DURATION = 0, /* zet_metric_type_t, as the next two */
+	AF_ZE_METRIC_EVENT = 1,
+	AF_ZE_METRIC_EVENT_RANGE = 2,
+	AF_ZE_VALUE_UINT32 = 0, /* zet_value_type_t, as the next four */
+	AF_ZE_VALUE_UINT64 = 1,
+	AF_ZE_VALUE_FLOAT32 = 2,
+	AF_ZE_VALUE_FLOAT64 = 3,
+	AF_ZE_VALUE_BOOL8 = 4,
+	AF_ZE_QUERY_PERFORMANCE = 0, /* zet_metric_query_pool_type_t */
+	AF_ZE_TEXT = 256,            /* ZET_MAX_METRIC_NAME and its like */
 };
 
 struct af_ze_driver_properties {
@@ -135,6 +150,38 @@ struct af_ze_copy_region {
 	uint32_t x, y, z, width, height, depth;
 };
 
+struct af_ze_group_properties {
+	uint32_t stype;
+	void *next;
+	char name[AF_ZE_TEXT], description[AF_ZE_TEXT];
+	uint32_t sampling, domain, nr_metrics;
+};
+
+struct af_ze_metric_properties {
+	uint32_t stype;
+	void *next;
+	char name[AF_ZE_TEXT], description[AF_ZE_TEXT], component[AF_ZE_TEXT];
+	uint32_t tier, type, value_type;
+	char units[AF_ZE_TEXT];
+};
+
+struct af_ze_query_pool_desc {
+	uint32_t stype;
+	const void *next;
+	uint32_t type, count;
+};
+
+struct af_ze_value {
+	uint32_t type;
+	union {
+		uint32_t u32;
+		uint64_t u64;
+		float f32;
+		double f64;
+		uint8_t b8;
+	} as;
+};
+
 struct af_ze_tracer_desc {
 	uint32_t stype;
 	const void *next;
@@ -176,10 +223,31 @@ typedef void af_ze_callback(void *params, uint32_t result, void *user, void **in
 	P(zelTracerDestroy, (void *))                                                              \
 	P(zelTracerSetEnabled, (void *, uint8_t))
 
+/* The same of those that read counters over single launches (metric.h). */
+#define AF_ZE_METRIC_FUNCTIONS(P)                                                                  \
+	P(zeCommandListAppendBarrier, (void *, void *, uint32_t, void **))                         \
+	P(zetMetricGroupGet, (void *, uint32_t *, void **))                                        \
+	P(zetMetricGroupGetProperties, (void *, struct af_ze_group_properties *))                  \
+	P(zetMetricGet, (void *, uint32_t *, void **))                                             \
+	P(zetMetricGetProperties, (void *, struct af_ze_metric_properties *))                      \
+	P(zetContextActivateMetricGroups, (void *, void *, uint32_t, void **))                     \
+	P(zetMetricQueryPoolCreate,                                                                \
+	  (void *, void *, void *, const struct af_ze_query_pool_desc *, void **))                 \
+	P(zetMetricQueryPoolDestroy, (void *))                                                     \
+	P(zetMetricQueryCreate, (void *, uint32_t, void **))                                       \
+	P(zetMetricQueryDestroy, (void *))                                                         \
+	P(zetMetricQueryReset, (void *))                                                           \
+	P(zetMetricQueryGetData, (void *, size_t *, uint8_t *))                                    \
+	P(zetMetricGroupCalculateMetricValues,                                                     \
+	  (void *, uint32_t, size_t, const uint8_t *, uint32_t *, struct af_ze_value *))           \
+	P(zetCommandListAppendMetricQueryBegin, (void *, void *))                                  \
+	P(zetCommandListAppendMetricQueryEnd, (void *, void *, void *, uint32_t, void **))
+
 /* The same of those that older loaders lack. */
 #define AF_ZE_OPTIONAL(P)                                                                          \
 	P(zeDevicePciGetPropertiesExt, (void *, struct af_ze_pci_properties *))                    \
 	P(zelEnableTracingLayer, (void))                                                           \
-	P(zelLoaderTranslateHandle, (uint32_t, void *, void **))
+	P(zelLoaderTranslateHandle, (uint32_t, void *, void **))                                   \
+	AF_ZE_METRIC_FUNCTIONS(P)
 
 #endif

@@ -82,6 +82,7 @@ enum {
 	AF_GPUS_SAMPLED = 16,
 	AF_SESSION_FLUSH_MS = 500,
 	AF_STEPS_NAME = 128,
+	AF_LAUNCH_METRICS = 128,
 	AF_SESSION_PAGE = 4096,
 	AF_SESSION_CONTROL = 4 * AF_SESSION_PAGE,
 	AF_API_KINDS = 0x2c00, /* kinds from AF_KIND_API on that may be recorded */
@@ -124,6 +125,9 @@ struct af_session {
 	/* With AF_SESSION_STEPS: from 1 on; the name of their ranges, "" for whichever they are. */
 	uint64_t steps_first, steps_last;
 	char steps_name[AF_STEPS_NAME];
+	/* The group of counters that is read over each @…_every-th launch of a kernel, or "". */
+	char launch_metrics[AF_LAUNCH_METRICS];
+	uint32_t launch_metrics_every;
 	_Atomic uint32_t state; /* enum af_session_state */
 	/*
 	 * With AF_SESSION_KERNEL: ordinals of the processes whose event the recorder has taken

@@ -6,6 +6,7 @@
 #include <level_zero/layers/zel_tracing_api.h>
 #include <level_zero/layers/zel_tracing_register_cb.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -80,6 +81,91 @@ static void mode_paths(void)
 	OK(zeCommandListDestroy(later));
 	OK(zeKernelDestroy(kernel));
 	OK(zeModuleDestroy(module));
+}
+
+/*
+ * 4 launches on an immediate list, the second one behind a copy; a list of one kernel that runs
+ * twice, and one of two kernels.
+ */
+static void mode_measured(void)
+{
+	ze_module_handle_t module = ze_module(ze_context, module_path);
+	ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 8000);
+	ze_command_list_handle_t list =
+	    ze_immediate(ze_context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+	ze_command_list_handle_t one = ze_deferred(ze_context), two = ze_deferred(ze_context);
+	ze_command_queue_handle_t queue = ze_queue(ze_context);
+	ze_event_handle_t event;
+	char from[BYTES] = {0}, to[BYTES];
+
+	ze_events(ze_context, 1, &event);
+	for (uint64_t i = 1; i <= 4; i++) {
+		if (i == 2)
+			OK(zeCommandListAppendMemoryCopy(list, to, from, BYTES, NULL, 0, NULL));
+		ze_takes(kernel, i * 8000);
+		launch(list, kernel);
+	}
+	ze_wait(list, event);
+	ze_takes(kernel, 40000);
+	launch(one, kernel);
+	OK(zeCommandListClose(one));
+	run_list(queue, one);
+	run_list(queue, one);
+	fill_list(two, kernel);
+	run_list(queue, two);
+	OK(zeCommandListDestroy(two));
+	OK(zeCommandListDestroy(one));
+	OK(zeContextDestroy(ze_context));
+}
+
+/* 2 launches that complete, and one that takes a minute. */
+static void launch_unread(void)
+{
+	ze_module_handle_t module = ze_module(ze_context, module_path);
+	ze_command_list_handle_t list =
+	    ze_immediate(ze_context, ZE_COMMAND_QUEUE_MODE_ASYNCHRONOUS);
+	ze_kernel_handle_t kernel = ze_kernel(module, "heavy", 8000);
+
+	launch(list, kernel);
+	launch(list, kernel);
+	usleep(20000);
+	ze_takes(kernel, 60000000000);
+	launch(list, kernel);
+	puts("launched");
+	fflush(stdout);
+}
+
+static void handle_ends(int signo)
+{
+	_exit(signo == SIGUSR1 ? 4 : 5);
+}
+
+/* The program ends, or becomes another one, by functions that run no exit handlers. */
+static void mode__exit(void)
+{
+	launch_unread();
+	_exit(3);
+}
+
+static void mode_quick_exit(void)
+{
+	launch_unread();
+	quick_exit(3);
+}
+
+static void mode_handler(void)
+{
+	signal(SIGUSR1, handle_ends);
+	launch_unread();
+	raise(SIGUSR1);
+}
+
+/* The first program is not there. */
+static void mode_exec_unread(void)
+{
+	launch_unread();
+	execl("/nonexistent/program", "program", NULL);
+	execl("/bin/true", "true", NULL);
 }
 
 /* 8 launches, 60 ms apart. */
@@ -432,11 +518,16 @@ static const struct {
 	const char *name;
 	void (*run)(void);
 } modes[] = {
-    {"paths", mode_paths},       {"spread", mode_spread},   {"churn", mode_churn},
-    {"copies", mode_copies},     {"reload", mode_reload},   {"pipelined", mode_pipelined},
-    {"events", mode_events},     {"threads", mode_threads}, {"fork", mode_fork},
-    {"contexts", mode_contexts}, {"never", mode_never},     {"refused", mode_refused},
-    {"tracer", mode_tracer},     {"many", mode_many},       {"stays", mode_stays},
+    {"paths", mode_paths},     {"spread", mode_spread},
+    {"churn", mode_churn},     {"copies", mode_copies},
+    {"reload", mode_reload},   {"pipelined", mode_pipelined},
+    {"events", mode_events},   {"threads", mode_threads},
+    {"fork", mode_fork},       {"contexts", mode_contexts},
+    {"never", mode_never},     {"refused", mode_refused},
+    {"tracer", mode_tracer},   {"many", mode_many},
+    {"stays", mode_stays},     {"measured", mode_measured},
+    {"_exit", mode__exit},     {"quick_exit", mode_quick_exit},
+    {"handler", mode_handler}, {"exec_unread", mode_exec_unread},
 };
 
 int main(int argc, char **argv)
