@@ -6,6 +6,8 @@
 #ifndef AF_CMD_DEVICES_DEVICES_H
 #define AF_CMD_DEVICES_DEVICES_H
 
+#include <stdbool.h>
+
 struct af_err;
 struct af_session_options;
 
@@ -18,5 +20,12 @@ const char *af_cpu_sampler_named(const char *sample);
  */
 int af_choose_devices(const char *sample, const char *gpu_samples, struct af_session_options *s,
                       struct af_err *err);
+
+/*
+ * "GROUP", or "GROUP@1/N": which launches of Level Zero are measured, into s->launch_metrics and
+ * what is beside it. A group that no device has is noted there, and fails where @strict.
+ */
+int af_choose_launch_metrics(const char *how, bool strict, struct af_session_options *s,
+                             struct af_err *err);
 
 #endif
