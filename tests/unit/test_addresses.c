@@ -584,6 +584,82 @@ static void each_reason_of_each_instruction_is_counted(void **state)
 	rig_close(r);
 }
 
+/* Two paths launch the kernel, each in windows of its own, and in one together. */
+static void samples_are_kept_apart_by_intervals(void **state)
+{
+	static const struct {
+		uint64_t at_ms, paths;
+	} windows[] = {{10, 1}, {20, 2}, {35, 3}};
+	static const double want[][2] = {{4, 0}, {0, 4}, {0, 0}, {1, 3}};
+	struct rig *r = rig_open(1);
+	double got[4][2] = {{0}};
+
+	(void)state;
+	r->a.apart_ns = 10 * MS;
+	r->world.time_range.start_ns = SECOND;
+	rig_placed(r, SECOND, 1, KERNEL, 1, HEAP, 0x100);
+	for (uint32_t i = 0; i < 3; i++) {
+		uint64_t end_ns = SECOND + windows[i].at_ms * MS;
+		if (windows[i].paths & 1)
+			rig_work(r, 1, KERNEL, 1, end_ns - MS, end_ns - MS + 100);
+		if (windows[i].paths & 2)
+			rig_work(r, 1, KERNEL, 2, end_ns - MS, end_ns - MS + 300);
+		rig_window(r, 1, end_ns - MS, end_ns, ALL);
+		rig_sample(r, 0xfffd0010, 4);
+	}
+	af_attribution_end(&r->a, &r->world);
+	for (uint32_t i = 0; i < r->a.nr_found; i++) {
+		const struct af_attributed *f = &r->a.found[i];
+		uint32_t path = r->a.launch_groups[f->launch_group].is.path;
+		assert_true(f->interval < 4 && (path == 1 || path == 2));
+		got[f->interval][path - 1] += (double)f->parts / AF_ATTRIBUTION_PARTS;
+	}
+	for (uint32_t i = 0; i < 8; i++)
+		assert_true(got[i / 2][i % 2] == want[i / 2][i % 2]);
+	assert_int_equal(r->a.apart_ns, 10 * MS);
+	rig_close(r);
+}
+
+/* More samples than are kept apart: intervals get longer, and have the samples of both. */
+static void intervals_get_longer_where_samples_are_many(void **state)
+{
+	enum { WINDOWS = 32, ROWS = 60000 };
+	struct rig *r = rig_open(1);
+	uint64_t samples[WINDOWS] = {0}, exact = 0;
+	uint32_t each = 1;
+
+	(void)state;
+	r->a.apart_ns = 100 * MS;
+	r->world.time_range.start_ns = SECOND;
+	rig_placed(r, SECOND, 1, KERNEL, 1, HEAP, ROWS * 8);
+	for (uint64_t i = 0; i < WINDOWS; i++) {
+		uint64_t at_ns = SECOND + i * 100 * MS;
+		rig_work(r, 1, KERNEL, 1, at_ns, at_ns + 100);
+		rig_work(r, 1, KERNEL, 2, at_ns, at_ns + 300);
+		rig_window(r, 1, at_ns, at_ns + 100 * MS, ALL);
+		for (uint32_t k = 0; k < ROWS; k++)
+			rig_sample(r, (uint32_t)HEAP + k * 8, 1 + (uint32_t)i);
+	}
+	af_attribution_end(&r->a, &r->world);
+	for (; r->a.apart_ns > each * 100 * MS; each *= 2)
+		;
+	assert_true(each > 1 && each < WINDOWS && r->a.apart_ns == each * 100 * MS);
+	for (uint32_t i = 0; i < r->a.nr_found; i++) {
+		assert_true(r->a.found[i].interval < WINDOWS / each);
+		samples[r->a.found[i].interval] += r->a.found[i].samples;
+	}
+	for (uint32_t i = 0; i < WINDOWS / each; i++) {
+		uint64_t counts = 0;
+		for (uint32_t k = 0; k < each; k++)
+			counts += 1 + i * each + k;
+		assert_int_equal(samples[i], counts * ROWS);
+		exact += samples[i];
+	}
+	rig_reported(r, 0, exact, 0);
+	assert_float_equal(rig_samples(r, 1, 1), (double)exact / 4, 1e-3);
+	rig_close(r);
+}
+
 int main(void)
 {
 	const struct CMUnitTest tests[] = {
@@ -601,6 +677,8 @@ int main(void)
 	    cmocka_unit_test(launches_count_where_there_are_no_times),
 	    cmocka_unit_test(times_next_to_each_other_add_up),
 	    cmocka_unit_test(each_reason_of_each_instruction_is_counted),
+	    cmocka_unit_test(samples_are_kept_apart_by_intervals),
+	    cmocka_unit_test(intervals_get_longer_where_samples_are_many),
 	};
 
 	return cmocka_run_group_tests(tests, NULL, NULL);

@@ -32,6 +32,9 @@
  * Of works without times of the device, those have samples that were asked for in the window; at
  * the end, whatever their kernel was launched for. Their shares are by number (`by_launches`).
  *
+ * Where samples are kept apart by intervals, each interval has sums of its own. Once there are too
+ * many of them, two and two intervals become one.
+ *
  * A sample is divided into AF_ATTRIBUTION_PARTS, so that sums are exact: the parts of all launch
  * groups add up to all samples of the trace, and so do the parts of each instruction.
  */
@@ -94,7 +97,7 @@ struct af_launch_group {
 	uint64_t parts;
 };
 
-/* Samples of one instruction with one reason, in the works of one launch group. */
+/* Samples of one instruction with one reason, in the works of one launch group, and an interval. */
 struct af_attributed {
 	uint32_t launch_group;
 	uint32_t code;   /* of w->codes, 0 not known */
@@ -104,6 +107,7 @@ struct af_attributed {
 	uint64_t samples;       /* the same as whole samples, which add up over all launch groups */
 	uint64_t latency_parts; /* part of these in which nothing was issued meanwhile */
 	uint64_t time_ns;       /* its share of the launch group's device time, by samples */
+	uint32_t interval;      /* 0 unless they are kept apart */
 };
 
 /* The sample counts of a device, and how they were joined; in whole samples. */
@@ -144,10 +148,15 @@ bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device 
 struct af_attribution {
 	/* Tells which functions a kernel may call. Set it before anything else; NULL: not known. */
 	struct af_code_names *names;
+	/*
+	 * Not 0: samples are kept apart by intervals since the trace began, a window's in the one
+	 * in which it ended. Set it before anything else. At the end it may have been doubled.
+	 */
+	uint64_t apart_ns;
 
 	/* Read after af_attribution_end. */
 	struct af_launch_group *launch_groups;
-	struct af_attributed *found; /* by launch group, code, offset, stall */
+	struct af_attributed *found; /* by launch group, code, interval, offset, stall */
 	struct af_sampled_device *devices;
 	uint32_t nr_launch_groups, nr_found, nr_devices;
 	/* Works whose times cannot be converted: their samples are unattributed */

@@ -13,6 +13,33 @@ void attribution_epoch(struct attribution_private *p)
 	p->nr_touched = p->nr_shares = p->nr_chosen = 0;
 }
 
+static uint32_t interval_of(const struct af_attribution *a, const struct af_world *w,
+                            uint64_t time_ns)
+{
+	uint64_t start_ns = w->time_range.start_ns;
+	/* A window that ends with an interval is of it. */
+	uint64_t since_ns = time_ns > start_ns ? time_ns - start_ns - 1 : 0;
+	uint64_t interval = since_ns / a->apart_ns;
+
+	return interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;
+}
+
+void attribution_at(struct af_attribution *a, const struct af_world *w, uint64_t time_ns)
+{
+	struct attribution_private *p = a->private_;
+
+	if (!a->apart_ns)
+		return;
+	while (attribution_sums_many(p) && p->last_interval && a->apart_ns <= UINT64_MAX / 2) {
+		attribution_sums_widen(p);
+		a->apart_ns *= 2;
+		p->last_interval /= 2;
+	}
+	p->interval = interval_of(a, w, time_ns);
+	if (p->interval > p->last_interval)
+		p->last_interval = p->interval;
+}
+
 struct attribution_span attribution_span_of(const struct af_time_range *in, uint64_t start_ns,
                                             uint64_t end_ns)
 {

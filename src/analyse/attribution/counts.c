@@ -129,6 +129,13 @@ static void insn_add(struct attribution_counts *t, struct counts_insn *insn, uin
 	t->nr++;
 }
 
+static void counts_free(struct attribution_counts *t)
+{
+	free(t->memory);
+	free(t->sums);
+	free(t);
+}
+
 static struct attribution_counts *counts_of(struct attribution_private *p)
 {
 	if (!p->counts)
@@ -188,6 +195,55 @@ void attribution_count(struct attribution_private *p, const struct attribution_s
 	}
 }
 
+static const struct counts_sum *sum_of(const struct attribution_counts *t,
+                                       const struct counts_insn *insn, uint32_t bit)
+{
+	return &t->sums[insn->first + (insn->order >> 4 * bit & 15)];
+}
+
+/* Count what @insn of @was has, in the group @group. */
+static void insn_again(struct attribution_private *p, const struct attribution_counts *was,
+                       const struct counts_insn *insn, uint32_t group)
+{
+	struct attribution_sampled all[2 * COUNTS_PAGE];
+	uint32_t nr = 0;
+
+	for (uint32_t left = insn->has; left; left &= left - 1) {
+		uint32_t bit = (uint32_t)__builtin_ctz(left);
+		const struct counts_sum *sum = sum_of(was, insn, bit);
+		struct attribution_sampled one = {
+		    .offset = insn->offset,
+		    .count = sum->count,
+		    .group = group,
+		    .stall = (uint32_t)insn->of * COUNTS_PAGE + bit,
+		};
+		all[nr++] = one;
+		one.count = sum->latency;
+		one.latency = true;
+		all[nr] = one;
+		nr += sum->latency != 0;
+	}
+	attribution_count(p, all, nr);
+}
+
+void attribution_counts_regroup(struct attribution_private *p, const uint32_t *now)
+{
+	struct attribution_counts *was = counts_of(p);
+
+	/* As large as it was: in a smaller one, all of them would begin at its start. */
+	p->counts = NULL;
+	insns_make(counts_of(p), was->cap_insns);
+	for (uint32_t i = 0; i < was->cap_insns; i++)
+		if (was->insns[i].of)
+			insn_again(p, was, &was->insns[i], now[(was->insns[i].of >> 32) - 1]);
+	counts_free(was);
+}
+
+uint32_t attribution_counts_nr(const struct attribution_private *p)
+{
+	return p->counts ? p->counts->nr : 0;
+}
+
 struct attribution_counted *attribution_counted(struct attribution_private *p, uint32_t *nr)
 {
 	const struct attribution_counts *t = counts_of(p);
@@ -198,8 +254,7 @@ struct attribution_counted *attribution_counted(struct attribution_private *p, u
 		const struct counts_insn *insn = &t->insns[i];
 		for (uint32_t left = insn->has; left; left &= left - 1) {
 			uint32_t bit = (uint32_t)__builtin_ctz(left);
-			const struct counts_sum *sum =
-			    &t->sums[insn->first + (insn->order >> 4 * bit & 15)];
+			const struct counts_sum *sum = sum_of(t, insn, bit);
 			all[(*nr)++] = (struct attribution_counted){
 			    .offset = insn->offset,
 			    .count = sum->count,
@@ -215,12 +270,7 @@ struct attribution_counted *attribution_counted(struct attribution_private *p, u
 
 void attribution_counts_free(struct attribution_private *p)
 {
-	struct attribution_counts *t = p->counts;
-
-	if (!t)
-		return;
-	free(t->memory);
-	free(t->sums);
-	free(t);
+	if (p->counts)
+		counts_free(p->counts);
 	p->counts = NULL;
 }

@@ -137,6 +137,8 @@ struct attribution_private {
 	struct af_map by_name; /* process and name of a kernel → index of kernels */
 	bool last;             /* nothing more comes: launches without times are better than none */
 	uint32_t last_launch_group;
+	uint32_t interval; /* whose samples are being joined */
+	uint32_t last_interval;
 	uint64_t now_ns, settled_ns;
 	uint64_t held, works; /* counts; pieces */
 
@@ -281,22 +283,28 @@ void attribution_put_nobody(struct af_attribution *a, const struct af_world *w,
 /* Divide the samples put to @choice since the last time. */
 void attribution_divide_choice(struct attribution_private *p, struct attribution_choice *choice);
 
+/* Samples that are joined next were taken until @time_ns; call it before an epoch has choices. */
+void attribution_at(struct af_attribution *a, const struct af_world *w, uint64_t time_ns);
+
 /*
- * Sums: a group for each set of launch groups that share samples of a code; its samples; and the
- * number of samples divided among its launch groups with the weights of @choice. _expand turns all
- * of it into a->found at the end.
+ * Sums: a group for each set of launch groups that share samples of a code in an interval; its
+ * samples; and the number of samples divided among its launch groups with the weights of @choice.
+ * _expand turns all of it into a->found at the end.
  */
 uint32_t attribution_group(struct attribution_private *p, uint32_t code,
                            const struct attribution_choice *choice);
 void attribution_divide(struct attribution_private *p, uint32_t group,
                         const struct attribution_choice *choice, uint64_t count);
 void attribution_expand(struct af_attribution *a);
+/* Are there too many sums to be kept apart? _widen: two intervals become one. */
+bool attribution_sums_many(const struct attribution_private *p);
+void attribution_sums_widen(struct attribution_private *p);
 void attribution_sums_free(struct attribution_private *p);
 
 /* Samples of an instruction for one reason, of a group of the sums. */
 struct attribution_sampled {
-	uint64_t offset;
-	uint32_t group, stall, count;
+	uint64_t offset, count;
+	uint32_t group, stall;
 	bool latency; /* nothing was issued meanwhile */
 };
 
@@ -310,11 +318,15 @@ struct attribution_counted {
 
 /*
  * Count @nr samples, at most ATTRIBUTION_SAMPLED; those of an instruction should be neighbours.
- * attribution_counted() gives all counts, in no order, to be freed, and forgets them.
+ * attribution_counted() gives all counts, in no order, to be freed, and forgets them. _nr: how many
+ * there are.
  */
 void attribution_count(struct attribution_private *p, const struct attribution_sampled *all,
                        uint32_t nr);
 struct attribution_counted *attribution_counted(struct attribution_private *p, uint32_t *nr);
+/* Samples of a group are of the group @now[group] from now on. */
+void attribution_counts_regroup(struct attribution_private *p, const uint32_t *now);
+uint32_t attribution_counts_nr(const struct attribution_private *p);
 void attribution_counts_free(struct attribution_private *p);
 
 /* To sort windows by. */

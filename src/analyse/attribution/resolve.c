@@ -183,6 +183,7 @@ bool address_resolve(struct af_attribution *a, const struct af_world *w,
 	struct attribution_sampled sampled[RESOLVE_ROWS];
 	uint32_t left = 0;
 
+	attribution_at(a, w, win->end_ns);
 	for (uint32_t first = 0, nr; first < rows->nr; first += nr) {
 		uint32_t nr_sampled = 0;
 		nr = rows->nr - first < RESOLVE_ROWS ? rows->nr - first : RESOLVE_ROWS;
@@ -227,6 +228,7 @@ void address_give_up(struct af_attribution *a, const struct af_world *w,
 	uint64_t start_ns = win->start_ns < UINT64_MAX ? win->start_ns : UINT64_MAX - 1;
 	uint64_t end_ns = win->end_ns > start_ns ? win->end_ns : start_ns + 1;
 	const struct attribution_span span = attribution_span_of(&w->time_range, start_ns, end_ns);
+	attribution_at(a, w, win->end_ns);
 	for (uint32_t i = 0; i < rows->nr; i++) {
 		const struct address_row *row = &rows->all[i];
 		uint64_t base = 0;

@@ -21,7 +21,7 @@ struct sums_unit {
 };
 
 struct sums_group {
-	uint32_t code;
+	uint32_t code, interval;
 	bool exact;
 	uint64_t count;     /* of all units */
 	uint64_t given;     /* parts of members so far, at the end */
@@ -46,10 +46,16 @@ struct attribution_sums {
 	struct af_keys by_group;
 	uint32_t *key; /* of a group */
 	uint32_t cap_key;
-	struct af_map mixed; /* code → how many sums of several launch groups it has */
+	struct af_map mixed; /* interval and code → how many sums of several launch groups it has */
 };
 
-enum { SUMS_MIXED = 16 }; /* sums of several launch groups a code; all others share one */
+/* The key of a group; its launch groups come last. */
+enum { KEY_CODE, KEY_EXACT, KEY_INTERVAL, KEY_LAUNCH_GROUPS };
+
+enum {
+	SUMS_MIXED = 16,      /* sums of several launch groups a code; all others share one */
+	SUMS_APART = 1 << 20, /* counts and members in intervals that are kept apart */
+};
 
 static struct attribution_sums *sums_of(struct attribution_private *p)
 {
@@ -76,10 +82,10 @@ void attribution_sums_free(struct attribution_private *p)
 	p->sums = NULL;
 }
 
-/* Room for the key of a group: code, whether it is exact, @nr launch groups. */
+/* Room for the key of a group of @nr launch groups. */
 static uint32_t *group_key(struct attribution_sums *s, uint32_t nr)
 {
-	AF_ROOM(s->key, nr + 2, s->cap_key);
+	AF_ROOM(s->key, nr + KEY_LAUNCH_GROUPS, s->cap_key);
 	return s->key;
 }
 
@@ -90,18 +96,30 @@ static int launch_group_order(const void *a, const void *b)
 	return *x < *y ? -1 : *x > *y;
 }
 
+static size_t key_bytes(uint32_t nr)
+{
+	return (KEY_LAUNCH_GROUPS + (size_t)nr) * sizeof(uint32_t);
+}
+
 /* The group of @nr launch groups, of any where that is 0, made when it is new. */
 static uint32_t group_at(struct attribution_sums *s, const uint32_t *key, uint32_t nr)
 {
 	bool fresh;
-	uint64_t *slot = af_keys_at(&s->by_group, key, (2 + (size_t)nr) * sizeof *key, &fresh);
+	uint64_t *slot = af_keys_at(&s->by_group, key, key_bytes(nr), &fresh);
 
 	if (fresh) {
 		AF_GROW(s->groups, s->nr_groups, s->cap_groups);
-		s->groups[s->nr_groups] = (struct sums_group){.code = key[0], .exact = key[1]};
+		s->groups[s->nr_groups] = (struct sums_group){
+		    .code = key[KEY_CODE], .interval = key[KEY_INTERVAL], .exact = key[KEY_EXACT]};
 		*slot = s->nr_groups++;
 	}
 	return (uint32_t)*slot;
+}
+
+/* How many sums of several launch groups the code of @key has in its interval. */
+static uint64_t *mixed_at(struct attribution_sums *s, const uint32_t *key)
+{
+	return af_map_at(&s->mixed, (uint64_t)key[KEY_INTERVAL] << 32 | key[KEY_CODE], NULL);
 }
 
 uint32_t attribution_group(struct attribution_private *p, uint32_t code,
@@ -110,15 +128,16 @@ uint32_t attribution_group(struct attribution_private *p, uint32_t code,
 	struct attribution_sums *s = sums_of(p);
 	uint32_t *key = group_key(s, choice->nr);
 
-	key[0] = code;
-	key[1] = choice->exact;
+	key[KEY_CODE] = code;
+	key[KEY_EXACT] = choice->exact;
+	key[KEY_INTERVAL] = p->interval;
 	/* The order of the launch groups is that of the works. */
 	for (uint32_t i = 0; i < choice->nr; i++)
-		key[2 + i] = p->shares[choice->first + i].launch_group;
+		key[KEY_LAUNCH_GROUPS + i] = p->shares[choice->first + i].launch_group;
 	if (choice->nr > 1) {
-		AF_SORT(key + 2, choice->nr, launch_group_order);
-		if (!af_keys_get(&s->by_group, key, (2 + (size_t)choice->nr) * sizeof *key) &&
-		    ++*af_map_at(&s->mixed, code, NULL) > SUMS_MIXED)
+		AF_SORT(key + KEY_LAUNCH_GROUPS, choice->nr, launch_group_order);
+		if (!af_keys_get(&s->by_group, key, key_bytes(choice->nr)) &&
+		    ++*mixed_at(s, key) > SUMS_MIXED)
 			return group_at(s, key, 0);
 	}
 	return group_at(s, key, choice->nr);
@@ -156,6 +175,78 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 			           af_attribution_share(all, before, ns, choice->span.in_range_ns));
 		before += ns;
 	}
+}
+
+/* The groups in intervals of twice the length: which of them each becomes, to be freed. */
+static uint32_t *groups_widen(struct attribution_sums *s)
+{
+	struct {
+		const uint32_t *key;
+		size_t len;
+	} *keys = af_xcalloc(s->nr_groups + 1ull, sizeof *keys);
+	uint32_t *now = af_xcalloc(s->nr_groups + 1ull, sizeof *now);
+	struct af_keys was = s->by_group;
+	const void *next;
+	size_t len;
+
+	for (size_t at = 0; (next = af_keys_next(&was, &at, &len));) {
+		uint64_t group = *af_keys_get(&was, next, len);
+		keys[group].key = next;
+		keys[group].len = len;
+	}
+	s->by_group = (struct af_keys){0};
+	af_map_free(&s->mixed);
+	/* In the order of groups: that of keys differs from run to run. */
+	for (uint32_t i = 0; i < s->nr_groups; i++) {
+		bool fresh;
+		now[i] = i;
+		if (!keys[i].key)
+			continue; /* it became one with another before */
+		uint32_t nr = (uint32_t)(keys[i].len / sizeof(uint32_t)) - KEY_LAUNCH_GROUPS;
+		uint32_t *key = group_key(s, nr);
+		memcpy(key, keys[i].key, keys[i].len);
+		key[KEY_INTERVAL] /= 2;
+		uint64_t *slot = af_keys_at(&s->by_group, key, keys[i].len, &fresh);
+		if (fresh) {
+			*slot = i;
+			s->groups[i].interval = key[KEY_INTERVAL];
+			*mixed_at(s, key) += nr > 1;
+			continue;
+		}
+		now[i] = (uint32_t)*slot;
+		s->groups[now[i]].count += s->groups[i].count;
+	}
+	af_keys_free(&was);
+	free(keys);
+	return now;
+}
+
+static void members_widen(struct attribution_sums *s, const uint32_t *now)
+{
+	uint32_t nr = s->nr_members;
+
+	af_map_free(&s->by_member);
+	s->nr_members = 0;
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct sums_member m = s->members[i];
+		const struct attribution_share share = {.launch_group = m.launch_group,
+		                                        .member = m.member};
+		member_add(s, now[m.group], &share, m.parts);
+	}
+}
+
+void attribution_sums_widen(struct attribution_private *p)
+{
+	uint32_t *now = groups_widen(p->sums);
+
+	members_widen(p->sums, now);
+	attribution_counts_regroup(p, now);
+	free(now);
+}
+
+bool attribution_sums_many(const struct attribution_private *p)
+{
+	return p->sums && attribution_counts_nr(p) + p->sums->nr_members > SUMS_APART;
 }
 
 /* A count, to be sorted by code, offset and reason. */
@@ -216,7 +307,7 @@ static void rank_counts(struct attribution_sums *s)
 }
 
 struct member_key {
-	uint32_t launch_group, code, group, member;
+	uint32_t launch_group, code, interval, group, member;
 };
 
 static int member_order(const void *a, const void *b)
@@ -227,6 +318,8 @@ static int member_order(const void *a, const void *b)
 		return x->launch_group < y->launch_group ? -1 : 1;
 	if (x->code != y->code)
 		return x->code < y->code ? -1 : 1;
+	if (x->interval != y->interval)
+		return x->interval < y->interval ? -1 : 1;
 	return x->group < y->group ? -1 : x->group > y->group;
 }
 
@@ -238,8 +331,8 @@ static struct member_key *rank_members(struct attribution_sums *s)
 		struct sums_member *m = &s->members[i];
 		m->before = s->groups[m->group].given;
 		s->groups[m->group].given += m->parts;
-		keys[i] =
-		    (struct member_key){m->launch_group, s->groups[m->group].code, m->group, i};
+		keys[i] = (struct member_key){m->launch_group, s->groups[m->group].code,
+		                              s->groups[m->group].interval, m->group, i};
 	}
 	AF_SORT(keys, s->nr_members, member_order);
 	return keys;
@@ -285,7 +378,7 @@ static void spread(const struct attribution_sums *s, const struct sums_member *m
 	}
 }
 
-/* The sum over the members of one launch group and code, @nr of @keys. */
+/* The sum over the members of one launch group, code and interval, @nr of @keys. */
 static void emit(struct af_attribution *a, const struct attribution_sums *s,
                  const struct member_key *keys, uint32_t nr, struct af_attributed *at)
 {
@@ -309,6 +402,7 @@ static void emit(struct af_attribution *a, const struct attribution_sums *s,
 		struct af_attributed *f = &a->found[a->nr_found++];
 		*f = at[u];
 		f->launch_group = keys->launch_group;
+		f->interval = keys->interval;
 		f->code = unit->code;
 		f->stall = unit->stall;
 		f->offset = unit->offset;
@@ -326,6 +420,8 @@ static int found_order(const void *a, const void *b)
 		return x->launch_group < y->launch_group ? -1 : 1;
 	if (x->code != y->code)
 		return x->code < y->code ? -1 : 1;
+	if (x->interval != y->interval)
+		return x->interval < y->interval ? -1 : 1;
 	if (x->offset != y->offset)
 		return x->offset < y->offset ? -1 : 1;
 	return x->stall < y->stall ? -1 : x->stall > y->stall;
@@ -361,9 +457,9 @@ void attribution_expand(struct af_attribution *a)
 	struct member_key *keys = rank_members(s);
 	struct af_attributed *at = af_xcalloc(s->nr_units + 1ull, sizeof *at);
 	for (uint32_t i = 0, end; i < s->nr_members; i = end) {
-		for (end = i + 1; end < s->nr_members &&
-		                  keys[end].launch_group == keys[i].launch_group &&
-		                  keys[end].code == keys[i].code;)
+		for (end = i + 1;
+		     end < s->nr_members && keys[end].launch_group == keys[i].launch_group &&
+		     keys[end].code == keys[i].code && keys[end].interval == keys[i].interval;)
 			end++;
 		emit(a, s, keys + i, end - i, at);
 	}

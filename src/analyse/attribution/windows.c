@@ -245,6 +245,7 @@ void attribution_give_up(struct af_attribution *a, const struct af_world *w, uin
 	const struct attribution_piece all = {.start_ns = win->start_ns, .end_ns = win->end_ns};
 	const struct attribution_span span = piece_span(&w->time_range, &all);
 
+	attribution_at(a, w, win->end_ns);
 	for (uint32_t i = 0; i < win->nr; i++) {
 		const struct attribution_put put = window_put(w, win, place, i);
 		attribution_put_nobody(a, w, &put, &span);
@@ -259,6 +260,7 @@ static void join_window(struct af_attribution *a, const struct af_world *w,
 	uint32_t nr = win->nr;
 
 	const struct attribution_place *place = &p->stack_locations[win->place - 1];
+	attribution_at(a, w, win->end_ns);
 	attribution_epoch(p);
 	attribution_touch_active(p, &w->time_range, place, &p->active, place->near_ns, win);
 	win->nr = join_counts(a, w, win);
@@ -359,6 +361,7 @@ static void join_hosts(struct af_attribution *a, const struct af_world *w, uint3
 		const struct af_host_sample s = place->hosts[i];
 		bool tried = s.time_ns <= place->settled_ns && !place->late;
 		struct attribution_choice choice = {0};
+		attribution_at(a, w, s.time_ns);
 		if (s.time_ns <= until_ns && (!tried || all)) {
 			attribution_activate(&p->active, place, s.time_ns,
 			                     attribution_later(s.time_ns, 1));

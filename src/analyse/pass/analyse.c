@@ -315,6 +315,7 @@ static int analysis_open(struct analysis *a, const char *dir, const struct af_qu
 	analysis_plan(a);
 	af_code_names_open(&a->code_names, dir);
 	a->attribution.names = &a->code_names;
+	a->attribution.apart_ns = what->samples_apart_ns;
 	a->near = af_query_near(what, &a->range);
 	int rc = af_trace_open_near(&a->trace, dir, wanted, a->near, err);
 	if (rc)

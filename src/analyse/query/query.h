@@ -88,6 +88,11 @@ struct af_query {
 	struct af_near_memo *near_memo; /* what readers found out of it before, or NULL */
 	uint32_t tid, device;           /* only of this thread, of this device; 0: of all */
 	enum af_depth depth;
+	/*
+	 * Samples of devices are kept apart by intervals of this length, longer ones where they are
+	 * too many: attribution.h. 0: they are not.
+	 */
+	uint64_t samples_apart_ns;
 	/* For AF_ANSWER_ANNOTATE; struct af_annotate_with has the rest. */
 	const char *kernel; /* a part of its name; NULL: the kernels with most time */
 	uint32_t kernels;   /* at most so many of these; 0: one */

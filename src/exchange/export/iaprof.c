@@ -1,7 +1,9 @@
 /*
  * iaprof's profile, as its second generation wrote it and its `flame` read it, and what that would
- * print: see exchange/iaprof/import.c. All is one interval, as attribution tells whose samples are,
- * and not when they were.
+ * print: see exchange/iaprof/import.c. Intervals are the windows in which samples were taken, of
+ * 10 ms at least as iaprof has them, longer where samples are very many. An interval without
+ * samples is written where one begins later than the one before it ended: they are written when
+ * they end, and begin where others ended.
  *
  * The file of a symbol is the kernel's, where lines are known, and the line within it stands behind
  * the symbol, so calls that were inlined into it do not show. Texts lose semicolons and tabs.
@@ -20,6 +22,8 @@
 #include "exchange/export/trace.h"
 #include "sym/device/stalls.h"
 
+#define IAPROF_INTERVAL_NS UINT64_C(10000000) /* iaprof's default */
+
 /* The fields of a sample; PATH is all of them, as iaprof shows it. */
 enum part { PART_COMM, PART_USTACK, PART_KSTACK, PART_FILE, PART_SYMBOL, PART_INSN, PARTS };
 
@@ -27,7 +31,7 @@ struct export_iaprof {
 	bool folded;
 	int fd, error;
 	struct af_export_count *count;
-	uint64_t end_ns;
+	uint64_t nr_intervals, end_ns; /* that were written, until when */
 
 	/* While the end of the trace is written. */
 	const struct af_world *world;
@@ -210,10 +214,9 @@ static void sample_write(struct export_iaprof *x, const struct af_attributed *f,
 		af_buf_u64(&x->out, count);
 		af_buf_char(&x->out, '\n');
 	} else {
-		unsigned long long reason = number_of(x, stall), path = ++x->nr_numbers;
-		af_buf_fmt(&x->out, "string\t%llu\t", path);
-		af_buf_add(&x->out, x->path.data, x->path.len);
-		af_buf_str(&x->out, ";\n");
+		unsigned long long reason = number_of(x, stall);
+		af_buf_char(&x->path, ';');
+		unsigned long long path = number_of(x, string_of(x, x->path.data, x->path.len));
 		say_changes(x);
 		af_buf_fmt(&x->out, "e\t%llu\t%llu\t%llx\t%llu\n", path, reason,
 		           (unsigned long long)f->offset, (unsigned long long)count);
@@ -223,59 +226,186 @@ static void sample_write(struct export_iaprof *x, const struct af_attributed *f,
 		x->error = af_buf_flush(&x->out, x->fd);
 }
 
-static void group_write(struct export_iaprof *x, const struct af_launch_group *launch_group)
+/* An interval that ends at @end_ns begins, with its samples behind it. */
+static void interval_begin(struct export_iaprof *x, uint64_t end_ns)
 {
-	const struct af_attributed *found = x->results->attribution->found;
-
-	if (launch_group->nr)
-		group_set(x, launch_group);
-	for (uint32_t i = 0; i < launch_group->nr; i++) {
-		const struct af_attributed *f = &found[launch_group->first + i];
-		if (!f->samples)
-			continue;
-		place_set(x, launch_group, f);
-		sample_write(x, f, f->samples);
-	}
+	x->end_ns = end_ns > x->end_ns ? end_ns : x->end_ns;
+	af_buf_fmt(&x->out, "interval_start\t%llu\t%llu.%06llu\n",
+	           (unsigned long long)x->nr_intervals,
+	           (unsigned long long)(x->end_ns / 1000000000),
+	           (unsigned long long)(x->end_ns % 1000000000 / 1000));
 }
 
-static void interval_write(struct export_iaprof *x, const char *word, bool time)
+static void interval_end(struct export_iaprof *x)
 {
-	af_buf_fmt(&x->out, "%s\t0", word);
-	if (time)
-		af_buf_fmt(&x->out, "\t%llu.%06llu", (unsigned long long)(x->end_ns / 1000000000),
-		           (unsigned long long)(x->end_ns % 1000000000 / 1000));
-	af_buf_char(&x->out, '\n');
+	af_buf_fmt(&x->out, "interval_end\t%llu\n", (unsigned long long)x->nr_intervals++);
+}
+
+/* The windows of an interval: when they began and ended. */
+struct iaprof_span {
+	uint64_t interval, start_ns, end_ns;
+};
+
+struct iaprof_windows {
+	struct iaprof_span *all;
+	uint32_t nr, cap;
+};
+
+static uint64_t interval_of(const struct af_world *w, uint64_t time_ns, uint64_t each_ns)
+{
+	uint64_t start_ns = w->time_range.start_ns;
+
+	return (time_ns > start_ns ? time_ns - start_ns - 1 : 0) / each_ns;
+}
+
+static int span_order(const void *a, const void *b)
+{
+	const struct iaprof_span *x = a, *y = b;
+
+	return x->interval < y->interval ? -1 : x->interval > y->interval;
+}
+
+/* One span for each interval of @each_ns. */
+static void spans_join(struct iaprof_windows *windows, const struct af_world *w, uint64_t each_ns)
+{
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < windows->nr; i++)
+		windows->all[i].interval = interval_of(w, windows->all[i].end_ns, each_ns);
+	AF_SORT(windows->all, windows->nr, span_order);
+	for (uint32_t i = 0; i < windows->nr; i++) {
+		const struct iaprof_span *is = &windows->all[i];
+		struct iaprof_span *last = nr ? &windows->all[nr - 1] : NULL;
+		if (!last || last->interval != is->interval) {
+			windows->all[nr++] = *is;
+			continue;
+		}
+		if (is->start_ns < last->start_ns)
+			last->start_ns = is->start_ns;
+		if (is->end_ns > last->end_ns)
+			last->end_ns = is->end_ns;
+	}
+	windows->nr = nr;
+}
+
+/* Windows of two devices may fall into different intervals: so @each_ns stays what iaprof has. */
+static void window_add(struct iaprof_windows *windows, const struct af_world *w,
+                       const struct af_ev_gpu_window *is)
+{
+	struct iaprof_span *last = windows->nr ? &windows->all[windows->nr - 1] : NULL;
+	uint64_t interval = interval_of(w, is->end_ns, IAPROF_INTERVAL_NS);
+
+	if (last && last->interval == interval) {
+		last->start_ns = is->start_ns < last->start_ns ? is->start_ns : last->start_ns;
+		last->end_ns = is->end_ns > last->end_ns ? is->end_ns : last->end_ns;
+		return;
+	}
+	AF_GROW(windows->all, windows->nr, windows->cap);
+	windows->all[windows->nr++] = (struct iaprof_span){interval, is->start_ns, is->end_ns};
 }
 
 static void iaprof_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
-	uint64_t *end_ns = self;
 	struct af_ev_gpu_window window;
 
-	(void)w;
-	if (af_event_decode(ev, &window, sizeof window, NULL) && window.end_ns > *end_ns)
-		*end_ns = window.end_ns;
+	if (af_event_decode(ev, &window, sizeof window, NULL))
+		window_add(self, w, &window);
+}
+
+static void iaprof_close(void *self)
+{
+	struct iaprof_windows *windows = self;
+
+	free(windows->all);
+}
+
+struct found_at {
+	uint32_t interval, found;
+};
+
+static int found_order(const void *a, const void *b)
+{
+	const struct found_at *x = a, *y = b;
+
+	if (x->interval != y->interval)
+		return x->interval < y->interval ? -1 : 1;
+	return x->found < y->found ? -1 : x->found > y->found;
+}
+
+/* When the samples of @interval were taken: in windows, or none is known. */
+static struct iaprof_span span_of(const struct export_iaprof *x,
+                                  const struct iaprof_windows *windows, uint32_t interval)
+{
+	uint64_t each_ns = x->results->attribution->apart_ns;
+	const struct iaprof_span key = {.interval = interval};
+	const struct iaprof_span *is =
+	    bsearch(&key, windows->all, windows->nr, sizeof key, span_order);
+
+	if (is)
+		return *is;
+	uint64_t start_ns = x->world->time_range.start_ns + interval * each_ns;
+	return (struct iaprof_span){interval, start_ns, start_ns + each_ns};
+}
+
+static void samples_write(struct export_iaprof *x, const struct found_at *order, uint32_t nr)
+{
+	const struct af_attribution *a = x->results->attribution;
+	uint32_t launch_group = UINT32_MAX;
+
+	for (uint32_t i = 0; i < nr && !x->error; i++) {
+		const struct af_attributed *f = &a->found[order[i].found];
+		if (f->launch_group != launch_group)
+			group_set(x, &a->launch_groups[f->launch_group]);
+		launch_group = f->launch_group;
+		place_set(x, &a->launch_groups[f->launch_group], f);
+		sample_write(x, f, f->samples);
+	}
+}
+
+static void intervals_write(struct export_iaprof *x, const struct iaprof_windows *windows,
+                            const struct found_at *order, uint32_t nr)
+{
+	for (uint32_t i = 0, end; i < nr && !x->error; i = end) {
+		const struct iaprof_span span = span_of(x, windows, order[i].interval);
+		for (end = i + 1; end < nr && order[end].interval == order[i].interval;)
+			end++;
+		/* To whole microseconds, as times are written. */
+		if (span.start_ns / 1000 > x->end_ns / 1000) {
+			interval_begin(x, span.start_ns);
+			interval_end(x);
+		}
+		interval_begin(x, span.end_ns);
+		samples_write(x, order + i, end - i);
+		interval_end(x);
+	}
 }
 
 static void iaprof_finish(void *self, const struct af_world *w, struct af_results *out)
 {
 	static const struct af_tree_weight none = {"none", ""};
 	struct export_iaprof *x = out->query.own;
+	const struct af_attribution *a = out->attribution;
+	uint32_t nr = 0;
 
-	x->end_ns = *(uint64_t *)self;
 	x->world = w;
 	x->results = out;
 	x->count->left_out = out->sampled.other;
-	if (!out->attribution)
+	if (!a)
 		return;
 	af_tree_open(&x->tree, &none, 1);
 	flame_scratch_open(&x->scratch, false);
-	if (!x->folded)
-		interval_write(x, "interval_start", true);
-	for (uint32_t i = 0; i < out->attribution->nr_launch_groups && !x->error; i++)
-		group_write(x, &out->attribution->launch_groups[i]);
-	if (!x->folded)
-		interval_write(x, "interval_end", false);
+	struct found_at *order = af_xcalloc(a->nr_found + 1ull, sizeof *order);
+	for (uint32_t i = 0; i < a->nr_found; i++)
+		if (a->found[i].samples)
+			order[nr++] = (struct found_at){a->found[i].interval, i};
+	AF_SORT(order, nr, found_order);
+	if (x->folded) {
+		samples_write(x, order, nr);
+	} else {
+		spans_join(self, w, a->apart_ns);
+		intervals_write(x, self, order, nr);
+	}
+	free(order);
 	if (!x->error)
 		x->error = af_buf_flush(&x->out, x->fd);
 	af_tree_close(&x->tree);
@@ -290,14 +420,16 @@ static int iaprof_export(struct export_iaprof *x, const struct af_export_request
 	    .question = "which instructions, from where and why?",
 	    .answers = AF_ANSWER_OWN,
 	    .attributes = AF_ANSWER_OWN,
-	    .state_size = sizeof(uint64_t),
+	    .state_size = sizeof(struct iaprof_windows),
 	    .wants = 1ull << AF_KIND_GPU_WINDOW,
 	    .event = iaprof_event,
 	    .finish = iaprof_finish,
+	    .close = iaprof_close,
 	};
 	static const struct af_pass_ops *const passes[] = {&pass, NULL};
 	const struct af_query query = {.answers = AF_ANSWER_OWN,
 	                               .own = x,
+	                               .samples_apart_ns = x->folded ? 0 : IAPROF_INTERVAL_NS,
 	                               .from_ns = request->from_ns,
 	                               .to_ns = request->to_ns};
 	struct af_results r;
