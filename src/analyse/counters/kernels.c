@@ -120,9 +120,8 @@ static void kernels_work(void *self, const struct af_world *w, const struct af_w
 	if (work->out_of_range)
 		return;
 	k->rows[row].launches++;
-	/* The works of a graph have one call together. */
-	if (!work->node_id)
-		kernels_join_work(k, work->process, work->id, row);
+	/* Where a call asked for several, nobody reads one of them. */
+	kernels_join_work(k, work->process, work->id, row);
 }
 
 /* An amount is its own sum, a level times its span is. */
