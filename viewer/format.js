@@ -41,6 +41,11 @@ function formatCounted(value, unit) {
   return unit ? `${text} ${unit}` : text;
 }
 
+/* That of a track, which may be memory. */
+function formatCounter(value, { per, unit }) {
+  return per ? formatCounted(value, unit) : formatWeight(value, unit);
+}
+
 /* The same with the time's name: "1.20 s CPU time, all threads". */
 function formatTitled(value, { unit, title }) {
   return formatWeight(value, unit) + (unit === 'ns' && title.includes(',') ? ` ${title}` : '');

@@ -3,7 +3,7 @@
  *
  *	new Timeline(host, times, handlers) → show({…}) any number of times
  *
- * handlers: hover(slice or null, event), pick(slice or null), range(from, to), toggle(track),
+ * handlers: hover(slice or null, event, value of a counter or null), pick(slice or null), range(from, to), toggle(track),
  * moved(from, to), measured(range, event). A slice is [track, lane, index]; times are nanoseconds
  * since the start.
  */
@@ -56,7 +56,7 @@ class Timeline extends TimelinePicture {
       this.canvas.style.cursor = y < MAP && x >= GUTTER
         ? { from: 'ew-resize', to: 'ew-resize', move: 'grab', new: 'crosshair' }[
           this.map.grab(x).map] : '';
-      this.handlers.hover(this.sliceAt(event), event);
+      this.handlers.hover(this.sliceAt(event), event, this.counterAt(event));
       return;
     }
     drag.moved = drag.moved || Math.abs(x - drag.x) > 3;
@@ -222,6 +222,19 @@ class Timeline extends TimelinePicture {
     const l = Math.floor((y + this.host.scrollTop - row.y) / LEVEL);
     const lane = this.lanes(row)[l];
     return lane && { lane, slice: [row.track.at, l] };
+  }
+
+  /* The value of the counter under the pointer and its track; null: no counter, or a gap. */
+  counterAt(event) {
+    const { x, y } = this.at(event);
+    const row = y >= TOP && x >= GUTTER && this.rowAt(y);
+    const [lane] = row && row.track.kind === 'counter' ? this.lanes(row) : [];
+    if (!lane) return null;
+    const t = this.time(x);
+    const next = lowerBound(lane.start, t, 0, lane.n);
+    const i = next < lane.n && lane.start[next] === t ? next : next - 1;
+    return i < 0 || Number.isNaN(lane.value[i]) ? null
+      : { track: row.track, value: lane.value[i], from: lane.start[i] };
   }
 
   /* The slice under the pointer or at most two pixels from it, or null. */

@@ -335,9 +335,7 @@ class TimelinePicture extends Picture {
       const wide = Number.isNaN(value[j - 1]) ? 1 : end - column;
       to.rect(GUTTER + column * to.pixel, y + CURVE - 1 - tall, wide * to.pixel, tall, color);
     }
-    const text = track.per ? formatCounted(lane.most, track.unit)
-      : formatWeight(lane.most, track.unit);
-    to.text(GUTTER + 4, y + 8, `≤ ${text}`, this.palette.dimText);
+    to.text(GUTTER + 4, y + 8, `≤ ${formatCounter(lane.most, track)}`, this.palette.dimText);
     return nr;
   }
 

@@ -16,7 +16,7 @@ class TimePages {
     this.lineHost = h('div', {});
     this.heatHost = h('div', {});
     this.line = new Timeline(this.lineHost, this.times, {
-      hover: (slice, event) => this.hover(slice, event),
+      hover: (slice, event, counter) => this.hover(slice, event, counter),
       pick: select,
       range,
       toggle: (k) => this.toggle(k),
@@ -236,9 +236,16 @@ class TimePages {
     return `${name} — ${this.when(start, long)}, ${place}`;
   }
 
-  hover(slice, event) {
+  hover(slice, event, counter) {
     const { tooltip } = this.app;
     this.line.point(slice, slice ? linkedSlices(this.times, slice) : []);
+    if (counter) {
+      const { track, value, from } = counter;
+      tooltip.place(event, h('div', { class: 'tooltip-name' }, formatCounter(value, track)),
+        h('div', { class: 'tooltip-kind' }, track.name),
+        `since ${formatMoment(from, Math.max(1, this.line.scale()), this.times.span)}`);
+      return;
+    }
     if (!slice) {
       tooltip.hide();
       return;

@@ -53,6 +53,24 @@ module.exports = ({ test, app, placeOf }) => {
       assert.equal(await colour(page, 'GPU busy', 3500 * MS, 4), white);
     });
 
+  test('the pointer shows the value of a counter, and nothing in a gap', 'counted', timeline,
+    async (page) => {
+      const over = async (name, t) => {
+        const { x, y } = await placeOf(page, name, t);
+        await page.mouse.move(x, y);
+        return page.evaluate(() => {
+          const tip = document.querySelector('.tooltip');
+          return tip.hidden ? null : [...tip.childNodes].map((node) => node.textContent);
+        });
+      };
+      assert.deepEqual(await over('GPU busy', 1250 * MS), ['50 %', 'GPU busy', 'since 1.000 s']);
+      assert.equal((await over('GPU busy', 1900 * MS))[0], '100 %');
+      assert.equal(await over('GPU busy', 2500 * MS), null);
+      assert.equal((await over('GPU busy', 3500 * MS))[0], '0 %');
+      assert.equal(await over('GPU busy', 500 * MS), null);
+      assert.equal((await over('Bytes read', 500 * MS))[0], '3.07 MiB/s');
+    });
+
   test('of a counter with very many points the peaks and the gaps stay', 'counted', timeline, async (page) => {
     const [n, most, gaps] = await lane(page, 'Package <power>',
       '[lane.n, lane.most, lane.value.filter((x) => Number.isNaN(x)).length]');

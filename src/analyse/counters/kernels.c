@@ -39,15 +39,26 @@ static uint32_t kernels_row(struct kernels *k, const struct af_world *w, const s
 	return (uint32_t)*slot;
 }
 
+/* Is the counter of the device that the kernel ran on? What devices are is known by then. */
+static bool is_of_row(struct kernels *k, const struct af_world *w, uint32_t row, uint32_t counter)
+{
+	bool fresh;
+	uint64_t *slot = af_map_at(&k->by_device, (uint64_t)row << 32 | counter, &fresh);
+
+	if (fresh)
+		*slot = 1 + af_counter_is_of(w, &w->counters[counter], k->rows[row].process,
+		                             k->rows[row].device);
+	return *slot == 2;
+}
+
 /* The curves that tell of a work: of one counter what its device's readings have in its time. */
 static void work_apportion(struct kernels *k, const struct af_world *w,
                            const struct kernels_waiting *work, uint32_t counter)
 {
 	const struct af_curve *curve = &k->curves[counter];
-	const struct kernels_row *row = &k->rows[work->row];
 	double covered_ns;
 
-	if (!curve->nr || !af_counter_is_of(w, &w->counters[counter], row->process, row->device))
+	if (!curve->nr || !is_of_row(k, w, work->row, counter))
 		return;
 	double sum = af_curve_sum(curve, work->start_ns, work->end_ns, &covered_ns);
 	if (!(covered_ns > 0))
@@ -120,9 +131,8 @@ static void kernels_work(void *self, const struct af_world *w, const struct af_w
 	if (work->out_of_range)
 		return;
 	k->rows[row].launches++;
-	/* The works of a graph have one call together. */
-	if (!work->node_id)
-		kernels_join_work(k, work->process, work->id, row);
+	/* Where a call asked for several, nobody reads one of them. */
+	kernels_join_work(k, work->process, work->id, row);
 }
 
 /* An amount is its own sum, a level times its span is. */
@@ -171,6 +181,7 @@ static void kernels_close(void *self)
 	af_strtab_free(&k->names);
 	af_keys_free(&k->by_row);
 	af_map_free(&k->by_value);
+	af_map_free(&k->by_device);
 	af_join_free(&k->done);
 	af_join_free(&k->early);
 	free(k->rows);

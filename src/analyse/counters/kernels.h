@@ -43,6 +43,7 @@ struct kernels {
 
 	struct af_curve *curves; /* by index of w->counters */
 	uint32_t cap_curves;
+	struct af_map by_device; /* row and counter: 1, or 2 if its device is the row's, too */
 	/* Works whose time has no readings yet. */
 	struct kernels_waiting {
 		uint32_t row;

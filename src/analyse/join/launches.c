@@ -131,9 +131,11 @@ static void early_put(struct af_launches *l, const struct af_world *w, const str
 	                             ? launches_early_oldest(&l->early, UINT64_MAX)
 	                             : NULL;
 
+	/* Where @work is in the room of its taker, the oldest comes there. */
+	const struct af_work kept = *work;
 	if (oldest)
 		hand_over(l, w, table_of(l, oldest->process, oldest->api), oldest, NULL);
-	launches_early_put(&l->early, work, now_ns + AF_LAUNCHES_EARLY_NS);
+	launches_early_put(&l->early, &kept, now_ns + AF_LAUNCHES_EARLY_NS);
 	l->unfit |= l->early.nr > AF_LAUNCHES_EARLY_PART;
 }
 

@@ -6,7 +6,6 @@
  * the trace began, to the nanosecond; what began before it begins at 0.
  */
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -16,6 +15,7 @@
 #include "base/err.h"
 #include "render/profiles/out.h"
 #include "render/render.h"
+#include "render/text/label.h"
 #include "render/timeline/slices.h"
 
 enum {
@@ -341,6 +341,14 @@ static int chrome_slice(struct af_render *r, const struct af_slice *s)
 	return af_out_spill(&c->out);
 }
 
+/* Parts of a unit that decimals can show; 0: whole ones. */
+static bool is_decimal(uint64_t per)
+{
+	while (per % 10 == 0 && per)
+		per /= 10;
+	return per <= 1;
+}
+
 static int chrome_point(struct af_render *r, const struct af_point *p)
 {
 	struct chrome *c = r->state;
@@ -355,10 +363,12 @@ static int chrome_point(struct af_render *r, const struct af_point *p)
 	af_buf_took(b, chrome_us(af_buf_room(b, CHROME_PART), p->time_ns, r->slices->start_ns));
 	af_buf_str(b, ",\"args\":{");
 	af_buf_add(b, t->series.is, t->series.len);
-	if (t->per > 1)
-		af_buf_fmt(b, ":%.9g}}", (double)p->value / (double)t->per);
+	af_buf_char(b, ':');
+	if (is_decimal(t->per))
+		af_label_exact(b, p->value, t->per);
 	else
-		af_buf_fmt(b, ":%" PRIu64 "}}", p->value);
+		af_buf_fmt(b, "%.9g", (double)p->value / (double)t->per);
+	af_buf_str(b, "}}");
 	return af_out_spill(&c->out);
 }
 
