@@ -4,6 +4,7 @@ hardware and no driver of Intel's is here. Each number that the files had has to
 unit and its time, and as often as was asked for."""
 
 import os
+import re
 import shutil
 import sys
 
@@ -73,7 +74,7 @@ def _():
     run = record("sleep", "0.45", env=machine.env(), options=("--sample", "none,xe-oa", "--api", "none"))
     in_time(Readings(run), 100, lost(run, "DROPPED"))
     text = notes(run, "collector.xe_oa")
-    equal(text, ["every 100 ms, from sysfs: GPU 0xe20b (0000:03:00.0): GT 0 frequency"], "note")
+    equal(text, ["every 100 ms, by the driver's files and events: GPU 0xe20b (0000:03:00.0): GT 0 frequency"], "note")
 
 
 @case("counters are defined with their names, units and device; each number of the files is there")
@@ -155,8 +156,9 @@ def _():
     aside = card.sysfs + ".gone"
     run, readings = by_heartbeat(machine, "sh", "-c", "sleep 0.2; mv %s %s; sleep 0.2" % (card.sysfs, aside), ms=10)
     shutil.rmtree(aside)
-    expect(10 <= len(readings.of("GT 0 frequency")) <= 25, len(readings.of("GT 0 frequency")))
-    expect("values could not be had" in notes(run, "collector.xe_oa.readings")[0], "note")
+    seen, text = len(readings.of("GT 0 frequency")), notes(run, "collector.xe_oa.readings")[0]
+    turns = int(re.match(r"read (\d+) times", text).group(1))
+    expect(5 < seen < turns - 5 and "; %d values could not be had" % (turns - seen) in text, "%d: %s" % (seen, text))
 
 
 @case("all cards are read, with the numbers that samples of stalls give them")
@@ -200,7 +202,7 @@ def _():
     begin = min(e["time_ns"] for e in run.events("note"))
     expect(times[0] - begin > 150e6, "read %g ms after the begin" % ((times[0] - begin) / 1e6))
     expect(times[-1] - times[0] < 330e6, "read for %g ms" % ((times[-1] - times[0]) / 1e6))
-    expect(len(times) > 20, len(times))
+    expect(len(times) + lost(run, "DROPPED") > 20, "%d readings" % len(times))
     expect(max(span for _, span, _ in readings.shares[1]) < 150e6, "spans")
 
 
@@ -210,6 +212,64 @@ def _():
     machine.card().gt(act_freq=1200)
     _, readings = by_heartbeat(machine, "sleep", "0.3", ms=5, options=("--ring", "8M"))
     expect(len(readings.of("GT 0 frequency")) > 30, readings.levels)
+
+
+RENDER, COPY, COMPUTE = 0, 1, 4
+ACTIVE, ALL = 2, 3
+
+
+def with_engines():
+    """A card of two GTs with four engines, of which one is not known to the event source."""
+    machine = Machine()
+    card = machine.card(gts=2).gt(act_freq=1200, idle_ms=5).gt(gt=1, act_freq=800, idle_ms=7)
+    machine.events(card, cpu=3)
+    engines = [(RENDER, 0, 0), (COMPUTE, 0, 0), (COMPUTE, 3, 1), (COPY, 8, 1), (9, 0, 0)]
+    for engine in engines:
+        card.step("engine %d %d %d" % engine)
+    files = [(machine.count(ACTIVE, engine, 500), machine.count(ALL, engine, 1000)) for engine in engines[:3]]
+    return machine, files
+
+
+@case("engines are as busy as their ticks tell, and where they tell it the GT's idleness is not asked")
+def _():
+    machine, (render, compute, other) = with_engines()
+    steps = (
+        {render[0]: "1500\n", render[1]: "5000\n", compute[0]: "500\n", compute[1]: "2000\n",
+         other[0]: "1601\n", other[1]: "1600\n"},
+        {render[0]: "1400\n", render[1]: "6000\n", compute[0]: "1000\n", compute[1]: "2500\n"},
+    )
+    run, readings = by_heartbeat(machine, *set_while(machine.folder, 0.25, *steps), ms=100)
+    names = [f["name"] for f in readings.counters.values()]
+    equal(names, ["GT 0 frequency", "GT 0 rcs0 busy", "GT 0 ccs0 busy", "GT 1 frequency", "GT 1 ccs3 busy"], "counters")
+    # a quarter; ticks that go back are no share; all of it, even where the ticks are more
+    equal(readings.of("GT 0 rcs0 busy"), [25], "render")
+    equal(readings.of("GT 0 ccs0 busy"), [0, 100], "compute")
+    equal(readings.of("GT 1 ccs3 busy"), [100], "the other GT's")
+    expect("; 1 values could not be had" in notes(run, "collector.xe_oa.readings")[0], notes(run, "collector.xe_oa.readings"))
+    asked = sorted({line for line in machine.log() if line.startswith("event")})
+    expect(asked and all(line.endswith(" pid -1 cpu 3") for line in asked), asked)
+
+
+@case("an event that vanishes is left out and counted, and the others go on")
+def _():
+    machine, (render, compute, _) = with_engines()
+    steps = ({render[1]: None}, {compute[0]: "700\n", compute[1]: "1400\n"})
+    run, readings = by_heartbeat(machine, *set_while(machine.folder, 0.2, *steps), ms=20)
+    equal(readings.of("GT 0 rcs0 busy"), [], "render")
+    equal(readings.of("GT 0 ccs0 busy"), [50], "compute")
+    expect("values could not be had" in notes(run, "collector.xe_oa.readings")[0], "note")
+
+
+@case("where events are refused the idleness is read, with a line that fixes it")
+def _():
+    for refused_by, fix in ((13, True), (1, True), (19, False)):
+        machine, _ = with_engines()
+        with open(os.path.join(machine.folder, "counts/refused"), "w", encoding="ascii") as f:
+            f.write("%d" % refused_by)
+        run, readings = by_heartbeat(machine, "sleep", "0.1")
+        expect(readings.of("GT 0 awake") and not readings.of("GT 0 rcs0 busy"), readings.counters)
+        text = notes(run, "collector.xe_oa")[0]
+        equal("sysctl kernel.perf_event_paranoid=0" in text, fix, text)
 
 
 @case("doctor names what is read, and what is missing")

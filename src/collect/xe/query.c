@@ -37,6 +37,21 @@ static void config_take(struct af_xe_card *card, const void *answer, size_t size
 		card->device_id = c->info[0] & 0xffff;
 }
 
+static void engines_take(struct af_xe_card *card, const void *answer, size_t size)
+{
+	const struct xe_query_engines *l = answer;
+
+	if (size < sizeof *l)
+		return;
+	for (uint32_t i = 0; i < l->nr && card->nr_engines < AF_XE_ENGINES_MOST; i++) {
+		if (size < sizeof *l + (i + 1ull) * sizeof *l->engines)
+			return;
+		const struct xe_query_engine *e = &l->engines[i];
+		card->engines[card->nr_engines++] =
+		    (struct af_xe_engine){.class = e->class, .instance = e->instance, .gt = e->gt};
+	}
+}
+
 static void gts_take(struct af_xe_card *card, const void *answer, size_t size)
 {
 	const struct xe_query_gt_list *l = answer;
@@ -128,7 +143,9 @@ static void layout_find(struct af_xe_card *card)
 
 void xe_answer_take(struct af_xe_card *card, uint32_t what, const void *answer, size_t size)
 {
-	if (what == XE_QUERY_CONFIG)
+	if (what == XE_QUERY_ENGINES)
+		engines_take(card, answer, size);
+	else if (what == XE_QUERY_CONFIG)
 		config_take(card, answer, size);
 	else if (what == XE_QUERY_GT_LIST)
 		gts_take(card, answer, size);
@@ -152,6 +169,7 @@ static int ask(struct af_xe_card *card, uint32_t what)
 void xe_card_query(struct af_xe_card *card)
 {
 	ask(card, XE_QUERY_CONFIG);
+	ask(card, XE_QUERY_ENGINES);
 	int rc = ask(card, XE_QUERY_GT_LIST);
 	if (!card->nr_gts) {
 		card_refuse(card, rc ? rc : -EPROTO,

@@ -32,6 +32,7 @@ struct xe_query {
 };
 
 enum {
+	XE_QUERY_ENGINES = 0,
 	XE_QUERY_CONFIG = 2,
 	XE_QUERY_GT_LIST = 3,
 	XE_QUERY_GT_TOPOLOGY = 5,
@@ -41,6 +42,16 @@ enum {
 struct xe_query_config {
 	uint32_t nr, pad;
 	uint64_t info[]; /* the first: revision << 16 | device id */
+};
+
+struct xe_query_engine {
+	uint16_t class, instance, gt, pad;
+	uint64_t reserved[3];
+};
+
+struct xe_query_engines {
+	uint32_t nr, pad;
+	struct xe_query_engine engines[];
 };
 
 enum { XE_GT_MAIN = 0, XE_GT_MEDIA = 1 };
@@ -156,6 +167,7 @@ _Static_assert(XE_OBSERVATION_CALL == 0x4020644b, "DRM_IOCTL_XE_OBSERVATION");
 _Static_assert(I915_PERF_OPEN_CALL == 0x40106476, "DRM_IOCTL_I915_PERF_OPEN");
 _Static_assert(sizeof(struct i915_query_engine) == 56, "struct drm_i915_engine_info");
 _Static_assert(sizeof(struct xe_query_gt) == 96, "struct drm_xe_gt");
+_Static_assert(sizeof(struct xe_query_engine) == 32, "struct drm_xe_engine");
 _Static_assert(sizeof(struct xe_property) == 48, "struct drm_xe_ext_set_property");
 _Static_assert(offsetof(struct xe_query_eu_stall, rates) == 80, "struct drm_xe_query_eu_stall");
 

@@ -4,6 +4,7 @@
  * xe_gt_idle.c, xe_gt_throttle.c.
  */
 #include <dirent.h>
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,6 +21,8 @@ enum { TILES_MOST = 8, SHARE_PER = 1000, PATH_ROOM = 120 };
 struct gt {
 	struct oa_counters *c;
 	uint32_t device, id;
+	const struct af_xe_card *card;
+	const struct oa_pmu *pmu;
 	char folder[PATH_ROOM];
 };
 
@@ -68,11 +71,49 @@ static void reasons_find(struct gt *gt)
 	}
 }
 
+/* Keep the line that fixes the first refusal. */
+static void engine_refused(struct oa_counters *c, int rc)
+{
+	if (!*c->why && (rc == -EACCES || rc == -EPERM))
+		snprintf(c->why, sizeof c->why,
+		         "activity of engines is for root: run `sysctl "
+		         "kernel.perf_event_paranoid=0` as root, or give aflame CAP_PERFMON");
+}
+
+/* How many engines of the GT tell how busy they are. */
+static uint32_t engines_find(struct gt *gt)
+{
+	struct oa_counters *c = gt->c;
+	char engine[16];
+	uint32_t nr = 0;
+
+	for (uint32_t i = 0; i < gt->card->nr_engines && c->nr < OA_COUNTERS_MOST; i++) {
+		const struct af_xe_engine *e = &gt->card->engines[i];
+		struct oa_source *s = &c->sources[c->nr];
+		if (e->gt != gt->id || !*oa_engine_name(e, engine, sizeof engine))
+			continue;
+		*s = (struct oa_source){.how = OA_BUSY};
+		int rc = oa_pmu_open(gt->pmu, e, s);
+		if (rc) {
+			engine_refused(c, rc);
+			continue;
+		}
+		snprintf(s->group, sizeof s->group, "GT %u", gt->id);
+		snprintf(s->name, sizeof s->name, "%s %s busy", s->group, engine);
+		c->all[c->nr++] =
+		    (struct af_xe_counter){.device = gt->device, .per = SHARE_PER, .unit = "%"};
+		nr++;
+	}
+	return nr;
+}
+
+/* The events keep the GT out of the idleness that the other number tells. */
 static void gt_find(struct gt *gt)
 {
 	source_add(gt, OA_LEVEL, "freq0/act_freq", "frequency", "MHz", 1);
 	source_add(gt, OA_LEVEL, "freq0/cur_freq", "frequency asked for", "MHz", 1);
-	source_add(gt, OA_IDLE, "gtidle/idle_residency_ms", "awake", "%", SHARE_PER);
+	if (!engines_find(gt))
+		source_add(gt, OA_IDLE, "gtidle/idle_residency_ms", "awake", "%", SHARE_PER);
 	source_add(gt, OA_LEVEL, "freq0/throttle/status", "throttled", "", 1);
 	reasons_find(gt);
 }
@@ -80,9 +121,11 @@ static void gt_find(struct gt *gt)
 /* GTs are numbered over all tiles of a card: tile0/gt0, tile0/gt1, tile1/gt2. */
 static void card_find(struct oa_counters *c, const struct af_xe_roots *roots, uint32_t card)
 {
-	struct gt gt = {.c = c, .device = card + 1};
+	struct oa_pmu pmu;
+	struct gt gt = {.c = c, .device = card + 1, .card = &c->cards.all[card], .pmu = &pmu};
 	char path[PATH_ROOM + 16], text[32];
 
+	oa_pmu_find(&pmu, roots, gt.card);
 	for (uint32_t tile = 0; tile < TILES_MOST; tile++) {
 		for (gt.id = 0; gt.id < AF_XE_GTS_MOST; gt.id++) {
 			int n = snprintf(gt.folder, sizeof gt.folder, "%s/%s/device/tile%u/gt%u",
@@ -112,6 +155,9 @@ void oa_find(struct oa_counters *c, const struct af_xe_roots *roots)
 
 void oa_free(struct oa_counters *c)
 {
+	for (uint32_t i = 0; i < c->nr; i++)
+		if (c->sources[i].how == OA_BUSY)
+			oa_pmu_close(&c->sources[i]);
 	af_xe_cards_free(&c->cards);
 	free(c->sources);
 	free(c->all);
@@ -134,4 +180,6 @@ void oa_describe(const struct oa_counters *c, struct af_buf *b)
 		device = is->device;
 		af_buf_str(b, is->name);
 	}
+	if (device && *c->why)
+		af_buf_fmt(b, "; %s", c->why);
 }

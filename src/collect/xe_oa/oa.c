@@ -105,7 +105,8 @@ static void begin_note(const struct oa *o)
 
 	oa_describe(&o->counters, &b);
 	if (b.len)
-		af_session_note(o->r, "collector.xe_oa", "every %g ms, from sysfs: %s",
+		af_session_note(o->r, "collector.xe_oa",
+		                "every %g ms, by the driver's files and events: %s",
 		                (double)o->period_ns / NS_PER_MS, b.data);
 	af_buf_free(&b);
 }

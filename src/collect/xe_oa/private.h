@@ -16,13 +16,16 @@ enum { OA_COUNTERS_MOST = 1024 };
 enum oa_how {
 	OA_LEVEL, /* a number that counts at its moment */
 	OA_IDLE,  /* milliseconds of idleness that add up: what is missing was activity */
+	OA_BUSY,  /* ticks of an engine that was active, and of all time, which add up */
 };
 
-/* One that is read by a file. Its place is that of its af_xe_counter. */
+/* One that is read by a file, or by events of an engine. Its place is that of its af_xe_counter. */
 struct oa_source {
 	enum oa_how how;
 	char path[192], name[64], group[16];
-	uint64_t was, was_ns; /* OA_IDLE: the last time; @was_ns 0: never */
+	int active, all;      /* OA_BUSY: the events */
+	uint64_t was, was_ns; /* but for OA_LEVEL, the last time; @was_ns 0: never */
+	uint64_t was_all;     /* OA_BUSY */
 	uint64_t nr_failed;   /* how often it could not be read, or made no sense */
 };
 
@@ -34,7 +37,29 @@ struct oa_counters {
 	uint32_t nr;
 	uint64_t read_ns[AF_XE_CARDS_MOST]; /* by device: when it was read the last time */
 	struct af_xe_counters known;        /* @all as the trace has it */
+	char why[300];                      /* "", or why there is no activity of engines */
 };
+
+/* The event source of a card, and what its events are. */
+struct oa_pmu {
+	uint32_t type; /* 0: there is none */
+	uint64_t active, all;
+	int cpu; /* on which they are opened */
+};
+
+/* Source: Linux 6.15, drivers/gpu/drm/xe/xe_pmu.c. */
+void oa_pmu_find(struct oa_pmu *pmu, const struct af_xe_roots *roots,
+                 const struct af_xe_card *card);
+
+/* Open the events of @engine into @s: 0, or -errno. Their GT stays awake while they are open. */
+int oa_pmu_open(const struct oa_pmu *pmu, const struct af_xe_engine *engine, struct oa_source *s);
+
+/* Read both: false where one cannot be. */
+bool oa_pmu_read(const struct oa_source *s, uint64_t *active, uint64_t *all);
+void oa_pmu_close(const struct oa_source *s);
+
+/* "ccs0"; "" for a class that is not known. */
+const char *oa_engine_name(const struct af_xe_engine *engine, char *text, size_t size);
 
 /* Find what can be read below @roots; oa_free() in any case. */
 void oa_find(struct oa_counters *c, const struct af_xe_roots *roots);

@@ -10,6 +10,7 @@
  *	driver NAME                     the answer of DRM_IOCTL_VERSION
  *	device ID                       in hexadecimal digits
  *	gt TYPE TILE ID MAJOR MINOR XECORES
+ *	engine CLASS INSTANCE GT
  *	stalls ERRNO                    of the query EU_STALL; 0: it is answered
  *	row BYTES
  *	open GT ERRNO                   of the next opening of that GT's stream; 0: it works
@@ -19,12 +20,17 @@
  *	wait GT FILE                    nothing is readable until there is a file $XE_STAND_IN/FILE
  *
  * Openings beyond the last line of a GT work. What is asked for is written into $XE_STAND_IN/log.
+ *
+ * It answers perf_event_open(2) for the event source whose number is 7777, too: a read gives the
+ * number in $XE_STAND_IN/counts/CONFIG, which is in hexadecimal digits; without that file there is
+ * no such event. $XE_STAND_IN/counts/refused has an errno for all of them.
  */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -34,9 +40,19 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FDS = 4096, STEPS = 256, GTS = 8, NODES = 8, NODE = 1, STREAM = 2 };
+enum {
+	FDS = 4096,
+	STEPS = 256,
+	GTS = 8,
+	NODES = 8,
+	NODE = 1,
+	STREAM = 2,
+	EVENT = 3,
+	SOURCE = 7777
+};
 
 struct step {
 	char what; /* o, r, e, p, w */
@@ -54,6 +70,10 @@ struct node {
 	struct {
 		uint32_t type, tile, id, major, minor, xecores;
 	} gts[GTS];
+	struct {
+		uint16_t class, instance, gt;
+	} engines[16];
+	uint32_t nr_engines;
 	uint32_t nr_gts, nr_steps, busy;
 	struct step steps[STEPS];
 };
@@ -63,6 +83,7 @@ struct file {
 	struct node *node;
 	uint32_t gt;
 	int enabled;
+	uint64_t config; /* of an event */
 };
 
 static struct node nodes[NODES];
@@ -83,10 +104,12 @@ static const char *root(void)
 /* Where @path is: below the root, or where it was. */
 static const char *moved(const char *path, char to[PATH_MAX])
 {
-	static const char *const from[][2] = {
-	    {"/dev/dri", "dri"}, {"/sys/class/drm", "drm"}, {"/proc/sys/dev", "sysctl"}};
+	static const char *const from[][2] = {{"/dev/dri", "dri"},
+	                                      {"/sys/class/drm", "drm"},
+	                                      {"/proc/sys/dev", "sysctl"},
+	                                      {"/sys/bus/event_source/devices", "pmu"}};
 
-	for (int i = 0; i < 3 && root(); i++) {
+	for (int i = 0; i < 4 && root(); i++) {
 		size_t len = strlen(from[i][0]);
 		if (!strncmp(path, from[i][0], len) && (!path[len] || path[len] == '/')) {
 			snprintf(to, PATH_MAX, "%s/%s%s", root(), from[i][1], path + len);
@@ -158,6 +181,12 @@ static void line_read(struct node *n, const char *line)
 		return;
 	if (sscanf(line, "gt %u %u %u %u %u %u", v, v + 1, v + 2, v + 3, v + 4, v + 5) == 6) {
 		memcpy(&n->gts[n->nr_gts++], v, sizeof v);
+		return;
+	}
+	if (sscanf(line, "engine %u %u %u", v, v + 1, v + 2) == 3) {
+		for (int i = 0; i < 3; i++)
+			(&n->engines[n->nr_engines].class)[i] = (uint16_t)v[i];
+		n->nr_engines++;
 		return;
 	}
 	struct step *s = &n->steps[n->nr_steps++];
@@ -316,6 +345,12 @@ static int perf_open(struct node *n, const uint64_t *o)
 
 static size_t answer(const struct node *n, uint32_t query, uint64_t *w, uint8_t *bytes)
 {
+	if (query == 0) {
+		w[0] = n->nr_engines;
+		for (uint32_t i = 0; i < n->nr_engines; i++)
+			memcpy(bytes + 8 + i * 32, &n->engines[i], 6);
+		return 8 + n->nr_engines * 32;
+	}
 	if (query == 2) {
 		w[0] = 5;
 		w[1] = n->device | 1 << 16;
@@ -359,7 +394,9 @@ static int query(struct node *n, uint64_t *q)
 		uint8_t bytes[2048];
 	} a = {{0}};
 	uint32_t what = (uint32_t)q[1], size = (uint32_t)(q[1] >> 32);
-	int error = what == 10 ? n->stalls : what != 2 && what != 3 && what != 5 ? EINVAL : 0;
+	int error = what == 10                                    ? n->stalls
+	            : what && what != 2 && what != 3 && what != 5 ? EINVAL
+	                                                          : 0;
 
 	size_t is = error ? 0 : answer(n, what, a.words, a.bytes);
 	if (!error && size && size != is)
@@ -490,8 +527,71 @@ static ssize_t stream_read(int fd, void *to, size_t size)
 	return n;
 }
 
+/* The number in $XE_STAND_IN/counts/NAME; -1: there is none. */
+static long long count_of(const char *name)
+{
+	char path[PATH_MAX], text[32] = "";
+
+	snprintf(path, sizeof path, "%s/counts/%s", root(), name);
+	int fd = real_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	ssize_t n = real_read(fd, text, sizeof text - 1);
+	real_close(fd);
+	return n > 0 ? atoll(text) : -1;
+}
+
+static int event_open(const struct perf_event_attr *attr, long pid, long cpu)
+{
+	char name[32];
+	long long refused = count_of("refused");
+
+	snprintf(name, sizeof name, "%llx", (unsigned long long)attr->config);
+	say("event %s pid %d cpu %d\n", name, (int)pid, (int)cpu);
+	errno = refused > 0 ? (int)refused : attr->sample_period || (int)cpu < 0 ? EINVAL : ENOENT;
+	if (refused > 0 || attr->sample_period || (int)cpu < 0 || count_of(name) < 0)
+		return -1;
+	int fd = eventfd(0, EFD_CLOEXEC);
+	if (fd < 0 || fd >= FDS)
+		abort();
+	files[fd] = (struct file){.kind = EVENT, .config = attr->config};
+	return fd;
+}
+
+__attribute__((visibility("default"))) long syscall(long number, ...)
+{
+	REAL(syscall);
+	long v[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		v[i] = va_arg(ap, long);
+	va_end(ap);
+	const struct perf_event_attr *attr = (const void *)v[0];
+	if (number == SYS_perf_event_open && root() && attr->type == SOURCE)
+		return event_open(attr, v[1], v[2]);
+	return real(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
+static ssize_t event_read(int fd, void *to, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%llx", (unsigned long long)files[fd].config);
+	long long count = count_of(name);
+	if (count < 0 || size < sizeof count) {
+		errno = count < 0 ? ENODEV : ENOSPC;
+		return -1;
+	}
+	memcpy(to, &count, sizeof count);
+	return sizeof count;
+}
+
 __attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t size)
 {
+	if (fd >= 0 && fd < FDS && files[fd].kind == EVENT)
+		return event_read(fd, to, size);
 	if (fd < 0 || fd >= FDS || files[fd].kind != STREAM)
 		return real_read(fd, to, size);
 	pthread_mutex_lock(&lock);
