@@ -140,7 +140,7 @@ class Machine:
     def __init__(self):
         self.folder = new_path("xe")
         self.cards = []
-        for name in ("dri", "drm", "sysctl/xe", "sysctl/i915", "pmu", "counts"):
+        for name in ("dri", "drm", "sysctl/xe", "sysctl/i915", "pmu", "counts", "oa"):
             os.makedirs(os.path.join(self.folder, name))
         self.paranoid("xe/observation_paranoid", 1)
 

@@ -78,6 +78,10 @@ static uint32_t device_read(struct oa_counters *c, struct af_xe_writer *w, uint3
 
 	for (; at < c->nr && c->all[at].device == device; at++) {
 		struct oa_source *s = &c->sources[at];
+		if (s->how == OA_MEAN) {
+			oa_stream_read(c, w, at, again);
+			continue;
+		}
 		bool there = s->how == OA_BUSY || number_read(s->path, &value);
 		now_ns = af_now_ns();
 		if (s->how == OA_BUSY) {
