@@ -140,12 +140,27 @@ class Machine:
     def __init__(self):
         self.folder = new_path("xe")
         self.cards = []
-        for name in ("dri", "drm", "sysctl/xe", "sysctl/i915"):
+        for name in ("dri", "drm", "sysctl/xe", "sysctl/i915", "pmu", "counts", "oa"):
             os.makedirs(os.path.join(self.folder, name))
         self.paranoid("xe/observation_paranoid", 1)
 
     def paranoid(self, name, value):
         Card.write(os.path.join(self.folder, "sysctl", name), "%d\n" % value)
+
+    def count(self, event, engine, value):
+        """An event of a card's event source, and what it counts: @engine is its (class, instance, GT)."""
+        kind, instance, gt = engine
+        name = "%x" % (event | instance << 12 | kind << 20 | gt << 60)
+        Card.write(os.path.join(self.folder, "counts", name), "%d\n" % value)
+        return "counts/" + name
+
+    def events(self, card, cpu=0):
+        """The event source of a card, and its engines' events: Linux, drivers/gpu/drm/xe/xe_pmu.c."""
+        path = os.path.join(self.folder, "pmu", "xe_" + card.pci.replace(":", "_"))
+        os.makedirs(os.path.join(path, "events"))
+        for name, text in {"type": "7777", "cpumask": str(cpu), "events/engine-active-ticks": "event=0x02",
+                           "events/engine-total-ticks": "event=0x03"}.items():
+            Card.write(os.path.join(path, name), text + "\n")
 
     def card(self, **how):
         self.cards.append(Card(self.folder, len(self.cards), **how))

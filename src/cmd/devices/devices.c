@@ -69,6 +69,7 @@ static int heartbeat_take(const char *value, struct af_session_options *s, struc
 {
 	char *end;
 
+	s->observe = true;
 	if (!value)
 		return 0;
 	unsigned long ms = strtoul(value, &end, 10);

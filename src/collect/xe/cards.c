@@ -16,7 +16,8 @@
 
 enum { TRIES_MOST = 1000 }; /* of a call that is to be repeated: drmIoctl() has no end */
 
-const struct af_xe_roots af_xe_roots_usual = {"/dev/dri", "/sys/class/drm", "/proc/sys/dev"};
+const struct af_xe_roots af_xe_roots_usual = {"/dev/dri", "/sys/class/drm", "/proc/sys/dev",
+                                              "/sys/bus/event_source/devices"};
 
 int xe_ioctl(int fd, unsigned long call, void *argument)
 {

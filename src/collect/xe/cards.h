@@ -17,11 +17,18 @@ struct af_xe_roots {
 	const char *dri;    /* /dev/dri */
 	const char *drm;    /* /sys/class/drm */
 	const char *sysctl; /* /proc/sys/dev */
+	const char *pmu;    /* /sys/bus/event_source/devices */
 };
 
 extern const struct af_xe_roots af_xe_roots_usual;
 
-enum { AF_XE_GTS_MOST = 16, AF_XE_RATES_MOST = 32, AF_XE_CARDS_MOST = 64 };
+enum {
+	AF_XE_GTS_MOST = 16,
+	AF_XE_RATES_MOST = 32,
+	AF_XE_CARDS_MOST = 64,
+	AF_XE_ENGINES_MOST = 64,
+	AF_XE_UNITS_MOST = 16
+};
 
 enum af_xe_driver {
 	AF_XE_DRIVER_XE = 1,
@@ -36,6 +43,17 @@ struct af_xe_gt {
 	uint32_t nr_xecores;   /* 0: not known */
 };
 
+/* Class and instance as the driver's interface numbers them: DRM_XE_ENGINE_CLASS_… */
+struct af_xe_engine {
+	uint16_t class, instance, gt;
+};
+
+/* A unit of the GPU that counts for observers (OA), of those that are a GT's own (OAG). */
+struct af_xe_oa_unit {
+	uint32_t id, gt;
+	uint64_t stamp_hz; /* of the time in its reports */
+};
+
 struct af_xe_card {
 	enum af_xe_driver driver;
 	int fd;             /* of the render node; -1: it could not be opened */
@@ -45,6 +63,10 @@ struct af_xe_card {
 	uint32_t device_id; /* 0: not known */
 	struct af_xe_gt gts[AF_XE_GTS_MOST];
 	uint32_t nr_gts;
+	struct af_xe_engine engines[AF_XE_ENGINES_MOST];
+	uint32_t nr_engines;
+	struct af_xe_oa_unit units[AF_XE_UNITS_MOST];
+	uint32_t nr_units;
 	uint32_t max_mhz;         /* of its GTs; 0: not known */
 	int error;                /* -errno: its stalls cannot be sampled, and @why says why */
 	char why[400];            /* with the line that fixes it */

@@ -37,6 +37,42 @@ static void config_take(struct af_xe_card *card, const void *answer, size_t size
 		card->device_id = c->info[0] & 0xffff;
 }
 
+static void engines_take(struct af_xe_card *card, const void *answer, size_t size)
+{
+	const struct xe_query_engines *l = answer;
+
+	if (size < sizeof *l)
+		return;
+	for (uint32_t i = 0; i < l->nr && card->nr_engines < AF_XE_ENGINES_MOST; i++) {
+		if (size < sizeof *l + (i + 1ull) * sizeof *l->engines)
+			return;
+		const struct xe_query_engine *e = &l->engines[i];
+		card->engines[card->nr_engines++] =
+		    (struct af_xe_engine){.class = e->class, .instance = e->instance, .gt = e->gt};
+	}
+}
+
+static void units_take(struct af_xe_card *card, const uint8_t *answer, size_t size)
+{
+	struct xe_query_oa_units l;
+	size_t at = sizeof l, one = sizeof(struct xe_query_oa_unit);
+
+	if (size < sizeof l)
+		return;
+	memcpy(&l, answer, sizeof l);
+	for (uint32_t i = 0; i < l.nr && size - at >= one; i++) {
+		const struct xe_query_oa_unit *u = (const void *)(answer + at);
+		if (u->nr_engines > (size - at - one) / sizeof *u->engines)
+			return;
+		at += one + u->nr_engines * sizeof *u->engines;
+		if (u->type == XE_OA_UNIT_OAG && u->stamp_hz && card->nr_units < AF_XE_UNITS_MOST)
+			card->units[card->nr_units++] =
+			    (struct af_xe_oa_unit){.id = u->id,
+			                           .gt = u->nr_engines ? u->engines[0].gt : u->gt,
+			                           .stamp_hz = u->stamp_hz};
+	}
+}
+
 static void gts_take(struct af_xe_card *card, const void *answer, size_t size)
 {
 	const struct xe_query_gt_list *l = answer;
@@ -128,12 +164,16 @@ static void layout_find(struct af_xe_card *card)
 
 void xe_answer_take(struct af_xe_card *card, uint32_t what, const void *answer, size_t size)
 {
-	if (what == XE_QUERY_CONFIG)
+	if (what == XE_QUERY_ENGINES)
+		engines_take(card, answer, size);
+	else if (what == XE_QUERY_CONFIG)
 		config_take(card, answer, size);
 	else if (what == XE_QUERY_GT_LIST)
 		gts_take(card, answer, size);
 	else if (what == XE_QUERY_GT_TOPOLOGY)
 		topology_take(card, answer, size);
+	else if (what == XE_QUERY_OA_UNITS)
+		units_take(card, answer, size);
 	else if (what == XE_QUERY_EU_STALL)
 		stalls_take(card, answer, size);
 }
@@ -152,6 +192,8 @@ static int ask(struct af_xe_card *card, uint32_t what)
 void xe_card_query(struct af_xe_card *card)
 {
 	ask(card, XE_QUERY_CONFIG);
+	ask(card, XE_QUERY_ENGINES);
+	ask(card, XE_QUERY_OA_UNITS);
 	int rc = ask(card, XE_QUERY_GT_LIST);
 	if (!card->nr_gts) {
 		card_refuse(card, rc ? rc : -EPROTO,

@@ -32,15 +32,27 @@ struct xe_query {
 };
 
 enum {
+	XE_QUERY_ENGINES = 0,
 	XE_QUERY_CONFIG = 2,
 	XE_QUERY_GT_LIST = 3,
 	XE_QUERY_GT_TOPOLOGY = 5,
+	XE_QUERY_OA_UNITS = 8,  /* since Linux 6.11 */
 	XE_QUERY_EU_STALL = 10, /* since Linux 6.15 */
 };
 
 struct xe_query_config {
 	uint32_t nr, pad;
 	uint64_t info[]; /* the first: revision << 16 | device id */
+};
+
+struct xe_query_engine {
+	uint16_t class, instance, gt, pad;
+	uint64_t reserved[3];
+};
+
+struct xe_query_engines {
+	uint32_t nr, pad;
+	struct xe_query_engine engines[];
 };
 
 enum { XE_GT_MAIN = 0, XE_GT_MEDIA = 1 };
@@ -66,6 +78,26 @@ struct xe_query_topology {
 
 enum { XE_TOPOLOGY_DSS_GEOMETRY = 1, XE_TOPOLOGY_DSS_COMPUTE = 2 };
 
+/* One of several that follow each other, each with its engines. */
+struct xe_query_oa_unit {
+	uint64_t extensions;
+	uint32_t id, type;
+	uint64_t capabilities, stamp_hz;
+	uint16_t gt, reserved[3]; /* 0 in older kernels: engines have theirs */
+	uint64_t reserved2[3];
+	uint64_t nr_engines;
+	struct {
+		uint16_t class, instance, gt, pad;
+	} engines[];
+};
+
+struct xe_query_oa_units {
+	uint64_t extensions;
+	uint32_t nr, pad;
+};
+
+enum { XE_OA_UNIT_OAG = 0 };
+
 struct xe_query_eu_stall {
 	uint64_t extensions, capabilities;
 	uint64_t row_bytes;
@@ -82,7 +114,35 @@ struct xe_observation {
 	uint64_t param; /* the first struct xe_property */
 };
 
-enum { XE_OBSERVE_EU_STALL = 1, XE_STREAM_OPEN = 0 };
+enum {
+	XE_OBSERVE_OA = 0,
+	XE_OBSERVE_EU_STALL = 1,
+	XE_STREAM_OPEN = 0,
+	XE_ADD_CONFIG = 1, /* gives its id */
+	XE_REMOVE_CONFIG = 2,
+};
+
+/* A config makes an OA unit count something: pairs of a register's address and its value. */
+struct xe_oa_config {
+	uint64_t extensions;
+	char uuid[36];
+	uint32_t nr;
+	uint64_t registers;
+};
+
+enum {
+	XE_OA_PROPERTY_UNIT = 1,
+	XE_OA_PROPERTY_SAMPLE,
+	XE_OA_PROPERTY_CONFIG,
+	XE_OA_PROPERTY_FORMAT,
+	XE_OA_PROPERTY_EXPONENT, /* a report each 2^(it + 1) ticks of the unit's time */
+};
+
+/* A format: type, counter select << 8, counter size << 16, BC report << 24. */
+enum {
+	XE_OA_FORMAT_OAG = 0 | 5 << 8, /* A24u40_A14u32_B8_C8, and before it A32u40_A4u32_B8_C8 */
+	XE_OA_FORMAT_PEC = 5 | 5 << 8, /* PEC32u32_G1, from Xe2 on */
+};
 
 struct xe_property {
 	uint64_t next;
@@ -156,6 +216,9 @@ _Static_assert(XE_OBSERVATION_CALL == 0x4020644b, "DRM_IOCTL_XE_OBSERVATION");
 _Static_assert(I915_PERF_OPEN_CALL == 0x40106476, "DRM_IOCTL_I915_PERF_OPEN");
 _Static_assert(sizeof(struct i915_query_engine) == 56, "struct drm_i915_engine_info");
 _Static_assert(sizeof(struct xe_query_gt) == 96, "struct drm_xe_gt");
+_Static_assert(sizeof(struct xe_query_engine) == 32, "struct drm_xe_engine");
+_Static_assert(sizeof(struct xe_query_oa_unit) == 72, "struct drm_xe_oa_unit");
+_Static_assert(sizeof(struct xe_oa_config) == 56, "struct drm_xe_oa_config");
 _Static_assert(sizeof(struct xe_property) == 48, "struct drm_xe_ext_set_property");
 _Static_assert(offsetof(struct xe_query_eu_stall, rates) == 80, "struct drm_xe_query_eu_stall");
 

@@ -43,18 +43,51 @@ static bool share_of(struct oa_source *s, uint64_t idle_ms, uint64_t now_ns, boo
 	return true;
 }
 
+/* The share of an engine's ticks in which it was active. */
+static bool busy_of(struct oa_source *s, uint64_t now_ns, bool again, uint64_t per, uint64_t *share)
+{
+	uint64_t active = 0, all = 0, was = s->was, was_all = s->was_all;
+	bool known = s->was_ns && !again;
+
+	s->was_ns = 0;
+	if (!oa_pmu_read(s, &active, &all)) {
+		s->nr_failed++;
+		return false;
+	}
+	s->was = active;
+	s->was_all = all;
+	s->was_ns = now_ns;
+	/* No tick passed: the firmware counts them now and then. */
+	if (!known || all == was_all)
+		return false;
+	if (active < was || all < was_all) {
+		s->nr_failed++;
+		return false;
+	}
+	active = active - was < all - was_all ? active - was : all - was_all;
+	*share = (uint64_t)((double)active * (double)(HUNDRED * per) / (double)(all - was_all));
+	return true;
+}
+
 /* Values of one device, from counter @at on; returns the first counter of the next one. */
 static uint32_t device_read(struct oa_counters *c, struct af_xe_writer *w, uint32_t at, bool again)
 {
 	struct af_xe_value levels[OA_COUNTERS_MOST], shares[OA_COUNTERS_MOST];
 	uint32_t device = c->all[at].device, nr_levels = 0, nr_shares = 0;
-	uint64_t *read_ns = &c->read_ns[device - 1], before_ns = *read_ns, now_ns = 0, value;
+	uint64_t *read_ns = &c->read_ns[device - 1], before_ns = *read_ns, now_ns = 0, value = 0;
 
 	for (; at < c->nr && c->all[at].device == device; at++) {
 		struct oa_source *s = &c->sources[at];
-		bool there = number_read(s->path, &value);
+		if (s->how == OA_MEAN) {
+			oa_stream_read(c, w, at, again);
+			continue;
+		}
+		bool there = s->how == OA_BUSY || number_read(s->path, &value);
 		now_ns = af_now_ns();
-		if (!there) {
+		if (s->how == OA_BUSY) {
+			if (busy_of(s, now_ns, again, c->all[at].per, &value))
+				shares[nr_shares++] = (struct af_xe_value){at, value};
+		} else if (!there) {
 			s->nr_failed++;
 			s->was_ns = 0;
 		} else if (s->how == OA_LEVEL) {

@@ -105,7 +105,8 @@ static void begin_note(const struct oa *o)
 
 	oa_describe(&o->counters, &b);
 	if (b.len)
-		af_session_note(o->r, "collector.xe_oa", "every %g ms, from sysfs: %s",
+		af_session_note(o->r, "collector.xe_oa",
+		                "every %g ms, by the driver's files and events: %s",
 		                (double)o->period_ns / NS_PER_MS, b.data);
 	af_buf_free(&b);
 }
@@ -117,7 +118,9 @@ static void oa_open(void **self, struct af_recording *r)
 	o->r = r;
 	o->period_ns = r->options->heartbeat_ns ? r->options->heartbeat_ns : PERIOD_NS;
 	o->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	oa_find(&o->counters, &af_xe_roots_usual);
+	/* Level Zero's metrics need the streams that are ours else. */
+	bool streams = r->options->observe && !r->options->metric_group;
+	oa_find(&o->counters, &af_xe_roots_usual, streams ? o->period_ns : 0);
 	begin_note(o);
 	if (!o->counters.nr || o->wake < 0 || !af_xe_writer_open(&o->writer, r)) {
 		oa_free_all(o);

@@ -7,6 +7,8 @@
 #include "collect/xe_oa/oa.h"
 #include "collect/xe_oa/private.h"
 
+enum { HEARTBEAT_NS = 100000000 };
+
 int af_xe_oa_probe(char *words, size_t size, struct af_err *err)
 {
 	struct oa_counters c;
@@ -14,7 +16,7 @@ int af_xe_oa_probe(char *words, size_t size, struct af_err *err)
 	char name[64];
 	int rc = 0;
 
-	oa_find(&c, &af_xe_roots_usual);
+	oa_find(&c, &af_xe_roots_usual, HEARTBEAT_NS);
 	oa_describe(&c, &b);
 	if (b.len)
 		snprintf(words, size, "%s", b.data);

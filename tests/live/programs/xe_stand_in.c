@@ -10,6 +10,9 @@
  *	driver NAME                     the answer of DRM_IOCTL_VERSION
  *	device ID                       in hexadecimal digits
  *	gt TYPE TILE ID MAJOR MINOR XECORES
+ *	engine CLASS INSTANCE GT
+ *	unit ID GT HZ                   an observation unit of that GT
+ *	grant OPERATION ERRNO           of the next call for it: 0 open, 1 add a config, 2 remove it
  *	stalls ERRNO                    of the query EU_STALL; 0: it is answered
  *	row BYTES
  *	open GT ERRNO                   of the next opening of that GT's stream; 0: it works
@@ -19,12 +22,19 @@
  *	wait GT FILE                    nothing is readable until there is a file $XE_STAND_IN/FILE
  *
  * Openings beyond the last line of a GT work. What is asked for is written into $XE_STAND_IN/log.
+ *
+ * A read of an observation unit's stream takes $XE_STAND_IN/oa/ID: its reports, or "errno N".
+ *
+ * It answers perf_event_open(2) for the event source whose number is 7777, too: a read gives the
+ * number in $XE_STAND_IN/counts/CONFIG, which is in hexadecimal digits; without that file there is
+ * no such event. $XE_STAND_IN/counts/refused has an errno for all of them.
  */
 #include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/perf_event.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdarg.h>
@@ -34,9 +44,21 @@
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/ioctl.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
-enum { FDS = 4096, STEPS = 256, GTS = 8, NODES = 8, NODE = 1, STREAM = 2 };
+enum {
+	FDS = 4096,
+	STEPS = 256,
+	GTS = 8,
+	NODES = 8,
+	NODE = 1,
+	STREAM = 2,
+	EVENT = 3,
+	UNIT = 4,
+	SOURCE = 7777,
+	CONFIG = 7
+};
 
 struct step {
 	char what; /* o, r, e, p, w */
@@ -54,6 +76,14 @@ struct node {
 	struct {
 		uint32_t type, tile, id, major, minor, xecores;
 	} gts[GTS];
+	struct {
+		uint16_t class, instance, gt;
+	} engines[16];
+	uint32_t nr_engines;
+	struct {
+		uint32_t id, gt, hz;
+	} units[GTS];
+	uint32_t nr_units, has_config, unit_busy;
 	uint32_t nr_gts, nr_steps, busy;
 	struct step steps[STEPS];
 };
@@ -63,6 +93,7 @@ struct file {
 	struct node *node;
 	uint32_t gt;
 	int enabled;
+	uint64_t config; /* of an event */
 };
 
 static struct node nodes[NODES];
@@ -83,10 +114,12 @@ static const char *root(void)
 /* Where @path is: below the root, or where it was. */
 static const char *moved(const char *path, char to[PATH_MAX])
 {
-	static const char *const from[][2] = {
-	    {"/dev/dri", "dri"}, {"/sys/class/drm", "drm"}, {"/proc/sys/dev", "sysctl"}};
+	static const char *const from[][2] = {{"/dev/dri", "dri"},
+	                                      {"/sys/class/drm", "drm"},
+	                                      {"/proc/sys/dev", "sysctl"},
+	                                      {"/sys/bus/event_source/devices", "pmu"}};
 
-	for (int i = 0; i < 3 && root(); i++) {
+	for (int i = 0; i < 4 && root(); i++) {
 		size_t len = strlen(from[i][0]);
 		if (!strncmp(path, from[i][0], len) && (!path[len] || path[len] == '/')) {
 			snprintf(to, PATH_MAX, "%s/%s%s", root(), from[i][1], path + len);
@@ -160,6 +193,16 @@ static void line_read(struct node *n, const char *line)
 		memcpy(&n->gts[n->nr_gts++], v, sizeof v);
 		return;
 	}
+	if (sscanf(line, "engine %u %u %u", v, v + 1, v + 2) == 3) {
+		for (int i = 0; i < 3; i++)
+			(&n->engines[n->nr_engines].class)[i] = (uint16_t)v[i];
+		n->nr_engines++;
+		return;
+	}
+	if (sscanf(line, "unit %u %u %u", v, v + 1, v + 2) == 3) {
+		memcpy(&n->units[n->nr_units++], v, 12);
+		return;
+	}
 	struct step *s = &n->steps[n->nr_steps++];
 	if (sscanf(line, "%*s %u %63s", &a, text) < 1 || n->nr_steps == STEPS)
 		abort();
@@ -195,10 +238,23 @@ static struct step *step_next(struct node *n, uint32_t gt, int opens)
 {
 	for (uint32_t i = 0; i < n->nr_steps; i++) {
 		struct step *s = &n->steps[i];
-		if (s->gt == gt && !s->done && (s->what == 'o') == opens)
+		if (s->gt == gt && !s->done && s->what != 'g' && (s->what == 'o') == opens)
 			return s;
 	}
 	return NULL;
+}
+
+/* The errno of the next call for @operation of an observation unit. */
+static int granted(struct node *n, uint32_t operation)
+{
+	for (uint32_t i = 0; i < n->nr_steps; i++) {
+		struct step *s = &n->steps[i];
+		if (s->what != 'g' || s->gt != operation || s->done)
+			continue;
+		s->done = 1;
+		return s->error;
+	}
+	return 0;
 }
 
 static void readable(int fd, struct step *s);
@@ -265,17 +321,78 @@ static int stream_open(struct node *n, uint32_t gt, unsigned long rate, unsigned
 	return fd;
 }
 
+struct property {
+	uint64_t next;
+	uint32_t name, pad, property, pad2;
+	uint64_t value, reserved[2];
+};
+
+/* The stream of a unit, as xe_oa.c checks what is asked. */
+static int unit_open(struct node *n, const struct property *p)
+{
+	uint64_t v[14] = {0}, format = n->gts[0].major >= 20 ? 0x505 : 0x500;
+	int error = granted(n, 0), known = 0;
+
+	for (; p; p = (struct property *)(uintptr_t)p->next) {
+		if (p->name || p->pad || p->pad2 || !p->property || p->property > 13)
+			error = EINVAL;
+		else
+			v[p->property] = p->value;
+	}
+	for (uint32_t i = 0; i < n->nr_units; i++)
+		known |= n->units[i].id == v[1];
+	if (!error &&
+	    (!known || v[2] != 1 || v[3] != n->has_config || !v[3] || v[4] != format || v[5] > 31))
+		error = EINVAL;
+	if (!error && n->unit_busy >> v[1] & 1)
+		error = EBUSY;
+	say("unit %u exponent %u: %d\n", (unsigned)v[1], (unsigned)v[5], error);
+	errno = error;
+	if (error)
+		return -1;
+	int fd = eventfd(0, 0);
+	if (fd < 0 || fd >= FDS)
+		abort();
+	n->unit_busy |= 1u << v[1];
+	files[fd] = (struct file){.kind = UNIT, .node = n, .gt = (uint32_t)v[1]};
+	return fd;
+}
+
+static int unit_call(struct node *n, const uint64_t *o)
+{
+	const struct config {
+		uint64_t extensions;
+		char uuid[36];
+		uint32_t nr;
+		uint64_t registers;
+	} *c = (const void *)(uintptr_t)o[3];
+
+	if (o[2] == 0)
+		return unit_open(n, (const void *)(uintptr_t)o[3]);
+	int error = granted(n, (uint32_t)o[2]);
+	if (!error && o[2] == 1 &&
+	    (c->extensions || c->uuid[8] != '-' || c->uuid[23] != '-' || !c->nr ||
+	     *(const uint32_t *)(uintptr_t)c->registers != 0xe458))
+		error = EINVAL;
+	if (!error && o[2] == 2 && *(const uint64_t *)(uintptr_t)o[3] != n->has_config)
+		error = ENOENT;
+	say("config %s: %d\n", o[2] == 1 ? "added" : "removed", error);
+	errno = error;
+	if (error || o[2] > 2)
+		return -1;
+	n->has_config = o[2] == 1 ? CONFIG : 0;
+	return (int)n->has_config;
+}
+
 /* DRM_IOCTL_XE_OBSERVATION with its chain of properties. */
 static int observe(struct node *n, const uint64_t *o)
 {
-	struct property {
-		uint64_t next;
-		uint32_t name, pad, property, pad2;
-		uint64_t value, reserved[2];
-	} *p = (struct property *)(uintptr_t)o[3];
+	struct property *p = (struct property *)(uintptr_t)o[3];
 	uint64_t v[4] = {0, UINT64_MAX, 1004, 1};
 	int links = 0;
 
+	if (!o[0] && !o[1])
+		return unit_call(n, o);
 	if (o[0] || o[1] != 1 || o[2] != 0)
 		goto bad;
 	for (; p; p = (struct property *)(uintptr_t)p->next) {
@@ -316,6 +433,24 @@ static int perf_open(struct node *n, const uint64_t *o)
 
 static size_t answer(const struct node *n, uint32_t query, uint64_t *w, uint8_t *bytes)
 {
+	if (query == 0) {
+		w[0] = n->nr_engines;
+		for (uint32_t i = 0; i < n->nr_engines; i++)
+			memcpy(bytes + 8 + i * 32, &n->engines[i], 6);
+		return 8 + n->nr_engines * 32;
+	}
+	if (query == 8) {
+		w[1] = n->nr_units;
+		for (uint32_t i = 0; i < n->nr_units; i++) {
+			uint64_t *u = w + 2 + i * 10;
+			u[1] = n->units[i].id;
+			u[2] = 15;
+			u[3] = n->units[i].hz;
+			u[8] = 1;
+			u[9] = 4 | (uint64_t)n->units[i].gt << 32;
+		}
+		return 16 + n->nr_units * 80;
+	}
 	if (query == 2) {
 		w[0] = 5;
 		w[1] = n->device | 1 << 16;
@@ -359,7 +494,9 @@ static int query(struct node *n, uint64_t *q)
 		uint8_t bytes[2048];
 	} a = {{0}};
 	uint32_t what = (uint32_t)q[1], size = (uint32_t)(q[1] >> 32);
-	int error = what == 10 ? n->stalls : what != 2 && what != 3 && what != 5 ? EINVAL : 0;
+	int error = what == 10                                                 ? n->stalls
+	            : what && what != 2 && what != 3 && what != 5 && what != 8 ? EINVAL
+	                                                                       : 0;
 
 	size_t is = error ? 0 : answer(n, what, a.words, a.bytes);
 	if (!error && size && size != is)
@@ -490,8 +627,93 @@ static ssize_t stream_read(int fd, void *to, size_t size)
 	return n;
 }
 
+/* The number in $XE_STAND_IN/counts/NAME; -1: there is none. */
+static long long count_of(const char *name)
+{
+	char path[PATH_MAX], text[32] = "";
+
+	snprintf(path, sizeof path, "%s/counts/%s", root(), name);
+	int fd = real_open(path, O_RDONLY | O_CLOEXEC, 0);
+	if (fd < 0)
+		return -1;
+	ssize_t n = real_read(fd, text, sizeof text - 1);
+	real_close(fd);
+	return n > 0 ? atoll(text) : -1;
+}
+
+static int event_open(const struct perf_event_attr *attr, long pid, long cpu)
+{
+	char name[32];
+	long long refused = count_of("refused");
+
+	snprintf(name, sizeof name, "%llx", (unsigned long long)attr->config);
+	say("event %s pid %d cpu %d\n", name, (int)pid, (int)cpu);
+	errno = refused > 0 ? (int)refused : attr->sample_period || (int)cpu < 0 ? EINVAL : ENOENT;
+	if (refused > 0 || attr->sample_period || (int)cpu < 0 || count_of(name) < 0)
+		return -1;
+	int fd = eventfd(0, EFD_CLOEXEC);
+	if (fd < 0 || fd >= FDS)
+		abort();
+	files[fd] = (struct file){.kind = EVENT, .config = attr->config};
+	return fd;
+}
+
+__attribute__((visibility("default"))) long syscall(long number, ...)
+{
+	REAL(syscall);
+	long v[6];
+	va_list ap;
+
+	va_start(ap, number);
+	for (int i = 0; i < 6; i++)
+		v[i] = va_arg(ap, long);
+	va_end(ap);
+	const struct perf_event_attr *attr = (const void *)v[0];
+	if (number == SYS_perf_event_open && root() && attr->type == SOURCE)
+		return event_open(attr, v[1], v[2]);
+	return real(number, v[0], v[1], v[2], v[3], v[4], v[5]);
+}
+
+static ssize_t unit_read(int fd, void *to, size_t size)
+{
+	char path[PATH_MAX];
+	int error = 0;
+
+	snprintf(path, sizeof path, "%s/oa/%u", root(), files[fd].gt);
+	int from = real_open(path, O_RDONLY | O_CLOEXEC, 0);
+	errno = EAGAIN;
+	if (from < 0)
+		return -1;
+	ssize_t n = real_read(from, to, size);
+	real_close(from);
+	unlink(path);
+	if (n > 0 && n < 16 && sscanf(to, "errno %d", &error) == 1) {
+		errno = error;
+		return -1;
+	}
+	return n;
+}
+
+static ssize_t event_read(int fd, void *to, size_t size)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "%llx", (unsigned long long)files[fd].config);
+	long long count = count_of(name);
+	if (count < 0 || size < sizeof count) {
+		errno = count < 0 ? ENODEV : ENOSPC;
+		return -1;
+	}
+	memcpy(to, &count, sizeof count);
+	return sizeof count;
+}
+
 __attribute__((visibility("default"))) ssize_t read(int fd, void *to, size_t size)
 {
+	if (fd >= 0 && fd < FDS && files[fd].kind == EVENT)
+		return event_read(fd, to, size);
+	if (fd >= 0 && fd < FDS && files[fd].kind == UNIT)
+		return unit_read(fd, to, size);
 	if (fd < 0 || fd >= FDS || files[fd].kind != STREAM)
 		return real_read(fd, to, size);
 	pthread_mutex_lock(&lock);
@@ -507,6 +729,10 @@ __attribute__((visibility("default"))) int close(int fd)
 		if (files[fd].kind == STREAM) {
 			files[fd].node->busy &= ~(1u << files[fd].gt);
 			say("close gt %u\n", files[fd].gt);
+		}
+		if (files[fd].kind == UNIT) {
+			files[fd].node->unit_busy &= ~(1u << files[fd].gt);
+			say("close unit %u\n", files[fd].gt);
 		}
 		files[fd].kind = 0;
 		pthread_mutex_unlock(&lock);
