@@ -620,8 +620,18 @@ def opencl_intel(*binary):
     if plain.returncode:
         raise Skip("Intel's OpenCL driver does not run without hardware here: %s" % plain.stdout)
     run = record(*words, env=env)
-    equal(run.truth["size"], float(plain.stdout.split()[-1]), "size, recorded and not")
+    equal(run.truth["size"], float(plain.stdout.split()[5]), "size, recorded and not")
     return run
+
+
+def code_until_release(run):
+    """The CODE_PLACED of the only code, which is gone when the last reference to its program goes."""
+    placed, gone = run.events("code_placed")
+    equal(gone["fields"]["size"], 0, "size of code that is gone")
+    for name in ("code", "address"):
+        equal(gone["fields"][name], placed["fields"][name], name + " of code that is gone")
+    expect(gone["time_ns"] >= run.truth["last_ns"], "it is gone too early")
+    return placed["fields"]
 
 
 @case("Intel's OpenCL: a kernel's code lies where the driver has it, with its zebin")
@@ -629,7 +639,7 @@ def _():
     source = os.path.join(SCRIPTS, "ze_kernels.cl")
     options = ("-options", "-g -DTINY", "-internal_options", "-cl-intel-allow-zebin")
     run = opencl_intel(compiled("tgllp", ".bin", "-file", source, *options))
-    (placed,), (code,) = run.fields("code_placed"), run.fields("code")
+    placed, (code,) = code_until_release(run), run.fields("code")
     equal(int(placed["address"], 16), int(run.truth["address"]), "address")
     expect(placed["address"] != "0x0", placed)
     equal((placed["code"], code["name"]), (code["code"], "tiny"), "code")
@@ -647,7 +657,7 @@ def _():
 @case("Intel's OpenCL: code of the older form has its place, too")
 def _():
     run = opencl_intel()
-    (placed,) = run.fields("code_placed")
+    placed = code_until_release(run)
     equal((int(placed["address"], 16), placed["size"]), (int(run.truth["address"]), int(run.truth["size"])), "code")
 
 
