@@ -578,6 +578,24 @@ def _():
     check_objects(run)
 
 
+@case("Intel's driver: code of the older form has its place, too")
+def _():
+    run = intel("paths", spirv("heavy"), knobs={"ZE_SETUP_FLAGS": "-g"})
+    check_paths(run, timed=False)
+    (program_,) = run.fields("program")
+    path = os.path.join(run.path, "objects", program_["object"])
+    with open(path, "rb") as file:
+        data = file.read()
+    at = data.rfind(b"CTNI")  # the other one is debug information
+    if at < 0:
+        raise Skip("this driver makes zebins by itself")
+    at += 28 + int.from_bytes(data[at + 24 : at + 28], "little")
+    equal(data[at + 40 : at + 46], b"heavy\0", "the kernel's name in the object")
+    made, gone = run.fields("code_placed")
+    equal((made["size"], gone["size"]), (int.from_bytes(data[at + 20 : at + 24], "little"), 0), "bytes of code")
+    expect(int(made["address"], 16) and made["address"] == gone["address"], (made, gone))
+
+
 @case("Intel's driver: metrics that lack, or crash it, keep the program as it is")
 def _():
     run = intel("paths", spirv("heavy"), options=("--launch-metrics", "ComputeBasic"))
