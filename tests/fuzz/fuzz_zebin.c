@@ -23,6 +23,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	data += len + 1;
 	size -= len + 1;
 	af_zebin_has_lines(data, size);
+	if (af_tokens_kernel(data, size, name, &k) && (!k.size || k.size > size || k.symbol))
+		abort();
 	if (!af_zebin_kernel(data, size, name, &k))
 		return 0;
 	if (!af_zebin_is(data, size) || !k.size || k.size > size || k.symbol > size)

@@ -26,4 +26,10 @@ bool af_zebin_has_lines(const void *data, size_t size);
 /* The kernel @name of the zebin in @data; false when it is no zebin or has no such kernel. */
 bool af_zebin_kernel(const void *data, size_t size, const char *name, struct af_zebin_kernel *k);
 
+/*
+ * The same of the form that drivers made before, which has no symbols. Its lengths are hostile,
+ * too.
+ */
+bool af_tokens_kernel(const void *data, size_t size, const char *name, struct af_zebin_kernel *k);
+
 #endif

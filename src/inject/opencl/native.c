@@ -88,9 +88,11 @@ static void native_keep_new(void)
 
 static cl_int CL_API_CALL opencl_release_program(cl_program program)
 {
-	if (program && af_inject_recording()) {
+	if (program && af_inject_session()) {
 		af_opencl_check_fork();
-		native_keep_new();
+		if (af_inject_recording())
+			native_keep_new();
+		af_opencl_program_released(program);
 	}
 	return af_opencl_next.clReleaseProgram(program);
 }

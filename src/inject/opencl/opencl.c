@@ -79,6 +79,7 @@ static void opencl_wrap(cl_uint num_entries, const cl_icd_dispatch *target)
 	af_opencl_wrap_queues(&opencl_wrappers);
 	af_opencl_wrap_programs(&opencl_wrappers);
 	af_opencl_wrap_native(&opencl_wrappers);
+	af_opencl_wrap_releases(&opencl_wrappers);
 	af_opencl_wrap_enqueues(&opencl_wrappers);
 	af_opencl_wrap_waits(&opencl_wrappers);
 	af_opencl_wrap_extensions(&opencl_wrappers);
@@ -126,5 +127,6 @@ void af_opencl_check_fork(void)
 	af_opencl_devices_after_fork();
 	af_opencl_queues_after_fork();
 	af_opencl_programs_after_fork();
+	af_opencl_releases_after_fork();
 	af_opencl_work_after_fork();
 }

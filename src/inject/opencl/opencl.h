@@ -52,6 +52,7 @@ void af_opencl_wrap_devices(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_queues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_programs(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_native(struct _cl_icd_dispatch *d);
+void af_opencl_wrap_releases(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_enqueues(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_waits(struct _cl_icd_dispatch *d);
 void af_opencl_wrap_extensions(struct _cl_icd_dispatch *d);
@@ -73,6 +74,7 @@ void af_opencl_check_fork(void);
 void af_opencl_devices_after_fork(void);
 void af_opencl_queues_after_fork(void);
 void af_opencl_programs_after_fork(void);
+void af_opencl_releases_after_fork(void);
 void af_opencl_work_after_fork(void);
 
 enum { AF_OPENCL_HOST_CLOCKS = 4 };
@@ -136,6 +138,17 @@ struct af_opencl_device *af_opencl_device(cl_device_id handle);
 uint32_t af_opencl_program(cl_program handle);
 uint32_t af_opencl_program_id(void); /* of one that has no handle */
 uint32_t af_opencl_kernel(cl_kernel handle);
+
+/*
+ * The program made these, with one reference each; and before it releases one of a program's. With
+ * the last one the code of the program's kernels is gone (CODE_PLACED), once it does not run.
+ */
+void af_opencl_program_made(cl_program program);
+void af_opencl_kernel_made(cl_kernel kernel, cl_program program);
+void af_opencl_program_released(cl_program program);
+
+/* Write that code is gone: where no work is in flight, or @all that was released. */
+void af_opencl_codes_tidy(bool all);
 
 /* One call that puts work on a queue, from its entry to its return. */
 struct af_opencl_call {

@@ -36,6 +36,7 @@ static uint32_t program_new(cl_program handle)
 	uint32_t id = af_inject_new_id(AF_ID_PROGRAM);
 
 	af_handles_set(&opencl_programs, (uintptr_t)handle, id);
+	af_opencl_program_made(handle);
 	return id;
 }
 
@@ -289,6 +290,8 @@ static void kernel_place(cl_kernel kernel, cl_program program, const char *name)
 		                                    &bytes))
 			k.size = bytes;
 	}
+	/* Code that is gone may have been at this place. */
+	af_opencl_codes_tidy(true);
 	if (d)
 		af_placed_put(af_opencl_program(program), d->id, name, address, &k);
 	if (memory)
@@ -333,6 +336,7 @@ static cl_kernel CL_API_CALL opencl_create_kernel(cl_program program, const char
 	if (recording(kernel)) {
 		program_keep_late(program);
 		kernel_register(kernel);
+		af_opencl_kernel_made(kernel, program);
 	}
 	return kernel;
 }
@@ -349,8 +353,10 @@ static cl_int CL_API_CALL opencl_create_kernels(cl_program program, cl_uint room
 	if (rc || !kernels || !recording(program))
 		return rc;
 	program_keep_late(program);
-	for (cl_uint i = 0; i < nr && i < room; i++)
+	for (cl_uint i = 0; i < nr && i < room; i++) {
 		kernel_register(kernels[i]);
+		af_opencl_kernel_made(kernels[i], program);
+	}
 	return rc;
 }
 
@@ -358,8 +364,13 @@ static cl_kernel CL_API_CALL opencl_clone_kernel(cl_kernel source, cl_int *errco
 {
 	cl_kernel kernel = AF_IN_OPENCL(af_opencl_next.clCloneKernel(source, errcode_ret));
 
-	if (recording(kernel))
+	if (recording(kernel)) {
 		kernel_register(kernel);
+		cl_program program = NULL;
+		af_opencl_next.clGetKernelInfo(kernel, CL_KERNEL_PROGRAM, sizeof program, &program,
+		                               NULL);
+		af_opencl_kernel_made(kernel, program);
+	}
 	return kernel;
 }
 

@@ -23,6 +23,7 @@ static void waited(struct af_opencl_queue *q, uint32_t most)
 {
 	if (q)
 		af_opencl_harvest(q, most);
+	af_opencl_codes_tidy(false);
 	af_opencl_tick(af_now_ns());
 }
 

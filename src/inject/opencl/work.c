@@ -381,6 +381,7 @@ void af_opencl_tick(uint64_t now_ns)
 	if (!due)
 		return; /* the first event: everything has just begun */
 	af_opencl_harvest_all();
+	af_opencl_codes_tidy(false);
 	af_opencl_clocks_read();
 }
 

@@ -121,7 +121,7 @@ static void kernel_place(void *module, const char *name, void *kernel)
 	    af_placed_has((uint32_t)program, (uint32_t)(program >> 32), name, address))
 		return;
 	native_get(module, &b);
-	if (af_zebin_kernel(b.data, b.size, name, &k))
+	if (af_zebin_kernel(b.data, b.size, name, &k) || af_tokens_kernel(b.data, b.size, name, &k))
 		af_placed_put((uint32_t)program, (uint32_t)(program >> 32), name, address, &k);
 	binary_free(&b);
 }

@@ -3,13 +3,15 @@
  * its source, on the first platform.
  *
  * Truth: the address of its code in the device's memory, as Intel's driver has it (0: another
- * driver), and how long the code is. Nobody reads results: without hardware there are none.
+ * driver), and how long the code is; the time before the last reference to the program goes, which
+ * another kernel of it holds. Nobody reads results: without hardware there are none.
  */
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <time.h>
 
 enum { BINARY_PROGRAM_INTEL = 0x407D, BINARY_GPU_ADDRESS_INTEL = 0x10010 };
 
@@ -21,6 +23,25 @@ static void check(cl_int rc, const char *call)
 		return;
 	printf("%s: %d\n", call, rc);
 	exit(1);
+}
+
+/* A kernel more holds the program, which has two references itself. */
+static void release_all(cl_program program, cl_kernel kernel)
+{
+	struct timespec now;
+	cl_int rc;
+	cl_kernel other = clCreateKernel(program, "tiny", &rc);
+
+	check(rc, "clCreateKernel");
+	check(clRetainProgram(program), "clRetainProgram");
+	check(clRetainKernel(other), "clRetainKernel");
+	check(clReleaseKernel(kernel), "clReleaseKernel");
+	check(clReleaseKernel(other), "clReleaseKernel");
+	check(clReleaseProgram(program), "clReleaseProgram");
+	check(clReleaseProgram(program), "clReleaseProgram");
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	printf("truth last_ns %lld\n", (long long)now.tv_sec * 1000000000 + now.tv_nsec);
+	check(clReleaseKernel(other), "clReleaseKernel");
 }
 
 static void __attribute__((noinline)) launch_tiny(cl_command_queue queue, cl_kernel kernel)
@@ -80,5 +101,6 @@ int main(int argc, char **argv)
 	if (clGetKernelInfo(kernel, BINARY_PROGRAM_INTEL, 0, NULL, &size))
 		size = 0;
 	printf("truth address %llu\ntruth size %zu\n", (unsigned long long)address, size);
+	release_all(program, kernel);
 	return 0;
 }

@@ -46,6 +46,7 @@ ze_module_handle_t ze_module_of(ze_context_handle_t context, const void *data, s
 {
 	const uint8_t *bytes = data;
 	bool spirv = size > 4 && bytes[0] == 0x03 && bytes[1] == 0x02 && bytes[2] == 0x23;
+	const char *flags = getenv("ZE_SETUP_FLAGS"); /* for the driver's compiler */
 	ze_module_handle_t module;
 
 	ze_module_desc_t desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
@@ -53,7 +54,7 @@ ze_module_handle_t ze_module_of(ze_context_handle_t context, const void *data, s
 	                             spirv ? ZE_MODULE_FORMAT_IL_SPIRV : ZE_MODULE_FORMAT_NATIVE,
 	                         .inputSize = size,
 	                         .pInputModule = bytes,
-	                         .pBuildFlags = "-g -ze-intel-allow-zebin"};
+	                         .pBuildFlags = flags ? flags : "-g -ze-intel-allow-zebin"};
 	OK(zeModuleCreate(context, ze_device, &desc, &module, NULL));
 	return module;
 }
