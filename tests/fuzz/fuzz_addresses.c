@@ -200,6 +200,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct fuzz f = {.in = {data, size}, .now_ns = SECOND};
 
 	define(&f);
+	/* Some in intervals, which are short and long. */
+	f.a.apart_ns = size % 3 ? 0 : 1ull << size % 40;
 	af_attribution_expect(&f.a);
 	while (f.in.left) {
 		uint8_t what = take_byte(&f.in);
