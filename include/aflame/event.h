@@ -400,6 +400,7 @@
 
 #define AF_WORK_READING_FIELDS(F)                                                                  \
 	F(FIX, u64, call, "number of the call that asked for the work, in this stream's process")  \
+	F(FIX, u32, node, "of the graph that the call launched, as in GPU_WORK; 0: by itself")     \
 	F(SEQ, u64, values, "two each: counter, value")
 
 #define AF_CODE_ADDRESS_FIELDS(F)                                                                  \

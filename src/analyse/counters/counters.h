@@ -62,8 +62,9 @@ struct af_kernel_counter_row {
 struct af_counter_values {
 	uint32_t process;
 	uint64_t start_ns, end_ns; /* of a READING; the same: of the moment */
-	uint64_t call;             /* of a WORK_READING */
-	const uint8_t *at;         /* of the next two */
+	uint64_t call;             /* of a WORK_READING, as the next */
+	uint32_t node;
+	const uint8_t *at; /* of the next two */
 	uint32_t left;
 };
 

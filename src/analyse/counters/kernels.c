@@ -131,8 +131,7 @@ static void kernels_work(void *self, const struct af_world *w, const struct af_w
 	if (work->out_of_range)
 		return;
 	k->rows[row].launches++;
-	/* Where a call asked for several, nobody reads one of them. */
-	kernels_join_work(k, work->process, work->id, row);
+	kernels_join_work(k, work, row);
 }
 
 /* An amount is its own sum, a level times its span is. */

@@ -71,7 +71,7 @@ struct kernels {
 struct kernels_value *kernels_value(struct kernels *k, uint32_t row, uint32_t counter);
 
 /* A piece of work of @row, and a reading, by the number of the call that asked for the work. */
-void kernels_join_work(struct kernels *k, uint32_t process, uint64_t id, uint32_t row);
+void kernels_join_work(struct kernels *k, const struct af_work *work, uint32_t row);
 void kernels_join_reading(struct kernels *k, const struct af_world *w, const struct af_event *ev);
 
 /* A row of the table kernel_counters: what of @value was measured, or what was apportioned. */

@@ -4,9 +4,10 @@
 #include "base/arena.h"
 
 /* Processes of joins are from 1 on. Of some APIs' numbers only the lower half is in the trace. */
-static struct af_cause cause_of(uint32_t process, uint64_t id, uint32_t what)
+static struct af_cause cause_of(uint32_t process, uint64_t id, uint32_t node, uint32_t what)
 {
-	return (struct af_cause){.id = (uint32_t)id, .process = process + 1, .what = what};
+	return (struct af_cause){
+	    .id = (uint64_t)node << 32 | (uint32_t)id, .process = process + 1, .what = what};
 }
 
 static void value_measured(struct kernels *k, uint32_t row, uint32_t counter, uint64_t value)
@@ -31,9 +32,9 @@ static void done_add(struct kernels *k, const struct af_cause *is)
 	af_join_put(&k->done, is);
 }
 
-void kernels_join_work(struct kernels *k, uint32_t process, uint64_t id, uint32_t row)
+void kernels_join_work(struct kernels *k, const struct af_work *work, uint32_t row)
 {
-	struct af_cause is = cause_of(process, id, row), early;
+	struct af_cause is = cause_of(work->process, work->id, work->node_id, row), early;
 
 	if (!af_join_take(&k->early, is.process, is.id, &early)) {
 		done_add(k, &is);
@@ -57,7 +58,7 @@ static void reading_keep(struct kernels *k, const struct af_world *w, struct af_
 		k->parts[k->nr_parts] = (struct kernels_early){counter, first, value};
 		first = k->nr_parts++;
 	}
-	struct af_cause is = cause_of(v->process, v->call, first);
+	struct af_cause is = cause_of(v->process, v->call, v->node, first);
 	if (first)
 		af_join_put(&k->early, &is);
 }
@@ -72,7 +73,7 @@ void kernels_join_reading(struct kernels *k, const struct af_world *w, const str
 	if (!af_counter_values(ev, &v))
 		return;
 	k->has_work_readings = true;
-	struct af_cause is = cause_of(v.process, v.call, 0);
+	struct af_cause is = cause_of(v.process, v.call, v.node, 0);
 	if (!af_join_take(&k->done, is.process, is.id, &done)) {
 		reading_keep(k, w, &v);
 		return;

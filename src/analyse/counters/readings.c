@@ -25,6 +25,7 @@ bool af_counter_values(const struct af_event *ev, struct af_counter_values *valu
 			return false;
 		values->start_ns = ev->time_ns;
 		values->call = work.call;
+		values->node = work.node;
 	}
 	values->at = tails[0].data;
 	values->left = tails[0].len / 2;

@@ -73,6 +73,7 @@ void af_ze_append_query(const struct af_ze_call *c)
 		if (list->is_synchronous)
 			af_ze_harvest(list->lane);
 	} else if (n) {
+		n->id = c->node;
 		n->event = c->query_event;
 		n->is_ours = true;
 		n->query = c->query;

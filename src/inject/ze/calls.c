@@ -146,6 +146,7 @@ static void appended(struct af_ze_call *c, uint32_t function, uint32_t result,
 		af_ze_append_failed(c);
 	else if (!c->list->is_immediate)
 		node = af_ze_append_node(c, is);
+	c->node = node ? node->id : 0;
 	call_write(c, function, result, node, regs);
 	bool is_measured = af_ze_query_end(c, result);
 	if (!result && c->list->is_immediate && c->records)

@@ -41,19 +41,6 @@ void af_ze_execute(uint32_t nr, void **lists)
 	}
 }
 
-/* Queries are none. */
-static uint32_t works_count(uint32_t nr, void **lists)
-{
-	uint32_t works = 0;
-
-	for (uint32_t i = 0; lists && i < nr; i++) {
-		const struct af_ze_list *l = af_ze_list(lists[i]);
-		for (uint32_t k = 0; l && k < l->nr_nodes; k++)
-			works += !l->nodes[k].query;
-	}
-	return works;
-}
-
 bool af_ze_has_work(uint32_t nr, void **lists)
 {
 	for (uint32_t i = 0; lists && i < nr; i++) {
@@ -65,7 +52,7 @@ bool af_ze_has_work(uint32_t nr, void **lists)
 }
 
 static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane,
-                        const struct af_ze_list *list, struct af_ze_node *n, uint32_t works)
+                        const struct af_ze_list *list, struct af_ze_node *n)
 {
 	struct af_ze_launched w = {
 	    .lane = lane,
@@ -82,8 +69,6 @@ static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane,
 	};
 
 	n->ran = true;
-	if (n->query && !af_ze_query_is_of_one(n, works))
-		return;
 	w.descriptor.queue = lane->id;
 	n->correlation = c->correlation;
 	n->work = af_ze_work_push(&w);
@@ -93,12 +78,10 @@ static void node_launch(struct af_ze_call *c, struct af_ze_lane *lane,
 
 void af_ze_executed(struct af_ze_call *c, struct af_ze_lane *lane, uint32_t nr, void **lists)
 {
-	uint32_t works = af_ze_measures() ? works_count(nr, lists) : 0;
-
 	for (uint32_t i = 0; lists && i < nr; i++) {
 		struct af_ze_list *l = af_ze_list(lists[i]);
 		for (uint32_t k = 0; l && k < l->nr_nodes; k++)
-			node_launch(c, lane, l, &l->nodes[k], works);
+			node_launch(c, lane, l, &l->nodes[k]);
 		if (l)
 			l->ran_on = lane;
 	}

@@ -21,7 +21,6 @@
 struct af_ze_call;
 struct af_ze_launched;
 struct af_ze_list;
-struct af_ze_node;
 
 enum {
 	AF_ZE_METRICS_MAX = 512, /* of a group */
@@ -72,13 +71,7 @@ bool af_ze_query_end(struct af_ze_call *c, bool failed);
 /* The query of @w has ended: write its WORK_READING, and give it back where the list does not. */
 void af_ze_query_read(const struct af_ze_launched *w);
 
-/*
- * May the query @n be read? Not where the call that runs its list launches @nr_works pieces of
- * work: a WORK_READING has the number of the call alone. That is counted.
- */
-bool af_ze_query_is_of_one(const struct af_ze_node *n, uint32_t nr_works);
-
-/* At the end: what was left out, as NOTEs. */
+/* At the end: a NOTE of what was left out. */
 void af_ze_queries_report(void);
 
 /* @query is free, when it has been reset; and before the list with it runs again. */

@@ -42,7 +42,7 @@ static struct af_ze_queries *sets;
 static _Atomic uint32_t nr_sets;
 static _Atomic uint32_t busy; /* claimed by the thread that makes a set, ends one or reads */
 static _Atomic uint32_t noted, nr_launches;
-static _Atomic uint64_t nr_left_out, nr_many;
+static _Atomic uint64_t nr_left_out;
 static struct scratch *scratch;
 
 /* Others wait: for a few calls of the driver. */
@@ -316,7 +316,7 @@ void af_ze_query_read(const struct af_ze_launched *w)
 	uint32_t nr = values_get(w->queries->group, w->query, &left_out);
 	struct af_thread_context *t = nr ? af_thread_enter() : NULL;
 	if (t) {
-		struct af_ev_work_reading ev = {.call = w->correlation};
+		struct af_ev_work_reading ev = {.call = w->correlation, .node = w->node};
 		struct af_tail tail = {scratch->pairs, nr * 2 * (uint32_t)sizeof *scratch->pairs,
 		                       sizeof *scratch->pairs};
 		af_stream_put_tail(&t->stream, AF_KIND_WORK_READING, af_now_ns(), &ev, sizeof ev,
@@ -333,29 +333,17 @@ void af_ze_query_read(const struct af_ze_launched *w)
 		af_ze_query_give(w->queries, w->query);
 }
 
-bool af_ze_query_is_of_one(const struct af_ze_node *n, uint32_t nr_works)
+void af_ze_queries_report(void)
 {
-	if (n->query && nr_works > 1)
-		atomic_fetch_add_explicit(&nr_many, 1, memory_order_relaxed);
-	return nr_works <= 1;
-}
-
-static void count_note(const char *key, uint64_t nr, const char *what)
-{
+	uint64_t nr = atomic_exchange(&nr_left_out, 0);
 	char text[160];
 
 	if (!nr)
 		return;
-	snprintf(text, sizeof text, "%llu %s", (unsigned long long)nr, what);
-	af_inject_note(key, text);
-}
-
-void af_ze_queries_report(void)
-{
-	count_note("ze.metrics.left_out", atomic_exchange(&nr_left_out, 0),
-	           "values that are no numbers, negative or beyond 64 bits were left out");
-	count_note("ze.metrics.many", atomic_exchange(&nr_many, 0),
-	           "readings were dropped: the call that ran their list launched other work, too");
+	snprintf(text, sizeof text,
+	         "%llu values that are no numbers, negative or beyond 64 bits were left out",
+	         (unsigned long long)nr);
+	af_inject_note("ze.metrics.left_out", text);
 }
 
 static void set_end(struct af_ze_queries *q)
@@ -397,5 +385,4 @@ void af_ze_queries_after_fork(void)
 	atomic_store(&busy, 0);
 	atomic_store(&noted, 0);
 	atomic_store(&nr_left_out, 0);
-	atomic_store(&nr_many, 0);
 }

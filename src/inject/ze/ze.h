@@ -164,7 +164,7 @@ struct af_ze_node {
 	bool ran, overtakes, is_stale;
 	uint64_t
 	    stale;   /* as the two before it, of the launch under way: see struct af_ze_launched */
-	void *query; /* it is a query around the node before it, which has none of the rest */
+	void *query; /* it is a query around the node of its id, which has none of the rest */
 	struct af_ev_descriptor descriptor; /* without a queue */
 };
 
@@ -319,6 +319,7 @@ struct af_ze_call {
 	struct af_ze_list *list;
 	void *event;               /* that the work signals */
 	bool is_ours;              /* the event */
+	uint32_t node;             /* that it made, or 0 */
 	void *query, *query_event; /* around the launch, and what its end signals */
 	struct af_ze_pool_desc pool;
 };
