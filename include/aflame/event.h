@@ -384,6 +384,11 @@
 	  "of windows that are ADDRESS_32 only the low 32 bits")                                   \
 	F(SEQ, u32, counts, "two each: stall reason, samples")
 
+#define AF_KERNEL_CODE_FIELDS(F)                                                                   \
+	F(FIX, u32, kernel,                                                                        \
+	  "of this process: a batch of work that a driver was given, timed as a whole")            \
+	F(FIX, u32, code, "that the batch runs; it may run more than one")
+
 #define AF_COUNTER_FIELDS(F)                                                                       \
 	F(FIX, u32, counter, "counter id of this process, from 1")                                 \
 	F(FIX, u32, device, "whose it is; 0: the host's")                                          \
@@ -569,7 +574,8 @@
 	  "how often a device was at an address, in whatever process, and why")                    \
 	K(64, COUNTER, counter, "defines a counter of a device or of the host")                    \
 	K(65, READING, reading, "values of counters over a span of time, or at a moment")          \
-	K(66, WORK_READING, work_reading, "values of counters over a piece of device work alone")
+	K(66, WORK_READING, work_reading, "values of counters over a piece of device work alone")  \
+	K(67, KERNEL_CODE, kernel_code, "a kernel that is a batch of work runs this code")
 
 #define AF_TRACE_VERSION 1
 

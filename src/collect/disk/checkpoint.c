@@ -57,12 +57,13 @@ static const uint8_t keys[AF_KIND_MAX] = {
     [AF_KIND_UNSAMPLED] = CHECKPOINT_HEAD,
     [AF_KIND_CODE_PLACED] = CHECKPOINT_HEAD,
     [AF_KIND_COUNTER] = CHECKPOINT_ID,
+    [AF_KIND_KERNEL_CODE] = CHECKPOINT_HEAD,
 };
 
 /*
  * Clock and device; start to epoch; program, device and form; process to epoch; module, function
  * and start; process, thread, and whose or cause; process and entry;
- * code, device and address.
+ * code, device and address; kernel and code.
  */
 static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_CLOCK] = 8,
@@ -74,6 +75,7 @@ static const uint8_t heads[AF_KIND_MAX] = {
     [AF_KIND_UNSAMPLED] = 12,
     [AF_KIND_JIT_IMAGE] = 12,
     [AF_KIND_CODE_PLACED] = 16,
+    [AF_KIND_KERNEL_CODE] = 8,
 };
 
 struct definition {
