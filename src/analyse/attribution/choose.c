@@ -174,6 +174,37 @@ static void share_callers(struct af_attribution *a, const struct af_world *w, ui
 	}
 }
 
+/* Does the launch group run @code as one of a batch, under another name? */
+static bool batch_runs(const struct af_world *w, const struct af_launch_group *g, uint32_t code)
+{
+	return g->is.op == AF_OP_KERNEL && g->name != w->codes[code].kernel &&
+	       af_world_batch_runs(w, g->is.process, g->is.kernel, code);
+}
+
+/* Batches that were timed as a whole, and run the code: their shares, beside its own kernel's. */
+static void share_batches(const struct af_attribution *a, const struct af_world *w, uint32_t code,
+                          enum share_by by)
+{
+	struct attribution_private *p = a->private_;
+
+	for (uint32_t i = 0; w->by_kernel_code.nr && i < p->nr_touched; i++) {
+		const struct attribution_span *span = span_by(&p->seen[p->touched[i]], by);
+		if (span->all_ns && batch_runs(w, &a->launch_groups[p->touched[i]], code))
+			attribution_share(p, p->touched[i], span);
+	}
+}
+
+/* Batches without times: it may be any of them. */
+static void share_batches_always(const struct af_attribution *a, const struct af_world *w,
+                                 uint32_t code)
+{
+	struct attribution_private *p = a->private_;
+
+	for (uint32_t i = 0; w->by_kernel_code.nr && i < a->nr_launch_groups; i++)
+		if (p->always[i].launched.all_ns && batch_runs(w, &a->launch_groups[i], code))
+			attribution_share(p, i, &p->always[i].launched);
+}
+
 /* Graphs that were timed as a whole have no kernels of their own. */
 static void share_graphs(struct af_attribution *a, uint32_t process)
 {
@@ -218,14 +249,17 @@ static enum share_by share_all(struct af_attribution *a, const struct af_world *
 			share_kernel(p, k, by);
 		else if (!k && by < BY_NEAR)
 			share_callers(a, w, code, by);
+		share_batches(a, w, code, by);
 		if (p->nr_shares > first)
 			return by;
 	}
 	share_graphs(a, w->codes[code].process);
-	if (p->nr_shares > first || !k || !p->last)
+	if (p->nr_shares > first || !p->last)
 		return BY_TIME;
-	share_always(p, k);
-	return BY_LAUNCHES;
+	if (k)
+		share_always(p, k);
+	share_batches_always(a, w, code);
+	return p->nr_shares > first ? BY_LAUNCHES : BY_TIME;
 }
 
 static void choose(struct af_attribution *a, const struct af_world *w, uint32_t code,

@@ -157,16 +157,20 @@ void flame_insn_close(struct flame_insn *d)
 
 /*
  * A graph that was timed as a whole has no frame of a kernel yet; neither has a kernel without
- * work.
+ * work, nor one of a batch with several.
  */
 static uint32_t draw_kernel(const struct flame_insn *d, const struct af_launch_group *launch_group,
                             uint32_t node, const struct af_attributed *f)
 {
-	if (launch_group->name)
+	const struct af_world *w = d->world;
+
+	if (launch_group->name &&
+	    (!f->code || launch_group->name == w->codes[f->code].kernel ||
+	     !af_world_batch_runs(w, launch_group->is.process, launch_group->is.kernel, f->code)))
 		return node;
 	if (!f->code)
 		return af_frames_under(d->tree, node, CODE_NOT_KNOWN, AF_FRAME_MARK);
-	return af_frames_under(d->tree, node, d->world->codes[f->code].shown, AF_FRAME_GPU);
+	return af_frames_under(d->tree, node, w->codes[f->code].shown, AF_FRAME_GPU);
 }
 
 static void draw_found(struct flame_insn *d, const struct af_launch_group *launch_group,

@@ -100,6 +100,20 @@ void world_learn_code(struct af_world *w, const struct af_event *ev)
 	code_names(w, &w->codes[i], (const char *)tails[0].data);
 }
 
+void world_learn_kernel_code(struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_kernel_code fixed;
+
+	if (af_event_decode(ev, &fixed, sizeof fixed, NULL))
+		af_keys_at(&w->by_kernel_code, AF_KEY(ev->process, fixed.kernel, fixed.code), NULL);
+}
+
+bool af_world_batch_runs(const struct af_world *w, uint32_t process, uint32_t kernel, uint32_t code)
+{
+	return w->by_kernel_code.nr && w->codes[code].process == process &&
+	       af_keys_get(&w->by_kernel_code, AF_KEY(process, kernel, w->codes[code].id));
+}
+
 /* Without "_not_issued", a string of the world. */
 static uint32_t stall_issued(struct af_world *w, const char *name, size_t len, bool not_issued)
 {

@@ -116,6 +116,7 @@ void world_learn_mapping(struct af_world *w, const struct af_event *ev);
 void world_learn_program(struct af_world *w, const struct af_event *ev);
 void world_learn_crc(struct af_world *w, const struct af_event *ev); /* PROGRAM_CRC */
 void world_learn_code(struct af_world *w, const struct af_event *ev);
+void world_learn_kernel_code(struct af_world *w, const struct af_event *ev);
 void world_learn_stall(struct af_world *w, const struct af_event *ev);
 void world_learn_counter(struct af_world *w, const struct af_event *ev);
 

@@ -19,8 +19,8 @@ void af_world_close(struct af_world *w)
 	                         &w->by_stall,    &w->by_counter,
 	                         &w->by_mapping,  &w->by_function_source,
 	                         &w->by_ze};
-	struct af_keys *keys[] = {&w->by_crc,     &w->by_stall_name, &w->by_made,
-	                          &w->by_address, &w->by_symbol,     &w->by_later};
+	struct af_keys *keys[] = {&w->by_kernel_code, &w->by_crc,    &w->by_stall_name, &w->by_made,
+	                          &w->by_address,     &w->by_symbol, &w->by_later};
 
 	for (unsigned i = 0; i < sizeof maps / sizeof *maps; i++)
 		af_map_free(maps[i]);
@@ -258,6 +258,7 @@ static void (*const learn[AF_KIND_MAX])(struct af_world *, const struct af_event
     [AF_KIND_PROGRAM] = world_learn_program,
     [AF_KIND_PROGRAM_CRC] = world_learn_crc,
     [AF_KIND_CODE] = world_learn_code,
+    [AF_KIND_KERNEL_CODE] = world_learn_kernel_code,
     [AF_KIND_STALL] = world_learn_stall,
     [AF_KIND_COUNTER] = world_learn_counter,
     [AF_KIND_MAPPING] = world_learn_mapping,

@@ -284,6 +284,7 @@ struct af_world {
 	struct af_map by_ze; /* processes with a device of Level Zero's */
 	struct af_small_ids small_paths, small_descriptors; /* of what those maps have */
 	struct af_map by_function, by_node, by_program, by_code, by_stall, by_counter;
+	struct af_keys by_kernel_code; /* process, kernel, code: it is a batch that runs it */
 	struct af_keys by_crc, by_stall_name, by_made, by_address, by_symbol, by_later;
 	struct af_map by_function_source; /* module and name, strings → the latest of the list */
 	struct af_map by_mapping;         /* process and path → its build-id, a string */
@@ -412,6 +413,13 @@ uint32_t af_world_counter(const struct af_world *w, uint32_t process, uint64_t i
  * NOT_ISSUED one, the reason without that word at the end; 0 when the trace does not have that.
  */
 uint32_t af_world_stall_of(const struct af_world *w, uint32_t stall);
+
+/*
+ * Is the kernel with the process's number @kernel a batch that runs @code, an index of w->codes, as
+ * far as it is known by now (KERNEL_CODE)?
+ */
+bool af_world_batch_runs(const struct af_world *w, uint32_t process, uint32_t kernel,
+                         uint32_t code);
 
 /*
  * The program of @code, an index of w->codes, as far as it is known by now: an index of
