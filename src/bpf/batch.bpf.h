@@ -2,11 +2,12 @@
  * Batch buffers of Intel GPUs, read in the kernel at the moment they are submitted: struct
  * af_bpf_batch has the kernels that they start. A driver's hook, in the process that submits, calls
  *
- *	batch_submitted(context, version, address)
+ *	batch_submitted(&space, &is, address)
  *
  * and hooks that see where the process has the GPU's memory in its own call batch_memory_add() and
- * batch_memory_remove() before. A batch that is not written yet, or that lies where this program
- * may not read, is handed out with the reason: the recorder tries again (collect/batches).
+ * batch_memory_remove() before (submissions.bpf.h). A batch that is not written yet, or that lies
+ * where this program may not read, is handed out with the reason: the recorder tries again
+ * (collect/batches).
  *
  * The walker is batch/walk.h's, a command for each step of bpf_loop(): programs that call
  * batch_submitted() or batch_memory_add() need Linux 5.17.
@@ -21,10 +22,16 @@
 __u64 batch_lost;        /* batches that were not read: too many others were at the same time */
 __u64 batch_lost_memory; /* blocks of memory that there was no room for */
 
+/* An address space of a GPU: that of a file's number. */
+struct batch_space {
+	__u64 file;
+	__u32 vm;
+};
+
 /* Where a walk reads; the range that it read last. */
 struct af_batch_reader {
 	struct af_bpf_batch_range range;
-	__u32 pid;
+	struct batch_space space;
 };
 
 /* Where processes have the GPU's memory in their own. */
@@ -68,13 +75,15 @@ struct {
 
 /* ---- memory ---- */
 
-static __always_inline void batch_key_set(struct af_bpf_batch_key *key, __u32 pid, __u64 address,
+static __always_inline void batch_key_set(struct af_bpf_batch_key *key,
+                                          const struct batch_space *space, __u64 address,
                                           __u32 bits)
 {
 	__u64 big = __builtin_bswap64(address);
 
-	key->bits = 32 + bits;
-	key->pid = pid;
+	key->bits = 96 + bits;
+	key->vm = space->vm;
+	key->file = space->file;
 	__builtin_memcpy(key->address, &big, sizeof big);
 }
 
@@ -83,14 +92,14 @@ static __always_inline int batch_read(struct af_batch_reader *r, __u64 address, 
 {
 	if (address - r->range.gpu >= r->range.bytes) {
 		struct af_bpf_batch_key key;
-		batch_key_set(&key, r->pid, address, 64);
+		batch_key_set(&key, &r->space, address, 64);
 		const struct af_bpf_batch_range *found = bpf_map_lookup_elem(&batch_memory, &key);
 		if (!found)
 			return -1;
 		r->range = *found;
 	}
 	__u64 offset = address - r->range.gpu;
-	if (offset >= r->range.bytes || bytes > r->range.bytes - offset)
+	if (!r->range.cpu || offset >= r->range.bytes || bytes > r->range.bytes - offset)
 		return -1;
 	asm volatile("" : "+r"(bytes));
 	if (bytes > AF_BATCH_BYTES)
@@ -98,60 +107,157 @@ static __always_inline int batch_read(struct af_batch_reader *r, __u64 address, 
 	return bpf_probe_read_user(to, bytes, (void *)(r->range.cpu + offset));
 }
 
-struct batch_blocks {
-	struct af_bpf_batch_range range;
-	__u64 at;
-	__u32 pid;
-	_Bool remove;
+/*
+ * A change of `batch_memory` under way. Stacks of programs have 512 bytes in all, and this would
+ * take more on its way down.
+ */
+struct batch_change {
+	struct batch_space space;
+	struct af_bpf_batch_range range; /* that is added or removed */
+	struct af_bpf_batch_range was;   /* that is cut */
+	__u64 at, cut_at, cut_end;
+	__u64 remove;
+	struct af_bpf_batch_key key;
+	struct af_bpf_batch_buffer buffer; /* of submissions.bpf.h, as the next one */
+	__u64 words[12];
 };
 
-/* The next block of a range: the largest power of two that begins there and fits. */
-static long batch_block(__u32 i, struct batch_blocks *b)
-{
-	__u64 left = b->range.gpu + b->range.bytes - b->at, size = 4096;
-	struct af_bpf_batch_key key;
-	__u32 bits = 52;
+/* By the kernel's own tid: their programs may be preempted. Threads that change nothing leave. */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1024);
+	__type(key, __u32);
+	__type(value, struct batch_change);
+} batch_changes SEC(".maps");
 
-	if (b->at >= b->range.gpu + b->range.bytes)
-		return 1;
-	for (int k = 0; k < 36; k++) {
-		if (size * 2 > left || b->at & (size * 2 - 1))
-			break;
-		size *= 2;
-		bits--;
-	}
-	batch_key_set(&key, b->pid, b->at, bits);
-	if (b->remove)
-		bpf_map_delete_elem(&batch_memory, &key);
-	else if (bpf_map_update_elem(&batch_memory, &key, &b->range, BPF_ANY))
+/* The state in which a change begins; nobody writes to it. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct batch_change);
+} batch_unchanged SEC(".maps");
+
+/* The current thread's change. NULL: there is no room. */
+static __always_inline struct batch_change *batch_change(void)
+{
+	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
+	struct batch_change *c = bpf_map_lookup_elem(&batch_changes, &tid);
+
+	if (c)
+		return c;
+	const struct batch_change *none = bpf_map_lookup_elem(&batch_unchanged, &zero);
+	if (none)
+		bpf_map_update_elem(&batch_changes, &tid, none, BPF_ANY);
+	c = bpf_map_lookup_elem(&batch_changes, &tid);
+	if (!c)
 		__sync_fetch_and_add(&batch_lost_memory, 1);
-	b->at += size;
+	return c;
+}
+
+/*
+ * The largest power of two in @n, and how many ones @n has: without a branch, because the verifier
+ * walks both ways of each.
+ */
+static __always_inline __u64 power_in(__u64 n)
+{
+	n |= n >> 1;
+	n |= n >> 2;
+	n |= n >> 4;
+	n |= n >> 8;
+	n |= n >> 16;
+	n |= n >> 32;
+	return n ^ n >> 1;
+}
+
+static __always_inline __u32 ones_in(__u64 n)
+{
+	n -= n >> 1 & 0x5555555555555555ull;
+	n = (n & 0x3333333333333333ull) + (n >> 2 & 0x3333333333333333ull);
+	n = (n + (n >> 4)) & 0x0f0f0f0f0f0f0f0full;
+	return n * 0x0101010101010101ull >> 56;
+}
+
+/* The next block of a range: the largest power of two that begins there and fits. */
+static long batch_block(__u32 i, struct batch_change **of)
+{
+	struct batch_change *c = *of;
+	__u64 at = c->at, end = c->range.gpu + c->range.bytes, power = power_in(end - at);
+	/* The lower of both is a power of two that begins there, too. */
+	__u64 size = (at | power) & -(at | power);
+
+	if (at >= end)
+		return 1;
+	batch_key_set(&c->key, &c->space, at, 64 - ones_in(size - 1));
+	if (c->remove)
+		bpf_map_delete_elem(&batch_memory, &c->key);
+	else if (bpf_map_update_elem(&batch_memory, &c->key, &c->range, BPF_ANY))
+		__sync_fetch_and_add(&batch_lost_memory, 1);
+	c->at = at + size;
 	return 0;
 }
 
-static __always_inline void batch_memory_set(__u64 gpu, __u64 cpu, __u64 bytes, _Bool remove)
+/* Enters the range of @c, or takes it out: of c->space. */
+static __always_inline void batch_memory_set(struct batch_change *c, __u64 gpu, __u64 cpu,
+                                             __u64 bytes, _Bool remove)
 {
-	struct batch_blocks b = {
-	    .range = {.gpu = gpu & ((1ull << 57) - 1), .bytes = bytes & ~4095ull, .cpu = cpu},
-	    .pid = bpf_get_current_pid_tgid() >> 32,
-	    .remove = remove,
-	};
-
-	b.at = b.range.gpu;
-	if (!(gpu & 4095) && bytes < 1ull << 47)
-		bpf_loop(96, batch_block, &b, 0);
+	c->range.gpu = gpu;
+	c->range.cpu = cpu;
+	c->range.bytes = bytes;
+	c->at = gpu;
+	c->remove = remove;
+	bpf_loop(96, batch_block, &c, 0);
 }
 
-/* The current process has the GPU's memory [gpu, gpu + bytes), whole pages, at @cpu. */
-static __always_inline void batch_memory_add(__u64 gpu, __u64 cpu, __u64 bytes)
+/* Can it be entered? An address counts 57 bits, memory whole pages. */
+static __always_inline _Bool batch_memory_fits(__u64 *gpu, __u64 *bytes)
 {
-	batch_memory_set(gpu, cpu, bytes, 0);
+	*gpu &= (1ull << 57) - 1;
+	*bytes &= ~4095ull;
+	return !(*gpu & 4095) && *bytes < 1ull << 47;
 }
 
-/* And not any more. The range is one that was added. */
-static __always_inline void batch_memory_remove(__u64 gpu, __u64 bytes)
+/*
+ * The current process has the GPU's memory [gpu, gpu + bytes) of c->space, whole pages, at @cpu; 0:
+ * nowhere.
+ */
+static __always_inline void batch_memory_add(struct batch_change *c, __u64 gpu, __u64 cpu,
+                                             __u64 bytes)
 {
-	batch_memory_set(gpu, 0, bytes, 1);
+	if (batch_memory_fits(&gpu, &bytes))
+		batch_memory_set(c, gpu, cpu, bytes, 0);
+}
+
+/* The range at c->cut_at is there no more; the rest of one that is larger than the removal is. */
+static long batch_memory_cut(__u32 i, struct batch_change **of)
+{
+	struct batch_change *c = *of;
+
+	batch_key_set(&c->key, &c->space, c->cut_at, 64);
+	const struct af_bpf_batch_range *found = bpf_map_lookup_elem(&batch_memory, &c->key);
+	if (!found || c->cut_at >= c->cut_end)
+		return 1;
+	c->was = *found;
+	batch_memory_set(c, c->was.gpu, 0, c->was.bytes, 1);
+	if (c->was.gpu < c->cut_at)
+		batch_memory_set(c, c->was.gpu, c->was.cpu, c->cut_at - c->was.gpu, 0);
+	__u64 was_end = c->was.gpu + c->was.bytes;
+	if (was_end > c->cut_end)
+		batch_memory_set(c, c->cut_end,
+		                 c->was.cpu ? c->was.cpu + (c->cut_end - c->was.gpu) : 0,
+		                 was_end - c->cut_end, 0);
+	c->cut_at = was_end;
+	return 0;
+}
+
+/* And not any more: nor are the ranges that follow it without a gap, up to its end. */
+static __always_inline void batch_memory_remove(struct batch_change *c, __u64 gpu, __u64 bytes)
+{
+	if (!batch_memory_fits(&gpu, &bytes))
+		return;
+	c->cut_at = gpu;
+	c->cut_end = gpu + bytes;
+	bpf_loop(64, batch_memory_cut, &c, 0);
 }
 
 /* ---- walking ---- */
@@ -197,32 +303,53 @@ static long batch_step(__u32 i, struct batch_state **of)
 	return !goes_on;
 }
 
-static __always_inline void batch_begin(struct batch_state *s, __u32 version, __u64 address,
-                                        const struct af_bpf_batch_context *key)
+/* A submission is to a context (a queue, say) of a GPU of this version. */
+struct batch_submission {
+	__u32 context, version;
+	const char *device; /* in the kernel's memory, or NULL */
+};
+
+static __always_inline void batch_begin(struct batch_state *s, const struct batch_space *space,
+                                        const struct batch_submission *is, __u64 address)
 {
-	const struct af_batch_bases *bases = bpf_map_lookup_elem(&batch_bases, key);
+	const struct af_bpf_batch_context key = {.file = space->file, .context = is->context};
+	const struct af_batch_bases *bases = bpf_map_lookup_elem(&batch_bases, &key);
 	struct task_struct *task = (void *)bpf_get_current_task();
 
 	if (bases)
 		s->walk.bases = *bases;
 	s->walk.most = AF_BPF_BATCH_COMMANDS;
-	af_batch_begin(&s->walk, version, address);
-	s->reader.pid = key->pid;
+	af_batch_begin(&s->walk, is->version, address);
+	s->reader.space = *space;
 	head_fill(&s->record.head, AF_BPF_BATCH, task);
 	s->record.address = address;
-	s->record.kernel_pid = key->pid;
+	s->record.file = space->file;
+	s->record.vm = space->vm;
 	s->record.bases = s->walk.bases;
-	s->record.context = key->context;
-	s->record.version = version;
+	s->record.context = is->context;
+	s->record.version = is->version;
+	if (is->device)
+		bpf_probe_read_kernel_str(s->record.device, sizeof s->record.device, is->device);
 }
 
-/*
- * The current process submits the batch at @address to a context of its own (a queue's number, say)
- * of a GPU of @version (GRAPHICS_VER).
- */
-static __always_inline void batch_submitted(__u32 context, __u32 version, __u64 address)
+/* The record gets the reason why the walk is over, and what is left to hand out. */
+static __always_inline void batch_end(struct batch_state *s)
 {
-	struct af_bpf_batch_context key = {bpf_get_current_pid_tgid() >> 32, context};
+	const struct af_bpf_batch_context key = {.file = s->record.file,
+	                                         .context = s->record.context};
+
+	s->record.stop = s->walk.stop;
+	s->record.at = s->walk.at;
+	s->record.nr_commands = s->walk.nr_commands;
+	s->record.nr_undescribed = s->walk.nr_undescribed;
+	bpf_map_update_elem(&batch_bases, &key, &s->walk.bases, BPF_ANY);
+	batch_emit(s);
+}
+
+/* The current process submits the batch at @address of @space. */
+static __always_inline void batch_submitted(const struct batch_space *space,
+                                            const struct batch_submission *is, __u64 address)
+{
 	__u32 tid = bpf_get_current_pid_tgid(), zero = 0;
 	const struct batch_state *empty = bpf_map_lookup_elem(&batch_empty, &zero);
 	struct batch_state *s;
@@ -236,14 +363,9 @@ static __always_inline void batch_submitted(__u32 context, __u32 version, __u64 
 	s = bpf_map_lookup_elem(&batch_walks, &tid);
 	if (!s)
 		return;
-	batch_begin(s, version, address, &key);
+	batch_begin(s, space, is, address);
 	bpf_loop(AF_BPF_BATCH_COMMANDS + 1, batch_step, &s, 0);
-	s->record.stop = s->walk.stop;
-	s->record.at = s->walk.at;
-	s->record.nr_commands = s->walk.nr_commands;
-	s->record.nr_undescribed = s->walk.nr_undescribed;
-	bpf_map_update_elem(&batch_bases, &key, &s->walk.bases, BPF_ANY);
-	batch_emit(s);
+	batch_end(s);
 	bpf_map_delete_elem(&batch_walks, &tid);
 }
 

@@ -107,6 +107,43 @@ struct drm_sched_job {
 	struct drm_sched_fence *s_fence;
 };
 
+struct file {
+	void *private_data; /* struct drm_file of a GPU's file */
+};
+
+struct vm_area_struct {
+	unsigned long vm_start, vm_end, vm_pgoff;
+	struct file *vm_file;
+};
+
+struct drm_device {
+	struct device *dev;
+};
+
+struct intel_device_info {
+	__u32 graphics_verx100;
+};
+
+struct xe_device { /* begins with a drm_device */
+	struct intel_device_info info;
+};
+
+struct intel_ip_version {
+	__u8 ver;
+};
+
+struct intel_graphics {
+	struct intel_ip_version ip;
+};
+
+struct intel_runtime_info {
+	struct intel_graphics graphics;
+};
+
+struct drm_i915_private { /* begins with a drm_device */
+	struct intel_runtime_info __runtime;
+};
+
 struct linux_binprm {
 	const char *filename;
 };

@@ -37,6 +37,7 @@ enum {
 	AF_BPF_TEXT_MAX = 512, /* bytes of a file name, and as many of the arguments */
 	AF_BPF_BATCH_KERNELS = 64,
 	AF_BPF_BATCH_COMMANDS = 8192, /* of a batch that are read in the kernel */
+	AF_BPF_NAME = 32,             /* bytes of a ring's or a device's name */
 };
 
 enum af_bpf_kind {
@@ -70,6 +71,26 @@ enum af_bpf_kind {
 	H(8, i915, i915_gem_context_create_ioctl, i915_gem_context_create, OTHER)
 
 enum { AF_BPF_DRIVER_HOOKS_END = 9 };
+
+/*
+ * B(program, module, function of it, fentry or fexit): where batches are seen, and the memory that
+ * they lie in. Each is optional, but for the submission itself.
+ */
+#define AF_BPF_BATCH_HOOKS(B)                                                                      \
+	B(batch_xe_exec, xe, xe_exec_ioctl, fentry)                                                \
+	B(batch_xe_queue, xe, xe_exec_queue_create_ioctl, fexit)                                   \
+	B(batch_xe_bind, xe, xe_vm_bind_ioctl, fexit)                                              \
+	B(batch_xe_offset, xe, xe_gem_mmap_offset_ioctl, fexit)                                    \
+	B(batch_i915_buffers, i915, i915_gem_execbuffer2_ioctl, fentry)                            \
+	B(batch_i915_exec, i915, i915_gem_do_execbuffer, fentry)                                   \
+	B(batch_i915_bind, i915, i915_gem_vm_bind_ioctl, fexit)                                    \
+	B(batch_i915_offset, i915, i915_gem_mmap_offset_ioctl, fexit)                              \
+	B(batch_i915_map, i915, i915_gem_mmap, fexit)                                              \
+	B(batch_i915_memory, i915, i915_gem_mmap_ioctl, fexit)                                     \
+	B(batch_i915_userptr, i915, i915_gem_userptr_ioctl, fexit)                                 \
+	B(batch_map, drm, drm_gem_mmap, fexit)                                                     \
+	B(batch_unmap, drm, drm_gem_vm_close, fentry)                                              \
+	B(batch_ttm_unmap, ttm, ttm_bo_vm_close, fentry)
 
 /* The part of a process that its own event samples, and that the CPU clock's event leaves out. */
 enum af_bpf_cover {
@@ -152,7 +173,7 @@ struct af_bpf_work {
 	struct af_bpf_head head; /* its time: when it was done */
 	__u64 fence;
 	__u64 queued_ns, run_ns; /* run_ns: when the device was given it, 0: not seen */
-	char ring[32], device[32];
+	char ring[AF_BPF_NAME], device[AF_BPF_NAME];
 };
 
 /*
@@ -164,31 +185,48 @@ struct af_bpf_batch {
 	__u64 address;               /* of the batch, in the GPU's address space of the process */
 	__u64 at;                    /* the command that the walk stopped at */
 	struct af_batch_bases bases; /* before this batch: for another try */
-	__u32 context, version;      /* as they were given to batch_submitted() */
-	__u32 stop, nr_commands;     /* enum af_batch_stop */
+	__u64 file;                  /* of the device, as the kernel has it: vm, context are its */
+	__u32 vm, context;           /* an address space of the GPU; who keeps bases */
+	__u32 version, stop;         /* GRAPHICS_VER; enum af_batch_stop */
+	__u32 nr_commands;           /* that were read */
 	__u32 nr_undescribed;        /* walkers whose descriptor could not be read */
-	__u32 kernel_pid;            /* the process in the kernel's own numbers */
 	__u32 nr_before, nr_kernels; /* in records of this batch before, and here */
+	char device[AF_BPF_NAME];    /* as sysfs names it: a PCI address; or empty */
 	struct af_batch_kernel kernels[AF_BPF_BATCH_KERNELS];
 };
 
 /* The map `batch_bases`: what the GPU keeps of a context from batch to batch. */
 struct af_bpf_batch_context {
-	__u32 pid, context; /* the process in the kernel's own numbers */
+	__u64 file;
+	__u32 context, pad;
+};
+
+/* A file numbers its queues, its buffers, and the places to map them from. */
+struct af_bpf_batch_number {
+	__u64 file;
+	__u32 number, pad;
+};
+
+/* The map `batch_buffers`: where the GPU has a buffer, and where a process has it. */
+struct af_bpf_batch_buffer {
+	__u64 gpu, gpu_bytes, gpu_from; /* bytes, from that byte of the buffer on; 0: nowhere */
+	__u64 cpu, cpu_bytes, cpu_from;
+	__u32 vm, pid; /* pid: who mapped it, in the kernel's own numbers */
 };
 
 /*
- * The map `batch_memory`: where a process has the GPU's memory in its own. Ranges are kept in
+ * The map `batch_memory`: where processes have the GPU's memory in their own. Ranges are kept in
  * blocks of a power of two, the longest prefix of an address finds its block.
  */
 struct af_bpf_batch_key {
-	__u32 bits;      /* of @pid and @address that are given */
-	__u32 pid;       /* the process in the kernel's own numbers */
+	__u32 bits;      /* of the members below that are given */
+	__u32 vm;        /* an address space of @file */
+	__u64 file;      /* of a device, as the kernel has it */
 	__u8 address[8]; /* big-endian */
 };
 
 struct af_bpf_batch_range {
-	__u64 gpu, bytes, cpu; /* the whole range */
+	__u64 gpu, bytes, cpu; /* the whole range; cpu 0: no process has it in its own memory */
 };
 
 enum af_bpf_count {

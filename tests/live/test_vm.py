@@ -14,12 +14,12 @@ import guest  # first, as machine gives tests a cache of their own
 from intel_driver import NO_HARDWARE
 from intel_whole import Whole, check_tree, check_views
 from machine import BUILD, probes
-from recording import Trace, bare, new_path
+from recording import Trace, bare, must, new_path, parse_folded
 from tap import Skip, case, equal, expect, note, run_cases
 
 STEPS = ["modules", "walk", "drivers", "batches"]
-STALLS = ["doctor", "stalls", "busy", "layouts"]  # where the build has the collector
-FACTS = 85  # of xe_walk
+STALLS = ["doctor", "kernels", "stalls", "busy", "layouts"]  # where the build has the collector
+FACTS = 88  # of xe_walk
 
 
 def has_collector():
@@ -76,7 +76,7 @@ def booted():
     batches(out)
     command = "exec python3 -B %s/inside.py %s %s >$OUT/output 2>&1\n" % (guest.HERE, BUILD, " ".join(steps()))
     try:
-        for name in ("xe_walk", "xe_work"):
+        for name in ("xe_walk", "xe_work", "xe_batch"):
             guest.call("gcc", "-O1", "-g", "-Wall", "-Werror", "-o", "%s/%s" % (out, name), "%s/%s.c" % (guest.HERE, name))
         if whole()[0]:
             whole_prepare(out + "/whole")
@@ -130,7 +130,7 @@ def drivers_trace():
 @case("record -a attaches to xe's and the real i915's functions, and to gpu_scheduler")
 def _():
     notes = {n["key"]: n["value"] for n in drivers_trace().fields("note")}
-    equal(notes.get("collector.drm"), "calls seen: %s; times of work: by gpu_scheduler" % HOOKS, "the note")
+    equal(notes.get("collector.drm"), "calls seen: %s; times of work: by gpu_scheduler; kernels in batches of: xe, i915" % HOOKS, "the note")
 
 
 @case("calls of the driver are seen with the stack of the caller")
@@ -161,9 +161,55 @@ def _():
     paths = {}
     for frames, weight in trace.stacks("gpu", "count"):
         frames = [bare(f) for f in frames]
-        expect(frames[-1] == "[work on ccs0]" and frames[-3:-1] == ["submit", "ioctl"], frames)
+        # It has no memory where its batches would be.
+        expect(frames[-1] == "[batch not readable at its launch]" and frames[-3:-1] == ["submit", "ioctl"], frames)
         paths[frames[-4]] = weight
     equal(paths, {"draw": 3, "compute": 2}, "pieces of work by who asked for them")
+
+
+SUBMITTED = {  # by xe_batch: who submitted the batch, how it is called, the kernel in it: samples
+    ("own", None, "fffd0080"): 5,
+    ("together", "[batch of 2 kernels]", "fffe0080"): 7,
+    ("other_space", None, "ffff0080"): 11,
+    ("lately", "[batch not readable at its launch]", "fff00080"): 13,
+    ("late", None, "fff00080"): 1,
+    ("deep", None, "ffe00080"): 17,
+    ("rebound", None, "ffd00080"): 19,
+    ("child", None, "ffc00080"): 23,
+}
+
+
+def kernels_trace():
+    need_collector()
+    step = found("kernels")
+    equal(step["recorder"]["status"], 0, "status of the recorder, which printed " + step["recorder"]["out"])
+    equal(step["work"], {"status": 0, "out": "done\n"}, "the program's end")
+    return Trace(booted()[0] + "/kernels")
+
+
+@case("kernels in batches of a program without libaflame have the samples, under the stacks that submitted them")
+def _():
+    trace = kernels_trace()
+    got = {}
+    for frames, weight in parse_folded(must("flame", "--view", "gpu", "--depth", "stall", "--weight", "samples", trace.path)):
+        frames = [bare(f) for f in frames]
+        at = frames.index("ioctl")
+        equal(frames[at - 1], "submit", "the caller of the driver")
+        *batch, kernel, offset, reason = frames[at + 1 :]
+        equal((offset, reason), ("0x0010", "[scoreboard]"), "the instruction and why it stalls, in %s" % frames)
+        key = (frames[at - 2], batch[0] if batch else None, kernel.replace("kernel at 0x8000", ""))
+        got[key] = got.get(key, 0) + weight
+    equal(got, SUBMITTED, "samples")
+
+
+@case("of a batch that is written late kernels are found later; memory that is not there has none")
+def _():
+    notes = {n["key"]: n["value"] for n in kernels_trace().fields("note")}
+    expect(notes["collector.drm"].endswith("kernels in batches of: xe, i915"), notes["collector.drm"])
+    want = "1 batches of GPUs were read later than they were submitted; 2 could not be read to their ends"
+    expect(notes.get("collector.batches", "").startswith(want), notes)
+    lost = [e for e in kernels_trace().fields("lost") if e["reason"] != "PAUSED"]
+    equal(lost, [], "losses")
 
 
 def samples_of(trace):

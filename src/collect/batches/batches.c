@@ -17,6 +17,11 @@ static bool is_early(uint32_t stop)
 	return stop == AF_BATCH_UNWRITTEN || stop == AF_BATCH_UNREADABLE;
 }
 
+bool af_batches_is_open(const struct af_bpf_batch *record)
+{
+	return is_early(record->stop) || record->stop == AF_BATCH_TOO_LONG;
+}
+
 void af_batches_add(struct af_batches *b, const struct af_bpf_batch *record, size_t size,
                     uint64_t now_ns)
 {
@@ -27,7 +32,7 @@ void af_batches_add(struct af_batches *b, const struct af_bpf_batch *record, siz
 		return;
 	for (uint32_t i = 0; i < record->nr_kernels; i++)
 		b->take(b->arg, record, &record->kernels[i]);
-	if (!is_early(record->stop) && record->stop != AF_BATCH_TOO_LONG)
+	if (!af_batches_is_open(record))
 		return;
 	if (b->nr_waiting == AF_BATCHES_WAITING) {
 		b->nr_given_up++;
@@ -50,18 +55,49 @@ struct again {
 	uint32_t nr_found; /* those that were handed out before come first */
 };
 
-static int memory_read(void *arg, uint64_t address, void *to, uint32_t bytes)
+/* The memory of the batch @of at @address. 0: it is known. */
+static int range_find(const struct af_batches *b, const struct af_bpf_batch *of, uint64_t address,
+                      struct af_bpf_batch_range *range)
 {
-	const struct again *a = arg;
-	struct af_bpf_batch_key key = {.bits = 96, .pid = a->w->batch.kernel_pid};
-	struct af_bpf_batch_range range;
+	struct af_bpf_batch_key key = {.bits = 160, .vm = of->vm, .file = of->file};
 
 	for (int i = 0; i < 8; i++)
 		key.address[i] = (uint8_t)(address >> (56 - 8 * i));
-	if (bpf_map_lookup_elem(a->b->memory_fd, &key, &range))
+	return bpf_map_lookup_elem(b->memory_fd, &key, range);
+}
+
+uint64_t af_batches_memory_end(const struct af_batches *b, const struct af_bpf_batch *of,
+                               uint64_t address)
+{
+	struct af_bpf_batch_range range;
+
+	return range_find(b, of, address, &range) ? 0 : range.gpu + range.bytes;
+}
+
+void af_batches_file_gone(const struct af_batches *b, uint64_t file)
+{
+	struct af_bpf_batch_key key, next;
+	void *last = NULL;
+
+	while (!bpf_map_get_next_key(b->memory_fd, last, &next)) {
+		if (last && key.file == file)
+			bpf_map_delete_elem(b->memory_fd, &key);
+		key = next;
+		last = &key;
+	}
+	if (last && key.file == file)
+		bpf_map_delete_elem(b->memory_fd, &key);
+}
+
+static int memory_read(void *arg, uint64_t address, void *to, uint32_t bytes)
+{
+	const struct again *a = arg;
+	struct af_bpf_batch_range range;
+
+	if (range_find(a->b, &a->w->batch, address, &range))
 		return -1;
 	uint64_t offset = address - range.gpu;
-	if (offset >= range.bytes || bytes > range.bytes - offset)
+	if (!range.cpu || offset >= range.bytes || bytes > range.bytes - offset)
 		return -1;
 	ssize_t n = pread(a->memory, to, bytes, (off_t)(range.cpu + offset));
 	return n == (ssize_t)bytes ? 0 : -1;
@@ -92,7 +128,7 @@ static uint32_t read_again(struct af_batches *b, struct af_batch_waiting *w)
 	struct af_batch_walk walk = {.bases = w->batch.bases};
 	uint32_t stop = af_batch_walk(&walk, w->batch.version, w->batch.address, &reader, &taker);
 	/* For the batches after it, as the kernel's walks leave them. */
-	const struct af_bpf_batch_context key = {w->batch.kernel_pid, w->batch.context};
+	const struct af_bpf_batch_context key = {w->batch.file, w->batch.context, 0};
 	if (walk.bases.known & ~w->batch.bases.known)
 		bpf_map_update_elem(b->bases_fd, &key, &walk.bases, BPF_ANY);
 	return stop;

@@ -10,6 +10,7 @@
 #ifndef AF_COLLECT_BATCHES_BATCHES_H
 #define AF_COLLECT_BATCHES_BATCHES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -44,6 +45,19 @@ struct af_batches {
  */
 void af_batches_add(struct af_batches *b, const struct af_bpf_batch *record, size_t size,
                     uint64_t now_ns);
+
+/*
+ * Where the memory ends that the GPU has in one piece at @address, as the process of the batch @of
+ * bound it; 0: that was not seen.
+ */
+uint64_t af_batches_memory_end(const struct af_batches *b, const struct af_bpf_batch *of,
+                               uint64_t address);
+
+/* Forget the memory of a device's file: the process that had it is gone. */
+void af_batches_file_gone(const struct af_batches *b, uint64_t file);
+
+/* Is the batch of @record worth another try? */
+bool af_batches_is_open(const struct af_bpf_batch *record);
 
 /* Tries again what is due, by /proc/PID/mem: needs the rights of ptrace(2) over the process. */
 void af_batches_poll(struct af_batches *b, uint64_t now_ns);

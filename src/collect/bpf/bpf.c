@@ -312,6 +312,7 @@ static void watcher_pump(void *self)
 	losses_write(b);
 	if (b->nr_callers || b->probing.over)
 		bpf_calls_poll(b, now);
+	bpf_drm_poll(b, now);
 	bpf_forget(b, now);
 }
 
@@ -345,6 +346,8 @@ static void watcher_stop(void *self)
 		ring_buffer__consume(b->ring);
 	sideband_pump(b, now);
 	bpf_queue_write(b, UINT64_MAX);
+	bpf_drm_poll(b, UINT64_MAX);
+	bpf_drm_over(b);
 	if (b->options->off_cpu)
 		blocked_write(b);
 	b->stopped = true;
@@ -376,6 +379,7 @@ static void watcher_close(void *self)
 	bpf_usage_close(b);
 	af_strtab_free(&b->strings);
 	free(b->queue.data);
+	free(b->batches);
 	free(b);
 }
 

@@ -417,7 +417,7 @@ void bpf_image_exit(struct bpf_image *i, struct af_bpf *b, const struct af_bpf_e
 void bpf_image_free(struct af_bpf *b, struct bpf_image *i)
 {
 	bpf_calls_end(b, i);
-	bpf_drm_free(i);
+	bpf_drm_free(b, i);
 	bpf_mappings_free(b, i);
 	free(i);
 }

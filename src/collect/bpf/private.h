@@ -83,6 +83,14 @@ enum bpf_calls {
 	BPF_CALLS_OVER, /* probed, or must not be probed */
 };
 
+/* Programs for GPU drivers: none; their calls and work; and the batches that they are given. */
+enum bpf_drivers {
+	BPF_DRIVERS_NONE,
+	BPF_DRIVERS_WORK,
+	BPF_DRIVERS_BATCHES,
+};
+
+struct af_batches;
 struct bpf_probes;
 
 /* One program that one process ran: from its fork or exec to its end or the next exec. */
@@ -193,7 +201,8 @@ struct af_bpf {
 		uint32_t nr_missed;      /* processes that ended before it was their turn */
 		struct bpf_probes *over; /* to be taken away */
 	} probing;
-	bool reported_refusal; /* the refusal of probes has been reported */
+	struct af_batches *batches; /* of GPUs, NULL: they are not seen */
+	bool reported_refusal;      /* the refusal of probes has been reported */
 	bool stopped;
 };
 
@@ -404,9 +413,9 @@ void bpf_calls_close(struct af_bpf *b);
 
 /*
  * Before the programs are loaded: of those for GPU drivers, choose what the running kernel has
- * functions and types for; none where they are not @wanted. False: none is chosen.
+ * functions and types for, of those that are @wanted. False: none is chosen.
  */
-bool bpf_drm_choose(struct af_bpf *b, bool wanted);
+bool bpf_drm_choose(struct af_bpf *b, enum bpf_drivers wanted);
 
 /* Attach those that were loaded; a note has those that the kernel let us attach. */
 void bpf_drm_attach(struct af_bpf *b);
@@ -417,7 +426,19 @@ void bpf_drm_call_write(const struct af_bpf *b, struct bpf_image *image, struct 
 void bpf_drm_submit_write(struct bpf_image *image, struct bpf_out *out,
                           const struct af_bpf_stacks *s, uint32_t callpath);
 void bpf_drm_work_write(struct af_bpf *b, struct bpf_image *image, struct af_bpf_work *w);
-void bpf_drm_free(struct bpf_image *image);
+void bpf_drm_free(struct af_bpf *b, struct bpf_image *image);
+
+/* A BATCH of @size bytes: its kernels are those of the SUBMIT of its thread that comes next. */
+void bpf_drm_batch_write(struct af_bpf *b, struct bpf_image *image, struct af_bpf_batch *record,
+                         size_t size);
+void bpf_drm_close(struct bpf_image *image); /* before its stream is closed */
+
+/* Get ready for BATCHes. _over: recording ends; count what was lost of them. */
+void bpf_drm_batches_open(struct af_bpf *b);
+void bpf_drm_over(const struct af_bpf *b);
+
+/* Now and then: read again what could not be read; tell where kernels lie. */
+void bpf_drm_poll(struct af_bpf *b, uint64_t now);
 
 /* usage.c */
 /* Remember the CPU time used so far by processes that are going to be watched. */

@@ -64,8 +64,8 @@ static uint32_t pid_namespace(void)
 	return (uint32_t)st.st_ino;
 }
 
-/* Open them, set as @b's options are, with those for GPU drivers or without, and load them. */
-static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
+/* Open them, set as @b's options are, with those for GPU drivers that are wanted, and load them. */
+static int programs_try(struct af_bpf *b, enum bpf_drivers wanted, struct af_err *err)
 {
 	long nr_cpus = sysconf(_SC_NPROCESSORS_CONF);
 	struct record_bpf *p = b->programs = record_bpf__open();
@@ -84,7 +84,7 @@ static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
 	 * suppress all sample side effects). */
 	p->rodata->mutes = af_linux_is_at_least(6, 10);
 	p->rodata->wakers = b->options->off_cpu == AF_OFF_CPU_WAKERS;
-	drivers = bpf_drm_choose(b, drivers);
+	bool drivers = bpf_drm_choose(b, wanted);
 	p->rodata->ring_low = ring_bytes(b, drivers, nr_cpus) / 4;
 	bpf_map__set_max_entries(p->maps.ring, ring_bytes(b, drivers, nr_cpus));
 	if (bpf_probes_at_once()) {
@@ -113,17 +113,22 @@ static int programs_try(struct af_bpf *b, bool drivers, struct af_err *err)
 int bpf_programs_load(struct af_bpf *b, struct af_err *err)
 {
 	/* Processes that carry libaflame record the work of GPUs themselves. */
-	bool drivers = b->options->all || b->options->nr_pids;
+	enum bpf_drivers drivers =
+	    b->options->all || b->options->nr_pids ? BPF_DRIVERS_BATCHES : BPF_DRIVERS_NONE;
 
 	libbpf_set_print(bpf_words);
 	if (bpf_prepared_take(b))
 		return 0;
 	int rc = programs_try(b, drivers, err);
-	if (!rc || !drivers || !b->programs)
-		return rc;
-	/* It may be the drivers' functions that the kernel does not let anybody attach to. */
-	record_bpf__destroy(b->programs);
-	return programs_try(b, false, err);
+	/*
+	 * It may be that the kernel does not take the reader of batches, or lets nobody attach to
+	 * functions of drivers.
+	 */
+	while (rc && drivers && b->programs) {
+		record_bpf__destroy(b->programs);
+		rc = programs_try(b, --drivers, err);
+	}
+	return rc;
 }
 
 /* One event on the clock of each CPU. */

@@ -143,6 +143,10 @@ void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		if (i && size >= sizeof(struct af_bpf_work))
 			bpf_drm_work_write(b, i, (void *)h);
 		break;
+	case AF_BPF_BATCH:
+		if (i && bpf_calls_are_ours(i))
+			bpf_drm_batch_write(b, i, (void *)h, size);
+		break;
 	case AF_BPF_EXEC:
 		if (i && size >= sizeof(struct af_bpf_text)) {
 			bpf_image_exec(i, b, (void *)h);

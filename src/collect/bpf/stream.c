@@ -64,6 +64,7 @@ struct bpf_out *bpf_out_of(struct af_bpf *b, struct bpf_image *image)
 
 void bpf_out_close(struct af_bpf *b, struct bpf_image *image)
 {
+	bpf_drm_close(image);
 	if (image->out)
 		out_close(b, image->out);
 	image->out = NULL;

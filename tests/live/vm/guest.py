@@ -12,7 +12,7 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # be
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Without them, the host's files cannot be seen. What comes after is loaded from there.
 FIRST = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
-STANDIN = ["xe_standin.c", "xe_standin_stall.c", "xe_standin_work.c", "xe_standin.h", "xe_uapi.h"]
+STANDIN = ["xe_standin.c", "xe_standin_stall.c", "xe_standin_work.c", "xe_standin_buffer.c", "xe_standin.h", "xe_uapi.h"]
 
 
 class Missing(Exception):

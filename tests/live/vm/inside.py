@@ -99,6 +99,14 @@ def step_drivers():
     return {"work": work, "recorder": end()}
 
 
+def step_kernels():
+    """Batches of a program without libaflame, and rows that lie in the kernels that they start."""
+    card = cards()[0]
+    end = recorded("kernels", "--gpu-samples", "--sample", "none")
+    work = run(OUT + "/xe_batch", node(card), "%s/%s/gt0/rows" % (STANDIN, card))
+    return {"work": work, "recorder": end()}
+
+
 # Linux 6.15, drivers/gpu/drm/xe/xe_eu_stall.c: where the counts of 8 bits lie, from the lowest, after the address in
 # units of 8 bytes, by Level Zero's names of the reasons.
 LAYOUTS = {

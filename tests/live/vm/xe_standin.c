@@ -139,10 +139,17 @@ int xe_gem_mmap_offset_ioctl(struct drm_device *drm, void *data, struct drm_file
 
 	if (arg->extensions || arg->flags || arg->reserved[0] || arg->reserved[1])
 		return -EINVAL;
-	if (!arg->handle)
-		return -ENOENT;
-	arg->offset = (u64)arg->handle << PAGE_SHIFT;
-	return 0;
+	return standin_buffer_offset(file, arg);
+}
+
+int xe_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
+int xe_gem_create_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
+{
+	struct drm_xe_gem_create *arg = data;
+
+	if (arg->flags || arg->handle || arg->reserved[0] || arg->reserved[1])
+		return -EINVAL;
+	return standin_buffer_create(drm, file, arg);
 }
 
 int xe_vm_bind_ioctl(struct drm_device *drm, void *data, struct drm_file *file);
@@ -186,6 +193,7 @@ int xe_exec_ioctl(struct drm_device *drm, void *data, struct drm_file *file)
 
 static const struct drm_ioctl_desc ioctls[] = {
     STANDIN_IOCTL(XE_IOCTL_QUERY, xe_query_ioctl),
+    STANDIN_IOCTL(XE_IOCTL_GEM_CREATE, xe_gem_create_ioctl),
     STANDIN_IOCTL(XE_IOCTL_MMAP_OFFSET, xe_gem_mmap_offset_ioctl),
     STANDIN_IOCTL(XE_IOCTL_VM_BIND, xe_vm_bind_ioctl),
     STANDIN_IOCTL(XE_IOCTL_QUEUE_CREATE, xe_exec_queue_create_ioctl),
@@ -218,6 +226,7 @@ static int standin_probe(struct pci_dev *pci, const struct pci_device_id *id)
 	if (IS_ERR(card))
 		return PTR_ERR(card);
 	pci_set_drvdata(pci, card);
+	card->xe.info.graphics_verx100 = standin_graphics;
 	err = standin_work_init(card);
 	if (err)
 		return err;

@@ -37,8 +37,21 @@ struct standin_gt {
 	bool open, enabled, pollin, dropped, reported_drop, reset;
 };
 
-struct standin_card {
+/* The part of the driver's own struct that programs of BPF read, by its names. */
+struct intel_device_info {
+	u32 graphics_verx100;
+};
+
+struct xe_device {
 	struct drm_device drm;
+	struct intel_device_info info;
+};
+
+struct standin_card {
+	union {
+		struct drm_device drm;
+		struct xe_device xe;
+	};
 	struct dentry *debug;
 	struct standin_gt gts[STANDIN_GTS];
 	struct drm_gpu_scheduler scheduler;
@@ -54,6 +67,11 @@ void standin_stall_exit(struct standin_card *card);
 int standin_observation(struct standin_card *card, const struct drm_xe_observation_param *p);
 int standin_sysctl_init(void);
 void standin_sysctl_exit(void);
+
+/* xe_standin_buffer.c: buffers that programs map, in the kernel's memory. */
+int standin_buffer_create(struct drm_device *drm, struct drm_file *file,
+                          struct drm_xe_gem_create *arg);
+int standin_buffer_offset(struct drm_file *file, struct drm_xe_gem_mmap_offset *arg);
 
 /* xe_standin_work.c: queues and work, by the kernel's own scheduler of GPUs. */
 int standin_work_init(struct standin_card *card);

@@ -21,6 +21,9 @@ enum {
 	XE_STALL_RATE = 2,
 	XE_STALL_WAIT = 3,
 	XE_ROW = 64,
+	XE_BIND_MAP = 0,
+	XE_BIND_UNMAP = 1,
+	XE_BIND_USERPTR = 2,
 };
 
 struct drm_xe_user_extension {
@@ -77,6 +80,13 @@ struct drm_xe_observation_param {
 	__u64 extensions, observation_type, observation_op, param;
 };
 
+struct drm_xe_gem_create {
+	__u64 extensions, size;
+	__u32 placement, flags, vm_id, handle;
+	__u16 cpu_caching, pad[3];
+	__u64 reserved[2];
+};
+
 struct drm_xe_gem_mmap_offset {
 	__u64 extensions;
 	__u32 handle, flags;
@@ -88,7 +98,8 @@ struct drm_xe_vm_bind_op {
 	__u64 extensions;
 	__u32 obj;
 	__u16 pat_index, pad;
-	__u64 obj_offset, range, addr;
+	__u64 obj_offset; /* of USERPTR: the process's address */
+	__u64 range, addr;
 	__u32 op, flags, prefetch_mem_region_instance, pad2;
 	__u64 reserved[3];
 };
@@ -122,6 +133,7 @@ struct drm_xe_exec {
 };
 
 #define XE_IOCTL_QUERY _IOWR('d', 0x40, struct drm_xe_device_query)
+#define XE_IOCTL_GEM_CREATE _IOWR('d', 0x41, struct drm_xe_gem_create)
 #define XE_IOCTL_MMAP_OFFSET _IOWR('d', 0x42, struct drm_xe_gem_mmap_offset)
 #define XE_IOCTL_VM_BIND _IOW('d', 0x45, struct drm_xe_vm_bind)
 #define XE_IOCTL_QUEUE_CREATE _IOWR('d', 0x46, struct drm_xe_exec_queue_create)
@@ -135,6 +147,7 @@ _Static_assert(XE_IOCTL_OBSERVATION == 0x4020644B, "as the kernel numbers it");
 _Static_assert(XE_IOCTL_VM_BIND == 0x40886445, "as the kernel numbers it");
 _Static_assert(XE_IOCTL_QUEUE_CREATE == 0xC0306446, "as the kernel numbers it");
 _Static_assert(XE_IOCTL_EXEC == 0x40386449, "as the kernel numbers it");
+_Static_assert(XE_IOCTL_GEM_CREATE == 0xC0386441, "as the kernel numbers it");
 _Static_assert(XE_IOCTL_MMAP_OFFSET == 0xC0286442, "as the kernel numbers it");
 _Static_assert(sizeof(struct drm_xe_gt) == 96, "as the kernel lays it out");
 _Static_assert(sizeof(struct drm_xe_query_eu_stall) == 136, "as the kernel lays it out");

@@ -13,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -309,7 +310,8 @@ static void walk_work(void)
 	struct drm_xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = 1};
 	struct drm_xe_exec exec = {.num_batch_buffer = 1, .address = 0x10001};
 	struct drm_xe_vm_bind bind = {.vm_id = 1, .num_binds = 1};
-	struct drm_xe_gem_mmap_offset offset = {.handle = 3};
+	struct drm_xe_gem_create buffer = {.size = 8192}, none = {.size = 100};
+	struct drm_xe_gem_mmap_offset offset = {0};
 
 	expect(ioctl(card, XE_IOCTL_EXEC, &exec), -ENOENT, "work for a queue that is not there");
 	expect(ioctl(card, XE_IOCTL_QUEUE_CREATE, &queue), 0, "a queue");
@@ -318,9 +320,16 @@ static void walk_work(void)
 	expect(ioctl(card, XE_IOCTL_VM_BIND, &bind), 0, "a mapping");
 	bind.num_binds = 0;
 	expect(ioctl(card, XE_IOCTL_VM_BIND, &bind), -EINVAL, "no mapping");
+	expect(ioctl(card, XE_IOCTL_GEM_CREATE, &none), -EINVAL, "a buffer of less than pages");
+	expect(ioctl(card, XE_IOCTL_GEM_CREATE, &buffer), 0, "a buffer");
+	offset.handle = buffer.handle;
 	expect(ioctl(card, XE_IOCTL_MMAP_OFFSET, &offset), 0, "a buffer's place");
-	fact(offset.offset == 3 * 4096, "its place: %llu", offset.offset);
-	offset.handle = 0;
+	char *mapped =
+	    mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_SHARED, card, (off_t)offset.offset);
+	fact(mapped != MAP_FAILED, "mapped from its place: %llu", offset.offset);
+	mapped[8191] = 1;
+	expect(munmap(mapped, 8192), 0, "unmapped");
+	offset.handle = buffer.handle + 100;
 	expect(ioctl(card, XE_IOCTL_MMAP_OFFSET, &offset), -ENOENT, "no buffer");
 }
 

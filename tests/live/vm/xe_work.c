@@ -47,12 +47,16 @@ int main(int nr, char **words)
 {
 	struct drm_xe_exec_queue_create queue = {.width = 1, .num_placements = 1, .vm_id = 1};
 	struct drm_xe_vm_bind bind = {.vm_id = 1, .num_binds = 1};
-	struct drm_xe_gem_mmap_offset offset = {.handle = 3};
+	struct drm_xe_gem_create buffer = {.size = 4096};
+	struct drm_xe_gem_mmap_offset offset = {0};
 	struct timespec end = {.tv_nsec = 500000000};
 
 	card = nr == 2 ? open(words[1], O_RDWR) : -1;
 	if (ioctl(card, XE_IOCTL_QUEUE_CREATE, &queue) || ioctl(card, XE_IOCTL_VM_BIND, &bind) ||
-	    ioctl(card, XE_IOCTL_MMAP_OFFSET, &offset))
+	    ioctl(card, XE_IOCTL_GEM_CREATE, &buffer))
+		return 1;
+	offset.handle = buffer.handle;
+	if (ioctl(card, XE_IOCTL_MMAP_OFFSET, &offset))
 		return 1;
 	exec.exec_queue_id = queue.exec_queue_id;
 	if (draw() || compute())
