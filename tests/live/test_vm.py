@@ -246,6 +246,17 @@ def _():
     expect(not doctor["refused"]["works"] and "sysctl dev.xe.observation_paranoid=0" in doctor["refused"]["says"], doctor)
 
 
+@case("doctor: root may see the work of the kernel's drivers, with the kernels in batches; a user may not")
+def _():
+    need_collector()
+    doctor = found("doctor")
+    expect(doctor["drivers"]["works"], doctor["drivers"])
+    for words in ("xe_exec,", "by gpu_scheduler", "batches of: xe, i915"):
+        expect(words in doctor["drivers"]["says"], doctor["drivers"])
+    expect("refused" not in doctor["drivers"]["says"], doctor["drivers"])
+    equal(doctor["refused_drivers"], {"works": False, "says": "bpf does not work (see above)"}, "a user")
+
+
 @case("all rows of both cards are in the trace, by address and reason, across a reset and a drop")
 def _():
     need_collector()

@@ -18,6 +18,7 @@
 #include "cmd/record/library.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/summary.h"
+#include "collect/bpf/bpf.h"
 #include "collect/probe/collect.h"
 #include "sym/device/disassembler.h"
 #include "sym/resolve/packages.h"
@@ -222,11 +223,32 @@ static int doctor_names(const char *dir, bool *works, char *words, size_t size, 
 	return rc;
 }
 
+/* @json NULL: as text. */
+static void doctor_check(struct af_buf *json, const char *key, const char *name, bool works,
+                         const char *words)
+{
+	if (json)
+		doctor_json_pair(json, key, works, words);
+	else
+		doctor_line(works, name, words, NULL);
+}
+
+/* Things that work here or do not, beside collectors. */
+static const struct {
+	const char *key, *name;
+	bool (*check)(char *words, size_t size);
+} checks[] = {
+    {"drivers", "drivers", af_bpf_drivers_probe},
+    {"kernel_names", "kernel", doctor_kernel},
+    {"disassembler", "code", doctor_code},
+    {"shm", "shm", doctor_shm},
+};
+
 static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct doctor_options *o = state;
 	struct af_buf json = {0};
-	char says[600], library[PATH_MAX];
+	char says[900], library[PATH_MAX];
 	bool cpu = false;
 	struct af_err none = {0};
 
@@ -256,25 +278,15 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 	}
 	if (o->json)
 		af_buf_char(&json, ']');
-	bool kernel = doctor_kernel(says, sizeof says);
-	if (o->json)
-		doctor_json_pair(&json, "kernel_names", kernel, says);
-	else
-		doctor_line(kernel, "kernel", says, NULL);
-	if (o->json)
-		doctor_json_pair(&json, "names", names, names_say);
-	else
-		doctor_line(names, "names", names_say, NULL);
-	bool code = doctor_code(says, sizeof says);
-	if (o->json)
-		doctor_json_pair(&json, "disassembler", code, says);
-	else
-		doctor_line(code, "code", says, NULL);
-	bool shm = doctor_shm(says, sizeof says);
-	if (o->json)
-		doctor_json_pair(&json, "shm", shm, says);
-	else
-		doctor_line(shm, "shm", says, NULL);
+	bool shm = false;
+	for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+		bool works = checks[i].check(says, sizeof says);
+		doctor_check(o->json ? &json : NULL, checks[i].key, checks[i].name, works, says);
+		if (checks[i].check == doctor_shm)
+			shm = works;
+		if (checks[i].check == doctor_kernel)
+			doctor_check(o->json ? &json : NULL, "names", "names", names, names_say);
+	}
 	if (o->json)
 		printf("{\"format\":1,\"collectors\":[%s}\n", json.data);
 	af_buf_free(&json);

@@ -7,6 +7,7 @@
 #ifndef AF_COLLECT_BPF_BPF_H
 #define AF_COLLECT_BPF_BPF_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -24,6 +25,12 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err);
  */
 int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *words, size_t size,
                    struct af_err *err);
+
+/*
+ * Try, too, how much can be seen of the kernel's GPU drivers, for programs without libaflame.
+ * False: nothing, and @words has the reason.
+ */
+bool af_bpf_drivers_probe(char *words, size_t size);
 
 extern const struct af_watcher_ops af_bpf_watcher;
 

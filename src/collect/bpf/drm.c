@@ -91,7 +91,7 @@ static bool has_scheduler(const struct btf *kernel)
 	       btf__find_by_name_kind(kernel, "drm_sched_job", BTF_KIND_STRUCT) > 0;
 }
 
-static bool has_drivers(void)
+bool bpf_drm_has_drivers(void)
 {
 	return !access("/sys/kernel/btf/xe", R_OK) || !access("/sys/kernel/btf/i915", R_OK) ||
 	       !access("/sys/class/drm", R_OK);
@@ -113,7 +113,7 @@ static void wish(struct af_bpf *b, bool scheduler, const bool *hooks)
 bool bpf_drm_choose(struct af_bpf *b, enum bpf_drivers wanted)
 {
 	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false}, any = false, scheduler;
-	struct btf *kernel = wanted && has_drivers() ? btf__load_vmlinux_btf() : NULL;
+	struct btf *kernel = wanted && bpf_drm_has_drivers() ? btf__load_vmlinux_btf() : NULL;
 
 	if (!kernel || libbpf_get_error(kernel)) {
 		wish(b, false, NULL);
@@ -188,11 +188,14 @@ void bpf_drm_attach(struct af_bpf *b)
 	char batches[256];
 	if (af_batch_hooks_attach(p, scheduler, batches, sizeof batches) && b->r)
 		bpf_drm_batches_open(b);
-	if (b->r && (used || scheduler))
-		af_session_note(b->r, "collector.drm",
-		                "calls seen: %s; times of work: %s; kernels in batches of: %s",
-		                used ? words : "none", scheduler ? "by gpu_scheduler" : "none",
-		                *batches ? batches : "none");
+	if (!used && !scheduler)
+		return;
+	snprintf(b->drivers, sizeof b->drivers,
+	         "calls seen: %s; times of work: %s; kernels in batches of: %s",
+	         used ? words : "none", scheduler ? "by gpu_scheduler" : "none",
+	         *batches ? batches : "none");
+	if (b->r)
+		af_session_note(b->r, "collector.drm", "%s", b->drivers);
 }
 
 /* ---- events ---- */

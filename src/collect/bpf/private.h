@@ -202,6 +202,7 @@ struct af_bpf {
 		struct bpf_probes *over; /* to be taken away */
 	} probing;
 	struct af_batches *batches; /* of GPUs, NULL: they are not seen */
+	char drivers[900];          /* what is seen of GPU drivers; empty: nothing */
 	bool reported_refusal;      /* the refusal of probes has been reported */
 	bool stopped;
 };
@@ -417,7 +418,10 @@ void bpf_calls_close(struct af_bpf *b);
  */
 bool bpf_drm_choose(struct af_bpf *b, enum bpf_drivers wanted);
 
-/* Attach those that were loaded; a note has those that the kernel let us attach. */
+/* Are there any drivers of GPUs? */
+bool bpf_drm_has_drivers(void);
+
+/* Attach those that were loaded; b->drivers and a note say which the kernel lets us attach. */
 void bpf_drm_attach(struct af_bpf *b);
 
 /* A CALL_SEEN of the driver's function; a LAUNCH; a WORK_LONG with the times of @w. */

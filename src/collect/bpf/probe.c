@@ -172,3 +172,33 @@ int af_bpf_probe(char *words, size_t size, struct af_err *err)
 	calls_words(calls_rc, words, size);
 	return 0;
 }
+
+bool af_bpf_drivers_probe(char *words, size_t size)
+{
+	scope_rights(AF_RIGHTS_KERNEL);
+	static const struct af_watch_options options = {.all = true};
+	struct af_bpf b = {.options = &options, .period_ns = PROBE_PERIOD_NS};
+	struct af_err err;
+
+	if (!bpf_drm_has_drivers()) {
+		snprintf(words, size, "no GPU driver of the kernel's (/sys/class/drm)");
+		return false;
+	}
+	int rc = probe_poll(&err);
+	if (!rc)
+		rc = bpf_programs_load(&b, &err);
+	if (!rc)
+		rc = bpf_programs_attach(&b, &err);
+	bpf_programs_close(&b);
+	if (rc)
+		snprintf(words, size, "bpf does not work (see above)");
+	else if (!*b.drivers)
+		snprintf(
+		    words, size,
+		    "the kernel lets nobody attach to functions of its GPU drivers: it needs "
+		    "CONFIG_DEBUG_INFO_BTF_MODULES and CONFIG_FUNCTION_TRACER, and a container "
+		    "needs --privileged");
+	else
+		snprintf(words, size, "%s", b.drivers);
+	return !rc && *b.drivers;
+}

@@ -280,10 +280,11 @@ def step_layouts():
 
 
 def doctor(**how):
-    """doctor's word of the collector, and another program's hold on a GT."""
+    """What doctor says of the collector, and of the kernel's drivers."""
     done = subprocess.run([AFLAME, "doctor", "--json"], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, check=False, **how)
-    (row,) = [c for c in json.loads(done.stdout)["collectors"] if c["name"] == "xe-eustall"]
-    return row
+    answer = json.loads(done.stdout)
+    (row,) = [c for c in answer["collectors"] if c["name"] == "xe-eustall"]
+    return row, answer["drivers"]
 
 
 def as_user():
@@ -294,13 +295,14 @@ def as_user():
 def step_doctor():
     for card in cards():
         os.chmod(node(card), 0o666)
-    refused = doctor(preexec_fn=as_user)
+    refused, refused_drivers = doctor(preexec_fn=as_user)
     with open("/proc/sys/dev/xe/observation_paranoid", "w", encoding="ascii") as file:
         file.write("0")
-    allowed = doctor(preexec_fn=as_user)
+    allowed, _ = doctor(preexec_fn=as_user)
     with open("/proc/sys/dev/xe/observation_paranoid", "w", encoding="ascii") as file:
         file.write("1")
-    return {"root": doctor(), "refused": refused, "allowed": allowed}
+    root, drivers = doctor()
+    return {"root": root, "refused": refused, "allowed": allowed, "drivers": drivers, "refused_drivers": refused_drivers}
 
 
 def step_batches():
