@@ -107,15 +107,7 @@ int af_xe_oa_open(const struct af_xe_card *card, const struct af_xe_oa_unit *uni
 	/* The stream holds it, and whoever comes next adds it again. */
 	if (added)
 		observe(card, XE_REMOVE_CONFIG, &config);
-	if (fd < 0)
-		return fd;
-	int flags = fcntl(fd, F_GETFL);
-	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK)) {
-		int rc = -errno;
-		close(fd);
-		return rc;
-	}
-	return fd;
+	return xe_stream_adopt(fd);
 }
 
 void af_xe_oa_why(const struct af_xe_card *card, const struct af_xe_roots *roots, int rc, char *why,

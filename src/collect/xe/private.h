@@ -22,6 +22,12 @@ void xe_answer_take(struct af_xe_card *card, uint32_t query, const void *answer,
 void xe_clock_read(struct af_xe_card *card, const struct af_xe_roots *roots);
 
 /*
+ * Make a stream that does not block, and that programs which are started do not inherit: the kernel
+ * makes it without either. Returns @fd, which may be an error already, or -errno.
+ */
+int xe_stream_adopt(int fd);
+
+/*
  * Open the stall stream of @gt, off, not blocking and closed by exec: its descriptor, or -errno.
  * CAP_PERFMON is put into effect where we have it. Interfaces: DRM_IOCTL_XE_OBSERVATION,
  * DRM_IOCTL_I915_PERF_OPEN.

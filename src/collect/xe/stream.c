@@ -42,16 +42,10 @@ static int xe_open(const struct af_xe_card *card, const struct af_xe_gt *gt, uin
 	return xe_ioctl(card->fd, XE_OBSERVATION_CALL, &o);
 }
 
-int xe_stream_open(const struct af_xe_card *card, const struct af_xe_gt *gt, uint64_t period_cycles)
+int xe_stream_adopt(int fd)
 {
-	scope_rights(AF_RIGHTS_KERNEL);
-	int fd = card->driver == AF_XE_DRIVER_XE
-	             ? xe_open(card, gt, period_cycles)
-	             : xe_i915_open(card, gt, period_cycles, wait_rows(card));
-
 	if (fd < 0)
 		return fd;
-	/* The kernel makes it without either; programs that are started must not inherit it. */
 	int flags = fcntl(fd, F_GETFL);
 	if (fcntl(fd, F_SETFD, FD_CLOEXEC) || flags < 0 || fcntl(fd, F_SETFL, flags | O_NONBLOCK)) {
 		int rc = -errno;
@@ -59,6 +53,16 @@ int xe_stream_open(const struct af_xe_card *card, const struct af_xe_gt *gt, uin
 		return rc;
 	}
 	return fd;
+}
+
+int xe_stream_open(const struct af_xe_card *card, const struct af_xe_gt *gt, uint64_t period_cycles)
+{
+	scope_rights(AF_RIGHTS_KERNEL);
+	int fd = card->driver == AF_XE_DRIVER_XE
+	             ? xe_open(card, gt, period_cycles)
+	             : xe_i915_open(card, gt, period_cycles, wait_rows(card));
+
+	return xe_stream_adopt(fd);
 }
 
 /* EACCES: the sysctl, unless it is off already. */
