@@ -116,6 +116,18 @@ static bool is_snapshot(const struct af_world *w)
 	return af_world_note(w, "snapshot") && !af_world_note(w, "end.status");
 }
 
+static void rows_intel(struct af_tables *f, struct af_table *t, const struct af_world *w)
+{
+	row_note(f, t, w, "Intel GPUs", "collector.xe");
+	row_note(f, t, w, "Intel GPUs sampled", "collector.xe.rows");
+	row_note(f, t, w, "Level Zero stalls", "collector.zet");
+	row_note(f, t, w, "Level Zero stalls sampled", "collector.zet.rows");
+	row_note(f, t, w, "Intel GPU counters", "collector.xe_oa");
+	row_note(f, t, w, "Intel GPU readings", "collector.xe_oa.readings");
+	row_note(f, t, w, "Level Zero metrics", "collector.zet_metrics");
+	row_note(f, t, w, "Level Zero reports", "collector.zet_metrics.reports");
+}
+
 static void table_run(const struct af_world *w, const struct af_results *out, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "run", "The run");
@@ -139,8 +151,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "calls switched", "calls.switched");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
-	row_note(f, t, w, "Intel GPUs", "collector.xe");
-	row_note(f, t, w, "Intel GPUs sampled", "collector.xe.rows");
+	rows_intel(f, t, w);
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
 	row_note(f, t, w, "Level Zero from outside", "ze.seen");
 	row_note(f, t, w, "OpenCL from outside", "opencl.seen");
