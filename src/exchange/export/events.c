@@ -1,7 +1,9 @@
 /* gpuperf's GPU trace: calls and device work in Trace Event Format, in gpuperf's own fields. */
+#include <stdlib.h>
 #include <string.h>
 
 #include "analyse/world/work.h"
+#include "base/arena.h"
 #include "base/err.h"
 #include "exchange/export/export.h"
 #include "exchange/export/trace.h"
@@ -12,6 +14,7 @@
 
 struct export_events {
 	struct export_trace trace;
+	struct af_map ordinals; /* process and id of a device → its API's own number of it */
 	struct af_buf out;
 	struct af_export_count *count;
 };
@@ -104,10 +107,61 @@ static void kernel_args(struct af_buf *b, const struct af_ev_descriptor *s)
 	           local[1] ? local[1] : 1, local[2] ? local[2] : 1);
 }
 
+static int device_order(const void *a, const void *b)
+{
+	const struct af_device *x = a, *y = b;
+
+	if (x->process != y->process)
+		return x->process < y->process ? -1 : 1;
+	return x->id < y->id ? -1 : x->id > y->id;
+}
+
+/*
+ * An API numbers its devices from 0, and ids of a process count those of all its APIs in the order
+ * of these numbers. An import knows only the devices that did something, so what is left out
+ * between two ids counts as the API's own.
+ */
+static void ordinals_find(struct export_events *x)
+{
+	const struct af_world *w = &x->trace.whole;
+	struct af_device *all = af_xcalloc(w->nr_devices + 1ull, sizeof *all);
+	struct af_map of_api = {0}; /* process and API → its devices with lower ids */
+	uint32_t nr = 0, before = 0;
+
+	for (uint32_t i = 1; i < w->nr_devices; i++) {
+		const struct af_device *d = &w->devices[i];
+		/* A later definition of an id replaces the first. */
+		if (d->id && af_world_device(w, d->process, d->id) == d)
+			all[nr++] = *d;
+	}
+	AF_SORT(all, nr, device_order);
+	for (uint32_t i = 0; i < nr; i++, before++) {
+		const struct af_device *d = &all[i];
+		if (!i || d->process != all[i - 1].process)
+			before = 0;
+		uint64_t *own = af_map_at(&of_api, (uint64_t)d->process << 32 | d->api, NULL);
+		uint32_t others = before - (uint32_t)*own;
+		*af_map_at(&x->ordinals, (uint64_t)d->process << 32 | d->id, NULL) =
+		    d->id - 1 - others;
+		++*own;
+	}
+	af_map_free(&of_api);
+	free(all);
+}
+
+static uint32_t device_ordinal(const struct export_events *x, uint32_t process, uint32_t id)
+{
+	const uint64_t *known = af_map_get(&x->ordinals, (uint64_t)process << 32 | id);
+
+	if (known)
+		return (uint32_t)*known;
+	return id ? id - 1 : 0;
+}
+
 static void work_where(struct export_events *x, const struct af_work *work, uint32_t queue)
 {
 	const struct af_queue *q = af_world_queue(&x->trace.whole, work->process, queue);
-	uint32_t device = q && q->device ? q->device - 1 : 0;
+	uint32_t device = q ? device_ordinal(x, work->process, q->device) : 0;
 	unsigned long long stream = work->api == AF_API_OPENCL
 	                                ? queue
 	                                : export_queue_handle(&x->trace, work->process, queue);
@@ -172,6 +226,8 @@ int af_export_events(const struct af_export_request *request, struct af_export_c
 	int error = 0;
 
 	int rc = export_trace_open(&x.trace, request, EXPORT_WORKS, err);
+	if (!rc)
+		ordinals_find(&x);
 	af_buf_str(&x.out, "{\n  \"traceEvents\": [");
 	while (!rc && !error && export_trace_next(&x.trace, &ev)) {
 		event_write(&x, &ev);
@@ -186,6 +242,7 @@ int af_export_events(const struct af_export_request *request, struct af_export_c
 	if (error)
 		rc = af_fail(err, error, "cannot write the events");
 	export_trace_close(&x.trace);
+	af_map_free(&x.ordinals);
 	af_buf_free(&x.out);
 	return rc;
 }

@@ -196,6 +196,46 @@ def _():
     equal(sum(ns[1:]), ns[0], "ns of kernels and copies, in three times")
 
 
+def cuda_on(name, devices, queues):
+    """analyse/cuda with other devices, a list of (id, API), and the devices of its two queues"""
+    path, own = os.path.join(WORK, name), re.compile(r" p1 .* (device|clock) .*device=1 ")
+    clocks = [(number, "") for number in sorted(set(queues))]
+    with open(os.path.join(HERE, "../analyse/cuda.trace"), encoding="utf-8") as f:
+        lines = f.readlines()
+    with open(path + ".trace", "w", encoding="utf-8") as f:
+        for line in lines:
+            queue = re.search(r" queue +queue=([12]) device=1 ", line)
+            if queue:
+                line = line.replace("device=1", "device=%d" % queues[int(queue[1]) - 1])
+            of = own.search(line)
+            if not of:
+                f.write(line)
+                continue
+            for number, api in devices if of[1] == "device" else clocks:
+                f.write(line.replace("device=1", "device=%d" % number).replace("api=CUDA", "api=" + api))
+    run(MKTRACE, path + ".trace", path)
+    return path
+
+
+@case("gpuperf's JSON numbers devices as their API does, whatever other APIs have in the process")
+def _():
+    for name, devices, queues, want in (
+            ("alone", [(1, "CUDA"), (2, "CUDA")], (1, 2), (0, 1)),
+            ("behind", [(1, "OPENCL"), (2, "LEVEL_ZERO"), (3, "CUDA"), (4, "CUDA")], (3, 4), (0, 1)),
+            ("around", [(3, "CUDA"), (2, "OPENCL"), (1, "CUDA")], (1, 3), (0, 1)),
+            ("part", [(3, "CUDA")], (3, 3), (2, 2)),
+            ("unknown", [], (1, 2), (0, 1))):
+        events = json.load(open(export("gpuperf-gpu", cuda_on("cuda-" + name, devices, queues))[0]))
+        seen = {}
+        for e in events["traceEvents"]:
+            if e["cat"] == "GPU_Kernel":
+                number = e["args"]["deviceId"]
+                equal((e["pid"], e["tid"].split("_")[0]), ("Device_%d" % number, "GPU%d" % number), name)
+                seen.setdefault(e["name"].split("gemm")[0] == "Kernel: ", set()).add(number)
+        # add_kernel is of the first queue, gemm of the second
+        equal(seen, {False: {want[0]}, True: {want[1]}}, name)
+
+
 @case("a time of what has none, or that ends before it begins, is refused")
 def _():
     for words, text in ((["--from", "2s", "--to", "1s", trace("analyse/mixed")], "--to is not after"),
