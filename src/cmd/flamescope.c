@@ -51,10 +51,9 @@ static struct af_query scope_query(const struct scope *s)
 
 static int scope_read(struct scope *s, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
 	struct af_query query = scope_query(s);
+	const struct af_pass_ops *const passes[] = {af_heat_pass(&s->heat, &query), NULL};
 
-	query.answers = AF_ANSWER_OWN;
 	query.own = &s->heat;
 	if (s->is_set)
 		return af_scope_set_read(s->dir, &query, &s->heat, &s->results, err);

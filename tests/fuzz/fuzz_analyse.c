@@ -192,14 +192,13 @@ static struct af_query query_of(struct input *in)
 /* Cells of a heat map have what its intervals have. */
 static void heat(const char *dir, const struct af_query *is, bool gpu)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
 	struct af_heat heat = {.gpu = gpu, .interval_ns = 1000};
 	struct af_query query = *is;
+	const struct af_pass_ops *const passes[] = {af_heat_pass(&heat, &query), NULL};
 	struct af_results r;
 	struct af_err err = {0};
 	uint64_t sums[2] = {0};
 
-	query.answers = AF_ANSWER_OWN;
 	query.own = &heat;
 	bool read = !af_analyse(dir, passes, &query, &r, NULL, NULL, &err);
 	const struct af_table *about = af_tables_find(&r.tables, "heat_about");

@@ -163,7 +163,8 @@ static bool device_link(struct af_attribution *a, const struct af_world *w,
 	for (uint32_t i = 0; i < a->nr_devices; i++) {
 		const struct af_sampled_device *d = &a->devices[i];
 		struct attribution_place *place = &p->stack_locations[i];
-		if (!place->nr_pieces || !address_device_is(w, device->id, d->process, d->device))
+		if (!place->nr_pieces ||
+		    !af_sampled_device_is(w, device->id, d->process, d->device))
 			continue;
 		uint32_t had = device->cap_linked;
 		AF_GROW(device->linked, device->nr_linked, device->cap_linked);

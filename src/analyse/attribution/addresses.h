@@ -154,13 +154,6 @@ struct address_segment *address_index_find(struct address_index *index, uint64_t
 void address_index_free(struct address_index *index);
 
 /*
- * Is the device numbered @device of @process the one that the recorder numbers @sampled? By PCI
- * address, else by UUID; where these do not tell, if only one GPU was sampled.
- */
-bool address_device_is(const struct af_world *w, uint32_t sampled, uint32_t process,
-                       uint32_t device);
-
-/*
  * Give the rows of @win to the launch groups that ran their code, of the work that is touched. Rows
  * that find nothing stay; true when there are any.
  */

@@ -145,6 +145,16 @@ enum { AF_SAMPLED_TEXT = 512 };
 /* A sentence on how the samples of @d were joined; false when there are none. */
 bool af_sampled_text(char text[AF_SAMPLED_TEXT], const struct af_sampled_device *d);
 
+/*
+ * Is the device numbered @device of @process the one that the recorder numbers @sampled? By PCI
+ * address, else by UUID; where these do not tell, if only one GPU was sampled.
+ */
+bool af_sampled_device_is(const struct af_world *w, uint32_t sampled, uint32_t process,
+                          uint32_t device);
+
+/* The interval of @apart_ns since the trace began in which a window that ends at @time_ns is. */
+uint32_t af_attribution_interval(const struct af_world *w, uint64_t time_ns, uint64_t apart_ns);
+
 struct af_attribution {
 	/* Tells which functions a kernel may call. Set it before anything else; NULL: not known. */
 	struct af_code_names *names;

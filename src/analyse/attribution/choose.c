@@ -13,13 +13,12 @@ void attribution_epoch(struct attribution_private *p)
 	p->nr_touched = p->nr_shares = p->nr_chosen = 0;
 }
 
-static uint32_t interval_of(const struct af_attribution *a, const struct af_world *w,
-                            uint64_t time_ns)
+uint32_t af_attribution_interval(const struct af_world *w, uint64_t time_ns, uint64_t apart_ns)
 {
 	uint64_t start_ns = w->time_range.start_ns;
 	/* A window that ends with an interval is of it. */
 	uint64_t since_ns = time_ns > start_ns ? time_ns - start_ns - 1 : 0;
-	uint64_t interval = since_ns / a->apart_ns;
+	uint64_t interval = since_ns / apart_ns;
 
 	return interval < UINT32_MAX ? (uint32_t)interval : UINT32_MAX;
 }
@@ -35,7 +34,7 @@ void attribution_at(struct af_attribution *a, const struct af_world *w, uint64_t
 		a->apart_ns *= 2;
 		p->last_interval /= 2;
 	}
-	p->interval = interval_of(a, w, time_ns);
+	p->interval = af_attribution_interval(w, time_ns, a->apart_ns);
 	if (p->interval > p->last_interval)
 		p->last_interval = p->interval;
 }

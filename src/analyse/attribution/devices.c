@@ -44,8 +44,8 @@ static bool only_one(const struct af_world *w)
 	return nr <= 1;
 }
 
-bool address_device_is(const struct af_world *w, uint32_t sampled, uint32_t process,
-                       uint32_t device)
+bool af_sampled_device_is(const struct af_world *w, uint32_t sampled, uint32_t process,
+                          uint32_t device)
 {
 	if (!process && (device == sampled || !device))
 		return true;

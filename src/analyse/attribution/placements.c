@@ -166,7 +166,7 @@ void address_index_make(struct address_index *index, const struct address_placem
 	index->nr_segments = index->nr_candidates = 0;
 	memset(index->near, 0, sizeof index->near);
 	for (uint32_t i = 0; i < all->nr; i++)
-		if (address_device_is(w, device, all->all[i].process, all->all[i].device))
+		if (af_sampled_device_is(w, device, all->all[i].process, all->all[i].device))
 			edges_of(&edges, i, &all->all[i], index->is_32);
 	AF_SORT(edges.all, edges.nr, edge_order);
 	for (size_t i = 0; i < edges.nr; i++) {

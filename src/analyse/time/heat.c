@@ -7,7 +7,7 @@
 #include "base/arena.h"
 
 enum { PERIOD_LEAST_NS = 10000, PERIOD_MOST_NS = 1000000000, SERIES_NS = 10000 };
-enum { SERIES = 1 << 18, WINDOWS = 1 << 22 };
+enum { SERIES = 1 << 18, WINDOWS = 1 << 22, APART = 8 };
 
 /* Which cell a moment is in: one that ends a cell is of it. */
 static uint64_t cell_of(const struct heat *h, uint64_t at_ns)
@@ -136,24 +136,6 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 		heat_intervals_add(h, query, &piece);
 }
 
-/* Which code it was: the window may come after its samples. */
-static void heat_sampled(struct heat *h, const struct af_event *ev)
-{
-	struct af_ev_gpu_sample s;
-	struct af_tail_view tails[AF_TAILS_MAX];
-	uint64_t samples = 0;
-
-	if (h->nr_sampled == WINDOWS || !af_event_decode(ev, &s, sizeof s, tails))
-		return;
-	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
-		uint32_t count;
-		memcpy(&count, tails[0].data + (i + 1) * sizeof count, sizeof count);
-		samples += count;
-	}
-	AF_GROW(h->sampled, h->nr_sampled, h->cap_sampled);
-	h->sampled[h->nr_sampled++] = (struct heat_sampled){ev->process, s.window, s.code, samples};
-}
-
 /* For profilers that sample instructions and do not know when a kernel ran. */
 static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
@@ -161,9 +143,8 @@ static void heat_event(void *self, const struct af_world *w, const struct af_eve
 	struct af_ev_gpu_window win;
 	const struct af_query *query = w->time_range.query;
 	const struct af_heat *heat = query->own;
+	bool fresh;
 
-	if (ev->kind == AF_KIND_GPU_SAMPLE && heat->gpu && heat->interval_ns)
-		heat_sampled(h, ev);
 	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
 	    !win.samples || (query->device && query->device != win.device) ||
 	    !af_time_range_reaches(&w->time_range, win.start_ns, win.end_ns))
@@ -171,10 +152,19 @@ static void heat_event(void *self, const struct af_world *w, const struct af_eve
 	h->has_gpu = true;
 	if (!heat->gpu || h->nr_windows == WINDOWS)
 		return;
-	*af_map_at(&h->by_window, (uint64_t)ev->process << 32 | win.window, NULL) = h->nr_windows;
+	/* Rings on disk repeat definitions. */
+	af_map_at(&h->by_window, (uint64_t)ev->process << 32 | win.window, &fresh);
+	if (!fresh)
+		return;
 	AF_GROW(h->windows, h->nr_windows, h->cap_windows);
-	h->windows[h->nr_windows++] =
-	    (struct heat_window){since(w, win.start_ns), since(w, win.end_ns), win.samples};
+	h->windows[h->nr_windows++] = (struct heat_window){
+	    .start_ns = since(w, win.start_ns),
+	    .end_ns = since(w, win.end_ns),
+	    .samples = win.samples,
+	    .ended_ns = win.end_ns,
+	    .process = ev->process,
+	    .device = win.device,
+	};
 }
 
 /* A window's samples were taken some time in it: evenly, as far as is known. */
@@ -211,7 +201,7 @@ static void heat_finish(void *self, const struct af_world *w, struct af_results 
 		window_spread(h, &h->windows[i]);
 	h->sampled_only = query->gpu && !h->busy && h->nr_windows;
 	if (query->interval_ns && !h->busy)
-		heat_intervals_sampled(h, w, query);
+		heat_intervals_sampled(h, w, query, out->attribution);
 	if (query->interval_ns)
 		heat_intervals_names(h, w, query);
 	if (query->place) {
@@ -230,15 +220,21 @@ static void heat_close(void *self)
 	heat_free(self);
 }
 
-const struct af_pass_ops af_pass_heat = {
-    .name = "heat",
-    .question = "when was it busy?",
-    .answers = AF_ANSWER_OWN,
-    .wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW | 1ull << AF_KIND_GPU_SAMPLE,
-    .state_size = sizeof(struct heat),
-    .event = heat_event,
-    .sample = heat_sample,
-    .work = heat_work,
-    .finish = heat_finish,
-    .close = heat_close,
-};
+#define HEAT_PASS                                                                                  \
+	.name = "heat", .question = "when was it busy?", .answers = AF_ANSWER_OWN,                 \
+	.wants = 1ull << AF_KIND_CLOCK | 1ull << AF_KIND_GPU_WINDOW,                               \
+	.state_size = sizeof(struct heat), .event = heat_event, .sample = heat_sample,             \
+	.work = heat_work, .finish = heat_finish, .close = heat_close
+
+const struct af_pass_ops *af_heat_pass(const struct af_heat *heat, struct af_query *query)
+{
+	static const struct af_pass_ops plain = {HEAT_PASS};
+	static const struct af_pass_ops attributed = {HEAT_PASS, .attributes = AF_ANSWER_OWN};
+
+	query->answers = AF_ANSWER_OWN;
+	if (!heat->gpu || !heat->interval_ns)
+		return &plain;
+	/* Windows that end in another interval are seldom beside those that lie in this one. */
+	query->samples_apart_ns = heat->interval_ns / APART > 0 ? heat->interval_ns / APART : 1;
+	return &attributed;
+}

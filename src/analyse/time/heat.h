@@ -32,6 +32,8 @@ enum {
 };
 
 struct heat;
+struct af_pass_ops;
+struct af_query;
 
 struct af_heat {
 	bool gpu;             /* device work, else CPU samples */
@@ -96,7 +98,11 @@ struct af_period_row {
 	AF_PERIOD_COLUMNS(AF_ROW_CELL)
 };
 
-extern const struct af_pass_ops af_pass_heat;
+/*
+ * The pass that answers @heat, and how @query asks it: the owner sets `own` and the time range. It
+ * attributes samples of instructions where kernels of intervals are requested.
+ */
+const struct af_pass_ops *af_heat_pass(const struct af_heat *heat, struct af_query *query);
 
 /*
  * Add the part of @one, a trace of a set, to @all, which asks the same. @one keeps nothing. The

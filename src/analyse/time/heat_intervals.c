@@ -38,44 +38,218 @@ void heat_intervals_add(struct heat *h, const struct af_heat *query, const struc
 	}
 }
 
-/* @samples of a window over its intervals: of @code, or NULL: of all, which are counted. */
-static void sampled_spread(struct heat *h, uint64_t each_ns, const struct heat_window *win,
-                           uint64_t samples, const uint32_t *code)
-{
-	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1, given = 0;
-	uint64_t first = win->start_ns / each_ns, last = (win->start_ns + len_ns - 1) / each_ns;
+/*
+ * Samples of instructions. Attribution tells which code they are of, also of those that have only
+ * an address, and in which of its intervals their windows ended. So all windows of a device that
+ * ended in one of these share what was found there, each by its number of samples, which are spread
+ * evenly over its time.
+ */
+enum { DEVICES_MOST = 256, PARTS_MOST = 1 << 24 };
 
-	if (last >= AF_HEAT_INTERVALS)
-		last = AF_HEAT_INTERVALS - 1;
-	if (first > last || !intervals_room(h, last))
+/* Samples of a code, in windows of one device that ended in one interval of attribution. */
+struct found_code {
+	uint32_t device, interval, code;
+	uint64_t samples;
+};
+
+struct sampled {
+	struct heat *h;
+	const struct af_world *w;
+	uint64_t each_ns;
+	/* Devices that have windows; those of windows are numbers of these. */
+	struct {
+		uint32_t process, device;
+	} devices[DEVICES_MOST];
+	uint32_t nr_devices;
+	struct found_code *codes;
+	uint32_t nr_codes;
+	uint64_t *parts, first; /* samples of windows by interval, from their first one on */
+	uint32_t nr_parts, cap_parts;
+	uint32_t given; /* parts that codes were given: bounded, whatever the trace has */
+};
+
+static uint32_t device_number(struct sampled *s, uint32_t process, uint32_t device)
+{
+	for (uint32_t i = 0; i < s->nr_devices; i++)
+		if (s->devices[i].process == process && s->devices[i].device == device)
+			return i;
+	if (s->nr_devices == DEVICES_MOST)
+		return DEVICES_MOST;
+	s->devices[s->nr_devices].process = process;
+	s->devices[s->nr_devices].device = device;
+	return s->nr_devices++;
+}
+
+/* The device whose windows have the samples of a launch group; DEVICES_MOST: none. */
+static uint32_t device_of(const struct sampled *s, const struct af_launch_group_key *is)
+{
+	for (uint32_t i = 0; i < s->nr_devices; i++)
+		if (s->devices[i].process == is->process && s->devices[i].device == is->device)
+			return i;
+	for (uint32_t i = 0; i < s->nr_devices && is->process; i++)
+		if (!s->devices[i].process &&
+		    af_sampled_device_is(s->w, s->devices[i].device, is->process, is->device))
+			return i;
+	return DEVICES_MOST;
+}
+
+static int window_order(const void *a, const void *b)
+{
+	const struct heat_window *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	return x->interval < y->interval ? -1 : x->interval > y->interval;
+}
+
+static int code_order(const void *a, const void *b)
+{
+	const struct found_code *x = a, *y = b;
+
+	if (x->device != y->device)
+		return x->device < y->device ? -1 : 1;
+	if (x->interval != y->interval)
+		return x->interval < y->interval ? -1 : 1;
+	return x->code < y->code ? -1 : x->code > y->code;
+}
+
+static void codes_find(struct sampled *s, const struct af_attribution *a)
+{
+	uint32_t nr = 0;
+
+	s->codes = af_xcalloc(a->nr_found + 1ull, sizeof *s->codes);
+	for (uint32_t i = 0; i < a->nr_launch_groups; i++) {
+		const struct af_launch_group *group = &a->launch_groups[i];
+		uint32_t device = device_of(s, &group->is);
+		for (uint32_t j = 0; j < group->nr && device < DEVICES_MOST; j++) {
+			const struct af_attributed *f = &a->found[group->first + j];
+			if (f->samples)
+				s->codes[nr++] =
+				    (struct found_code){device, f->interval, f->code, f->samples};
+		}
+	}
+	AF_SORT(s->codes, nr, code_order);
+	for (uint32_t i = 0; i < nr; i++) {
+		struct found_code *last = s->nr_codes ? &s->codes[s->nr_codes - 1] : NULL;
+		if (last && !code_order(last, &s->codes[i]))
+			last->samples += s->codes[i].samples;
+		else
+			s->codes[s->nr_codes++] = s->codes[i];
+	}
+}
+
+/* The intervals of a window; false: all come after the last one. */
+static bool window_reach(const struct sampled *s, const struct heat_window *win, uint64_t *first,
+                         uint64_t *last)
+{
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1;
+
+	*first = win->start_ns / s->each_ns;
+	*last = (win->start_ns + len_ns - 1) / s->each_ns;
+	if (*last >= AF_HEAT_INTERVALS)
+		*last = AF_HEAT_INTERVALS - 1;
+	return *first <= *last;
+}
+
+static void window_spread(struct sampled *s, const struct heat_window *win)
+{
+	uint64_t len_ns = win->end_ns > win->start_ns ? win->end_ns - win->start_ns : 1;
+	uint64_t first, last, given = 0;
+
+	if (!window_reach(s, win, &first, &last))
 		return;
 	for (uint64_t i = first; i <= last; i++) {
-		uint64_t until_ns = (i + 1) * each_ns - win->start_ns;
-		uint64_t upto = i == last
-		                    ? samples
-		                    : (uint64_t)((unsigned __int128)samples * until_ns / len_ns);
-		if (upto == given)
-			continue;
-		if (code)
-			*af_map_at(&h->by_what, i << 32 | *code, NULL) += upto - given;
-		else
-			h->intervals[i].count += upto - given;
+		uint64_t until_ns = (i + 1) * s->each_ns - win->start_ns;
+		uint64_t upto =
+		    i == last ? win->samples
+			      : (uint64_t)((unsigned __int128)win->samples * until_ns / len_ns);
+		s->parts[i - s->first] += upto - given;
 		given = upto;
 	}
 }
 
-void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query)
+/* Spread @nr windows, which share what was found. False: they are in no interval. */
+static bool windows_spread(struct sampled *s, const struct heat_window *windows, uint32_t nr)
 {
-	for (uint32_t i = 0; i < h->nr_windows; i++)
-		sampled_spread(h, query->interval_ns, &h->windows[i], h->windows[i].samples, NULL);
-	for (uint32_t i = 0; i < h->nr_sampled; i++) {
-		const struct heat_sampled *s = &h->sampled[i];
-		const uint64_t *at =
-		    af_map_get(&h->by_window, (uint64_t)s->process << 32 | s->window);
-		uint32_t code = af_world_code(w, s->process, s->code);
-		if (at)
-			sampled_spread(h, query->interval_ns, &h->windows[*at], s->samples, &code);
+	uint64_t from = UINT64_MAX, to = 0, first, last;
+
+	for (uint32_t i = 0; i < nr; i++)
+		if (window_reach(s, &windows[i], &first, &last)) {
+			from = first < from ? first : from;
+			to = last > to ? last : to;
+		}
+	if (from > to || !intervals_room(s->h, to))
+		return false;
+	s->first = from;
+	s->nr_parts = (uint32_t)(to - from) + 1;
+	AF_ROOM(s->parts, s->nr_parts, s->cap_parts);
+	memset(s->parts, 0, s->nr_parts * sizeof *s->parts);
+	for (uint32_t i = 0; i < nr; i++)
+		window_spread(s, &windows[i]);
+	for (uint32_t i = 0; i < s->nr_parts; i++)
+		s->h->intervals[from + i].count += s->parts[i];
+	return true;
+}
+
+/* The samples of @code, in proportion to all @samples of the windows. */
+static void code_spread(struct sampled *s, const struct found_code *code, uint64_t samples)
+{
+	uint64_t before = 0;
+
+	for (uint32_t i = 0; i < s->nr_parts && s->given < PARTS_MOST; i++) {
+		uint64_t share = af_attribution_share(code->samples, before, s->parts[i], samples);
+		before += s->parts[i];
+		s->given++;
+		if (share)
+			*af_map_at(&s->h->by_what, (s->first + i) << 32 | code->code, NULL) +=
+			    share;
 	}
+}
+
+static bool code_before(const struct found_code *code, const struct heat_window *win)
+{
+	if (code->device != win->device)
+		return code->device < win->device;
+	return code->interval < win->interval;
+}
+
+static void sampled_spread(struct sampled *s)
+{
+	const struct heat_window *all = s->h->windows;
+	uint32_t code = 0;
+
+	for (uint32_t i = 0, end; i < s->h->nr_windows; i = end) {
+		uint64_t samples = 0;
+		for (end = i; end < s->h->nr_windows && !window_order(&all[end], &all[i]); end++)
+			samples += all[end].samples;
+		bool in_intervals = windows_spread(s, &all[i], end - i);
+		while (code < s->nr_codes && code_before(&s->codes[code], &all[i]))
+			code++;
+		for (; code < s->nr_codes && s->codes[code].device == all[i].device &&
+		       s->codes[code].interval == all[i].interval;
+		     code++)
+			if (in_intervals)
+				code_spread(s, &s->codes[code], samples);
+	}
+}
+
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query,
+                            const struct af_attribution *found)
+{
+	struct sampled s = {.h = h, .w = w, .each_ns = query->interval_ns};
+
+	for (uint32_t i = 0; i < h->nr_windows; i++) {
+		struct heat_window *win = &h->windows[i];
+		win->device = device_number(&s, win->process, win->device);
+		if (found)
+			win->interval = af_attribution_interval(w, win->ended_ns, found->apart_ns);
+	}
+	AF_SORT(h->windows, h->nr_windows, window_order);
+	if (found)
+		codes_find(&s, found);
+	sampled_spread(&s);
+	free(s.codes);
+	free(s.parts);
 }
 
 /* The name of the innermost frame, of the work or of the code. */

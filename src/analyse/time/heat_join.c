@@ -10,7 +10,6 @@ void heat_free(struct heat *h)
 	heat_bins_free(&h->series);
 	free(h->counts);
 	free(h->windows);
-	free(h->sampled);
 	af_map_free(&h->by_window);
 	free(h->intervals);
 	af_stack_locations_free(&h->stack_locations);

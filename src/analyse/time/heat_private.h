@@ -53,15 +53,11 @@ struct heat {
 	/* Instruction samples, which are shown when no work has a length. */
 	struct heat_window {
 		uint64_t start_ns, end_ns, samples;
+		uint64_t ended_ns; /* a time of the trace */
+		uint32_t process, device, interval;
 	} * windows;
 	uint32_t nr_windows, cap_windows;
-	struct af_map by_window; /* process and id → number in windows */
-	/* The samples in these windows, where intervals are requested. */
-	struct heat_sampled {
-		uint32_t process, window, code; /* as the process numbers them */
-		uint64_t samples;
-	} * sampled;
-	uint32_t nr_sampled, cap_sampled;
+	struct af_map by_window; /* process and id of those that are in windows */
 
 	/* Intervals. */
 	struct af_stack_locations stack_locations;
@@ -105,8 +101,10 @@ void heat_intervals_add(struct heat *h, const struct af_heat *query, const struc
 
 /*
  * The same for instruction samples, in the place of work: they are spread evenly over their window.
+ * Its code is what attribution found in the windows of an interval; NULL: nothing.
  */
-void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query);
+void heat_intervals_sampled(struct heat *h, const struct af_world *w, const struct af_heat *query,
+                            const struct af_attribution *found);
 
 /* Names of what intervals have, for which the world is needed. */
 void heat_intervals_names(struct heat *h, const struct af_world *w, const struct af_heat *query);

@@ -55,12 +55,13 @@ static void scope_free(void *own)
 int af_scope_set_read(const char *dir, const struct af_query *query, struct af_heat *heat,
                       struct af_results *r, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_heat, NULL};
 	struct scope_set s = {.heat = heat};
+	struct af_query each = *query;
+	const struct af_pass_ops *const passes[] = {af_heat_pass(heat, &each), NULL};
 	struct af_members members = {.command = "flamescope",
 	                             .set = &s.set,
 	                             .passes = passes,
-	                             .query = *query,
+	                             .query = each,
 	                             .own_size = sizeof *heat,
 	                             .own_free = scope_free,
 	                             .begin = scope_begin,

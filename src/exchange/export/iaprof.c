@@ -251,13 +251,6 @@ struct iaprof_windows {
 	uint32_t nr, cap;
 };
 
-static uint64_t interval_of(const struct af_world *w, uint64_t time_ns, uint64_t each_ns)
-{
-	uint64_t start_ns = w->time_range.start_ns;
-
-	return (time_ns > start_ns ? time_ns - start_ns - 1 : 0) / each_ns;
-}
-
 static int span_order(const void *a, const void *b)
 {
 	const struct iaprof_span *x = a, *y = b;
@@ -271,7 +264,8 @@ static void spans_join(struct iaprof_windows *windows, const struct af_world *w,
 	uint32_t nr = 0;
 
 	for (uint32_t i = 0; i < windows->nr; i++)
-		windows->all[i].interval = interval_of(w, windows->all[i].end_ns, each_ns);
+		windows->all[i].interval =
+		    af_attribution_interval(w, windows->all[i].end_ns, each_ns);
 	AF_SORT(windows->all, windows->nr, span_order);
 	for (uint32_t i = 0; i < windows->nr; i++) {
 		const struct iaprof_span *is = &windows->all[i];
@@ -293,7 +287,7 @@ static void window_add(struct iaprof_windows *windows, const struct af_world *w,
                        const struct af_ev_gpu_window *is)
 {
 	struct iaprof_span *last = windows->nr ? &windows->all[windows->nr - 1] : NULL;
-	uint64_t interval = interval_of(w, is->end_ns, IAPROF_INTERVAL_NS);
+	uint64_t interval = af_attribution_interval(w, is->end_ns, IAPROF_INTERVAL_NS);
 
 	if (last && last->interval == interval) {
 		last->start_ns = is->start_ns < last->start_ns ? is->start_ns : last->start_ns;

@@ -403,6 +403,39 @@ def _():
     equal(total, page("family").total("cpu", "time"), "time in all files")
 
 
+def kernels_of(path, *options):
+    """For each interval: how many samples, the kernel with most of them, and its share in percent"""
+    tables = json.loads(run("flamescope", "--view", "gpu", "--json", *options, path))["tables"]
+    rows = next(t["rows"] for t in tables if t["name"] == "intervals")
+    return [(r["count"], r["function"], r["share"]) for r in rows]
+
+
+@case("samples of addresses are spread over their windows, with the kernels that attribution found")
+def _():
+    with open(os.path.join(HERE, "addresses.trace"), encoding="utf-8") as f:
+        text = f.read()
+    path = os.path.join(WORK, "addresses")
+    subprocess.run([MKTRACE, os.path.join(HERE, "addresses.trace"), path], check=True)
+    first = [(200, "alpha", 75)] * 4 + [(200, "beta", 100)] * 5 + [(300, "alpha", 40)] + [(400, "alpha", 60)] * 2
+    both = [(400, "gamma", 50)] * 4 + [(400, "beta", 50)] * 4 + first[8:]
+    equal(kernels_of(path, "--interval", "1ms", "--device", "1"), first, "of the recorder's first device")
+    equal(kernels_of(path, "--interval", "1ms", "--device", "2"), [(200, "gamma", 100)] * 8, "of its second")
+    equal(kernels_of(path, "--interval", "1ms"), both, "of both")
+    # alpha has 600 + 120 of 4,500 - 800 samples up to 10 ms, beta 200 + 1,100, gamma 1,600
+    rows = kernels_of(path, "--interval", "10ms")
+    equal([(n, name) for n, name, _ in rows], [(3700, "gamma"), (800, "alpha")], "of 10 ms")
+    folder = os.path.join(WORK, "ranks")
+    os.mkdir(folder)
+    for rank in "01":
+        lines = ["   0.000000000 s30 p0  100/100       note         key=\"%s\" value=\"%s\"\n" % note
+                 for note in (("rank", rank), ("pid", "10" + rank), ("host", "n, Linux"), ("aflame", "1.0"))]
+        with open(folder + ".trace", "w", encoding="utf-8") as f:
+            f.write(text + "".join(lines))
+        subprocess.run([MKTRACE, folder + ".trace", folder + "/rank-000" + rank], check=True)
+        os.rename(folder + "/rank-000" + rank + "/s30", folder + "/rank-000" + rank + "/recorder")
+    equal(kernels_of(folder, "--interval", "1ms"), [(2 * n, name, share) for n, name, share in both], "of a set")
+
+
 def expected(name, text):
     path = os.path.join(HERE, name)
     if os.environ.get("UPDATE"):
