@@ -136,6 +136,36 @@ static void heat_work(void *self, const struct af_world *w, const struct af_work
 		heat_intervals_add(h, query, &piece);
 }
 
+/* A part of a window: the samples in it, spread evenly, of which adjacent ranges have each once. */
+static uint64_t window_portion(const struct af_ev_gpu_window *win, uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t len_ns = win->end_ns - win->start_ns;
+	uint64_t before =
+	    (uint64_t)((unsigned __int128)win->samples * (from_ns - win->start_ns) / len_ns);
+
+	return (uint64_t)((unsigned __int128)win->samples * (to_ns - win->start_ns) / len_ns) -
+	       before;
+}
+
+/* Cut it to the time range. False: nothing of it is inside. */
+static bool window_cut(const struct af_time_range *in, struct af_ev_gpu_window *win)
+{
+	uint64_t from_ns = win->start_ns, to_ns = win->end_ns;
+
+	if (!win->samples || !af_time_range_reaches(in, win->start_ns, win->end_ns))
+		return false;
+	if (!in->to_ns || to_ns <= from_ns)
+		return true;
+	if (from_ns < in->from_ns)
+		from_ns = in->from_ns;
+	if (to_ns > in->to_ns)
+		to_ns = in->to_ns;
+	win->samples = window_portion(win, from_ns, to_ns);
+	win->start_ns = from_ns;
+	win->end_ns = to_ns;
+	return win->samples != 0;
+}
+
 /* For profilers that sample instructions and do not know when a kernel ran. */
 static void heat_event(void *self, const struct af_world *w, const struct af_event *ev)
 {
@@ -146,8 +176,10 @@ static void heat_event(void *self, const struct af_world *w, const struct af_eve
 	bool fresh;
 
 	if (ev->kind != AF_KIND_GPU_WINDOW || !af_event_decode(ev, &win, sizeof win, NULL) ||
-	    !win.samples || (query->device && query->device != win.device) ||
-	    !af_time_range_reaches(&w->time_range, win.start_ns, win.end_ns))
+	    (query->device && query->device != win.device))
+		return;
+	uint64_t ended_ns = win.end_ns;
+	if (!window_cut(&w->time_range, &win))
 		return;
 	h->has_gpu = true;
 	if (!heat->gpu || h->nr_windows == WINDOWS)
@@ -161,7 +193,7 @@ static void heat_event(void *self, const struct af_world *w, const struct af_eve
 	    .start_ns = since(w, win.start_ns),
 	    .end_ns = since(w, win.end_ns),
 	    .samples = win.samples,
-	    .ended_ns = win.end_ns,
+	    .ended_ns = ended_ns,
 	    .process = ev->process,
 	    .device = win.device,
 	};

@@ -213,21 +213,37 @@ static bool code_before(const struct found_code *code, const struct heat_window 
 	return code->interval < win->interval;
 }
 
+/* The end of the codes from @first on that are of the windows of @win; *@samples: of all these. */
+static uint32_t codes_of(const struct sampled *s, uint32_t first, const struct heat_window *win,
+                         uint64_t *samples)
+{
+	uint32_t end = first;
+
+	*samples = 0;
+	for (; end < s->nr_codes && s->codes[end].device == win->device &&
+	       s->codes[end].interval == win->interval;
+	     end++)
+		*samples += s->codes[end].samples;
+	return end;
+}
+
 static void sampled_spread(struct sampled *s)
 {
 	const struct heat_window *all = s->h->windows;
 	uint32_t code = 0;
 
 	for (uint32_t i = 0, end; i < s->h->nr_windows; i = end) {
-		uint64_t samples = 0;
+		uint64_t samples = 0, found;
 		for (end = i; end < s->h->nr_windows && !window_order(&all[end], &all[i]); end++)
 			samples += all[end].samples;
 		bool in_intervals = windows_spread(s, &all[i], end - i);
 		while (code < s->nr_codes && code_before(&s->codes[code], &all[i]))
 			code++;
-		for (; code < s->nr_codes && s->codes[code].device == all[i].device &&
-		       s->codes[code].interval == all[i].interval;
-		     code++)
+		uint32_t codes_end = codes_of(s, code, &all[i], &found);
+		/* At the edges of a time range attribution goes by when kernels ran. */
+		if (found > samples)
+			samples = found;
+		for (; code < codes_end; code++)
 			if (in_intervals)
 				code_spread(s, &s->codes[code], samples);
 	}

@@ -421,6 +421,13 @@ def _():
     equal(kernels_of(path, "--interval", "1ms", "--device", "1"), first, "of the recorder's first device")
     equal(kernels_of(path, "--interval", "1ms", "--device", "2"), [(200, "gamma", 100)] * 8, "of its second")
     equal(kernels_of(path, "--interval", "1ms"), both, "of both")
+    parts = [kernels_of(path, "--interval", "1ms", *edges) for edges in
+             (("--to", "2ms"), ("--from", "2ms", "--to", "6ms"), ("--from", "6ms"))]
+    equal(sum(parts, []), both, "of time ranges, whose edges cut windows")
+    maps = [run("flamescope", "--view", "gpu", "--json", *edges, path) for edges in
+            (("--to", "2ms"), ("--from", "2ms", "--to", "6ms"), ("--from", "6ms"), ())]
+    counts = [sum(r["count"] for t in json.loads(m)["tables"] if t["name"] == "heat" for r in t["rows"]) for m in maps]
+    equal(counts, [800, 1600, 2100, 4500], "samples in maps of these")
     # alpha has 600 + 120 of 4,500 - 800 samples up to 10 ms, beta 200 + 1,100, gamma 1,600
     rows = kernels_of(path, "--interval", "10ms")
     equal([(n, name) for n, name, _ in rows], [(3700, "gamma"), (800, "alpha")], "of 10 ms")
