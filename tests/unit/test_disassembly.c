@@ -299,7 +299,7 @@ static void calls_break_only_their_child(void **state)
 	} calls[] = {
 	    {call_writes, "good", 0, ""},
 	    {call_fails, "bad", -EIO, "bad"},
-	    {call_breaks, NULL, -EIO, "did not say why"},
+	    {call_breaks, NULL, -EIO, "did not say why (Segmentation fault)"},
 	    {call_hangs, NULL, -ETIMEDOUT, "longer than 1 second"},
 	};
 

@@ -211,6 +211,9 @@ int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err)
 		                     t->most >> 20);
 	if (rc)
 		return af_fail(err, rc, "cannot hear what %s says", t->path);
+	if (WIFSIGNALED(status) && !words.len)
+		return af_fail_plain(err, -EIO, "%s: it did not say why (%s)", t->path,
+		                     strsignal(WTERMSIG(status)));
 	if (!WIFEXITED(status) || WEXITSTATUS(status))
 		return af_fail_plain(err, -EIO, "%s: %s", t->path,
 		                     words.len ? words.text : "it failed and did not say why");

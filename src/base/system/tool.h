@@ -30,8 +30,8 @@ struct af_tool {
 
 /*
  * Run it; its standard output is added to @out. -ETIMEDOUT and -EFBIG when it broke its limits,
- * -EIO when it failed: @err then has its last words. Any thread; the caller must not wait for other
- * children meanwhile.
+ * -EIO when it failed: @err then has its last words, or the signal that ended it. Any thread; the
+ * caller must not wait for other children meanwhile.
  */
 int af_tool_run(const struct af_tool *t, struct af_buf *out, struct af_err *err);
 
