@@ -1,8 +1,8 @@
 /*
  * Work that the kernel's GPU drivers do for processes: calls of the drivers (functions of modules,
- * by their BTF), and the scheduler that most drivers share (gpu_scheduler's trace points): when a
- * piece of work was queued, given to the device, and done. collect/bpf/drm.c chooses those that the
- * running kernel has.
+ * by their BTF), and trace points of the scheduler that most drivers share, of i915 and of fences:
+ * when a piece of work was queued, given to the device, and done. collect/bpf/drm.c and
+ * collect/batches choose those that the running kernel has.
  *
  * License of this file: Dual BSD/GPL.
  */
@@ -67,14 +67,11 @@ static __always_inline __u64 fence_of(const struct drm_sched_job *job)
 	return (__u64)&BPF_CORE_READ(job, s_fence)->finished;
 }
 
-/* (struct drm_sched_job *job, …), in the process that asks for the work. */
-SEC("raw_tp/drm_sched_job")
-int on_work_queued(struct bpf_raw_tracepoint_args *ctx)
+/* The current process asks for the work that ends with @fence, on a ring of a device. */
+static __always_inline int work_queued(void *ctx, __u64 fence, const char *ring, const char *device)
 {
-	const struct drm_sched_job *job = (void *)ctx->args[0];
 	struct af_bpf_stacks *s = driver_caller(ctx, AF_BPF_SUBMIT);
 	struct af_bpf_work work = {0};
-	__u64 fence = fence_of(job);
 
 	if (!s)
 		return 0;
@@ -84,12 +81,38 @@ int on_work_queued(struct bpf_raw_tracepoint_args *ctx)
 	work.head.kind = AF_BPF_WORK;
 	work.fence = fence;
 	work.queued_ns = s->head.time_ns;
-	bpf_probe_read_kernel_str(work.ring, sizeof work.ring, BPF_CORE_READ(job, sched, name));
-	bpf_probe_read_kernel_str(work.device, sizeof work.device,
-	                          BPF_CORE_READ(job, sched, dev, kobj.name));
+	bpf_probe_read_kernel_str(work.ring, sizeof work.ring, ring);
+	bpf_probe_read_kernel_str(work.device, sizeof work.device, device);
 	bpf_map_update_elem(&works, &fence, &work, BPF_ANY);
 	stacks_emit(s);
 	return 0;
+}
+
+/* The device has done the work that ends with @fence, if it is work that was seen. */
+static __always_inline int work_done(__u64 fence)
+{
+	struct af_bpf_work *work = bpf_map_lookup_elem(&works, &fence);
+
+	if (!work)
+		return 0;
+	if (!silent) {
+		work->head.time_ns = clock_ns();
+		emit(work, sizeof *work);
+	}
+	bpf_map_delete_elem(&works, &fence);
+	return 0;
+}
+
+/* ---- gpu_scheduler ---- */
+
+/* (struct drm_sched_job *job, …), in the process that asks for the work. */
+SEC("raw_tp/drm_sched_job")
+int on_work_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	const struct drm_sched_job *job = (void *)ctx->args[0];
+
+	return work_queued(ctx, fence_of(job), BPF_CORE_READ(job, sched, name),
+	                   BPF_CORE_READ(job, sched, dev, kobj.name));
 }
 
 /* The same, in a thread of the scheduler: the device has the work from now on. */
@@ -109,17 +132,36 @@ SEC("raw_tp/drm_sched_process_job")
 int on_work_done(struct bpf_raw_tracepoint_args *ctx)
 {
 	struct drm_sched_fence *fence = (void *)ctx->args[0];
-	__u64 key = (__u64)&fence->finished;
-	struct af_bpf_work *work = bpf_map_lookup_elem(&works, &key);
 
-	if (!work)
-		return 0;
-	if (!silent) {
-		work->head.time_ns = clock_ns();
-		emit(work, sizeof *work);
-	}
-	bpf_map_delete_elem(&works, &key);
-	return 0;
+	return work_done((__u64)&fence->finished);
+}
+
+/* ---- i915, which has a scheduler of its own ---- */
+
+/*
+ * (struct i915_request *request, u32 flags), in the process that submits, once for each batch of
+ * the submission. That a fence is made (dma_fence_init) would not tell: some versions of i915 do it
+ * when they get memory for requests, and use each of them many times.
+ */
+SEC("raw_tp/i915_request_queue")
+int on_i915_queued(struct bpf_raw_tracepoint_args *ctx)
+{
+	struct i915_request *request = (void *)ctx->args[0];
+	struct intel_engine_cs *engine = BPF_CORE_READ(request, engine);
+	const struct drm_device *device = (void *)BPF_CORE_READ(engine, i915);
+
+	return work_queued(ctx, (__u64)&request->fence, engine->name,
+	                   BPF_CORE_READ(device, dev, kobj.name));
+}
+
+/*
+ * (struct dma_fence *fence). Fences of gpu_scheduler are signalled here, too: on_work_done() has
+ * had those before, or finds nothing afterwards.
+ */
+SEC("raw_tp/dma_fence_signaled")
+int on_fence_done(struct bpf_raw_tracepoint_args *ctx)
+{
+	return work_done(ctx->args[0]);
 }
 
 #endif

@@ -144,6 +144,16 @@ struct drm_i915_private { /* begins with a drm_device */
 	struct intel_runtime_info __runtime;
 };
 
+struct intel_engine_cs {
+	struct drm_i915_private *i915;
+	char name[8]; /* "rcs0" */
+};
+
+struct i915_request {
+	struct dma_fence fence;
+	struct intel_engine_cs *engine;
+};
+
 struct linux_binprm {
 	const char *filename;
 };

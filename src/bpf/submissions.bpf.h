@@ -12,8 +12,8 @@
 #include "bpf/batch.bpf.h"
 #include "bpf/drm.bpf.h"
 
-/* xe's work has no launches of the scheduler: each submission is one. Set by the recorder. */
-_Bool batch_xe_launches;
+/* No trace point tells of a driver's launches: each submission is one. Set by the recorder. */
+_Bool batch_xe_launches, batch_i915_launches;
 
 /* Queues of xe's files: the address space that each works in. */
 struct {
@@ -217,7 +217,7 @@ static __always_inline const char *device_name(__u64 dev)
 	return BPF_CORE_READ((const struct drm_device *)dev, dev, kobj.name);
 }
 
-/* A submission of which no scheduler tells is a launch. */
+/* A submission of which no trace point tells is a launch. */
 static __always_inline void launch_emit(void *ctx)
 {
 	struct af_bpf_stacks *s = driver_caller(ctx, AF_BPF_SUBMIT);
@@ -489,7 +489,8 @@ int batch_i915_exec(void *ctx)
 	struct batch_space space = {.file = args[1]};
 	struct batch_submission is = {flags[1], i915_version(args[0]), device_name(args[0])};
 	batch_submitted(&space, &is, i915_address(offset) + part.start);
-	launch_emit(ctx);
+	if (batch_i915_launches)
+		launch_emit(ctx);
 	return 0;
 }
 

@@ -11,6 +11,7 @@
 #include "base/system/proc.h"
 #include "bpf/record.h"
 #include "bpf/record.skel.h"
+#include "collect/batches/points.h"
 
 struct batch_hook {
 	struct bpf_program *program;
@@ -107,7 +108,7 @@ bool af_batch_hooks_choose(struct record_bpf *p, const struct btf *kernel)
 	return any;
 }
 
-bool af_batch_hooks_attach(struct record_bpf *p, bool scheduled, char *text, size_t size)
+bool af_batch_hooks_attach(struct record_bpf *p, unsigned points, char *text, size_t size)
 {
 	struct batch_hook hooks[HOOKS];
 	size_t used = 0;
@@ -116,7 +117,8 @@ bool af_batch_hooks_attach(struct record_bpf *p, bool scheduled, char *text, siz
 	if (!bpf_map__autocreate(p->maps.batch_memory))
 		return false;
 	hooks_of(p, hooks);
-	p->bss->batch_xe_launches = !scheduled;
+	p->bss->batch_xe_launches = !(points & AF_WORK_SCHEDULER);
+	p->bss->batch_i915_launches = !(points & AF_WORK_I915);
 	for (uint32_t i = 0; i < HOOKS; i++)
 		if (bpf_program__autoload(hooks[i].program) && !*hooks[i].link)
 			*hooks[i].link = bpf_program__attach(hooks[i].program);

@@ -31,9 +31,10 @@ void af_module_types_close(struct af_module_types *t);
 bool af_batch_hooks_choose(struct record_bpf *programs, const struct btf *kernel);
 
 /*
- * Attach those that were loaded; @scheduled: launches of xe are seen at the kernel's scheduler. A
- * text has the drivers whose batches are seen, and the functions that were refused. True: any is.
+ * Attach those that were loaded; @points: trace points that are launches already, as bits of enum
+ * af_work_points. A text has the drivers whose batches are seen, and the functions that were
+ * refused. True: any is.
  */
-bool af_batch_hooks_attach(struct record_bpf *programs, bool scheduled, char *text, size_t size);
+bool af_batch_hooks_attach(struct record_bpf *programs, unsigned points, char *text, size_t size);
 
 #endif

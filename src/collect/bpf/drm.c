@@ -25,6 +25,7 @@
 #include "collect/batches/batches.h"
 #include "collect/batches/hooks.h"
 #include "collect/batches/kernels.h"
+#include "collect/batches/points.h"
 #include "collect/bpf/private.h"
 #include "collect/session/session.h"
 
@@ -84,39 +85,26 @@ static struct bpf_program *hook_program(const struct record_bpf *p, uint32_t hoo
 	return programs[hook];
 }
 
-/* The scheduler's types: it is a module, or a part of the kernel. */
-static bool has_scheduler(const struct btf *kernel)
-{
-	return !access("/sys/kernel/btf/gpu_sched", R_OK) ||
-	       btf__find_by_name_kind(kernel, "drm_sched_job", BTF_KIND_STRUCT) > 0;
-}
-
 bool bpf_drm_has_drivers(void)
 {
 	return !access("/sys/kernel/btf/xe", R_OK) || !access("/sys/kernel/btf/i915", R_OK) ||
 	       !access("/sys/class/drm", R_OK);
 }
 
-static void wish(struct af_bpf *b, bool scheduler, const bool *hooks)
+static void wish(struct record_bpf *p, const bool *hooks)
 {
-	struct record_bpf *p = b->programs;
-
-	bpf_program__set_autoload(p->progs.on_work_queued, scheduler);
-	bpf_program__set_autoload(p->progs.on_work_run, scheduler);
-	bpf_program__set_autoload(p->progs.on_work_done, scheduler);
-	if (!scheduler)
-		bpf_map__set_max_entries(p->maps.works, 1);
 	for (uint32_t i = 1; i < AF_BPF_DRIVER_HOOKS_END; i++)
 		bpf_program__set_autoload(hook_program(p, i), hooks && hooks[i]);
 }
 
 bool bpf_drm_choose(struct af_bpf *b, enum bpf_drivers wanted)
 {
-	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false}, any = false, scheduler;
+	bool hooks[AF_BPF_DRIVER_HOOKS_END] = {false}, any = false;
 	struct btf *kernel = wanted && bpf_drm_has_drivers() ? btf__load_vmlinux_btf() : NULL;
 
 	if (!kernel || libbpf_get_error(kernel)) {
-		wish(b, false, NULL);
+		wish(b->programs, NULL);
+		af_work_points_choose(b->programs, NULL);
 		af_batch_hooks_choose(b->programs, NULL);
 		return false;
 	}
@@ -127,35 +115,11 @@ bool bpf_drm_choose(struct af_bpf *b, enum bpf_drivers wanted)
 		any |= hooks[i];
 	}
 	af_module_types_close(&types);
-	scheduler = has_scheduler(kernel);
-	wish(b, scheduler, hooks);
+	wish(b->programs, hooks);
+	any |= af_work_points_choose(b->programs, kernel) != 0;
 	af_batch_hooks_choose(b->programs, wanted == BPF_DRIVERS_BATCHES ? kernel : NULL);
 	btf__free(kernel);
-	return any || scheduler;
-}
-
-/* The trace point's name before Linux 6.17, or the one since then. */
-static struct bpf_link *point_attach(struct bpf_program *program, const char *name,
-                                     const char *later)
-{
-	struct bpf_link *link = bpf_program__attach_raw_tracepoint(program, name);
-
-	return link ? link : bpf_program__attach_raw_tracepoint(program, later);
-}
-
-static bool scheduler_attach(struct record_bpf *p)
-{
-	if (!bpf_program__autoload(p->progs.on_work_queued))
-		return false;
-	p->links.on_work_done =
-	    point_attach(p->progs.on_work_done, "drm_sched_process_job", "drm_sched_job_done");
-	p->links.on_work_run =
-	    point_attach(p->progs.on_work_run, "drm_run_job", "drm_sched_job_run");
-	if (!p->links.on_work_done || !p->links.on_work_run)
-		return false;
-	p->links.on_work_queued =
-	    point_attach(p->progs.on_work_queued, "drm_sched_job", "drm_sched_job_queue");
-	return p->links.on_work_queued != NULL;
+	return any;
 }
 
 static struct bpf_link **hook_link(struct record_bpf *p, uint32_t hook)
@@ -184,16 +148,15 @@ void bpf_drm_attach(struct af_bpf *b)
 		    (size_t)snprintf(words + used, sizeof words - used, "%s%s%s", used ? ", " : "",
 		                     drm_functions[i].name, *link ? "" : " (refused)");
 	}
-	bool scheduler = scheduler_attach(p);
+	unsigned points = af_work_points_attach(p);
 	char batches[256];
-	if (af_batch_hooks_attach(p, scheduler, batches, sizeof batches) && b->r)
+	if (af_batch_hooks_attach(p, points, batches, sizeof batches) && b->r)
 		bpf_drm_batches_open(b);
-	if (!used && !scheduler)
+	if (!used && !points)
 		return;
 	snprintf(b->drivers, sizeof b->drivers,
 	         "calls seen: %s; times of work: %s; kernels in batches of: %s",
-	         used ? words : "none", scheduler ? "by gpu_scheduler" : "none",
-	         *batches ? batches : "none");
+	         used ? words : "none", af_work_points_name(points), *batches ? batches : "none");
 	if (b->r)
 		af_session_note(b->r, "collector.drm", "%s", b->drivers);
 }
@@ -241,9 +204,10 @@ void bpf_drm_call_write(const struct af_bpf *b, struct bpf_image *image, struct 
 	if (!(d->functions & 1u << hook)) {
 		const char *name = drm_functions[hook].name;
 		/* Where the scheduler or the batch reports the work, its LAUNCH is the launch. */
-		bool launched = hook <= LAST_SCHEDULED ? b->programs->links.on_work_queued ||
-		                                             b->programs->links.batch_xe_exec
-		                                       : b->programs->links.batch_i915_exec != NULL;
+		bool launched =
+		    hook <= LAST_SCHEDULED
+			? b->programs->links.on_work_queued || b->programs->links.batch_xe_exec
+			: b->programs->links.on_i915_queued || b->programs->links.batch_i915_exec;
 		struct af_ev_function ev = {function, AF_API_DRM,
 		                            launched ? AF_CATEGORY_OTHER
 		                                     : drm_functions[hook].category};
@@ -342,7 +306,7 @@ static uint32_t descriptor_of(struct bpf_drm *d, struct bpf_out *out, uint32_t r
 	return descriptor;
 }
 
-/* Work of which no scheduler tells: it has no times. */
+/* Work of which no trace point tells: it has no times. */
 static void untimed_write(struct bpf_drm *d, struct bpf_out *out, uint64_t number, uint32_t device,
                           uint32_t kernel, uint64_t time_ns)
 {
