@@ -116,10 +116,11 @@ struct batch_change {
 	struct af_bpf_batch_range range; /* that is added or removed */
 	struct af_bpf_batch_range was;   /* that is cut */
 	__u64 at, cut_at, cut_end;
-	__u64 remove;
+	__u32 remove, handle; /* handle: of the buffer that a range is of */
 	struct af_bpf_batch_key key;
 	struct af_bpf_batch_buffer buffer; /* of submissions.bpf.h, as the next one */
 	__u64 words[12];
+	struct af_bpf_unbound unbound;
 };
 
 /* By the kernel's own tid: their programs may be preempted. Threads that change nothing leave. */
@@ -219,11 +220,12 @@ static __always_inline _Bool batch_memory_fits(__u64 *gpu, __u64 *bytes)
 
 /*
  * The current process has the GPU's memory [gpu, gpu + bytes) of c->space, whole pages, at @cpu; 0:
- * nowhere.
+ * nowhere. It is of the buffer c->handle.
  */
 static __always_inline void batch_memory_add(struct batch_change *c, __u64 gpu, __u64 cpu,
                                              __u64 bytes)
 {
+	c->range.handle = c->handle;
 	if (batch_memory_fits(&gpu, &bytes))
 		batch_memory_set(c, gpu, cpu, bytes, 0);
 }
@@ -238,6 +240,7 @@ static long batch_memory_cut(__u32 i, struct batch_change **of)
 	if (!found || c->cut_at >= c->cut_end)
 		return 1;
 	c->was = *found;
+	c->range.handle = c->was.handle;
 	batch_memory_set(c, c->was.gpu, 0, c->was.bytes, 1);
 	if (c->was.gpu < c->cut_at)
 		batch_memory_set(c, c->was.gpu, c->was.cpu, c->cut_at - c->was.gpu, 0);

@@ -54,6 +54,7 @@ enum af_bpf_kind {
 	AF_BPF_SUBMIT = 11,
 	AF_BPF_WORK = 12,
 	AF_BPF_BATCH = 13,
+	AF_BPF_UNBOUND = 14,
 };
 
 /*
@@ -86,6 +87,7 @@ enum { AF_BPF_DRIVER_HOOKS_END = 9 };
 	B(batch_i915_bind, i915, i915_gem_vm_bind_ioctl, fexit)                                    \
 	B(batch_i915_offset, i915, i915_gem_mmap_offset_ioctl, fexit)                              \
 	B(batch_i915_map, i915, i915_gem_mmap, fexit)                                              \
+	B(batch_i915_unmap, i915, vm_close, fentry)                                                \
 	B(batch_i915_memory, i915, i915_gem_mmap_ioctl, fexit)                                     \
 	B(batch_i915_userptr, i915, i915_gem_userptr_ioctl, fexit)                                 \
 	B(batch_map, drm, drm_gem_mmap, fexit)                                                     \
@@ -195,6 +197,13 @@ struct af_bpf_batch {
 	struct af_batch_kernel kernels[AF_BPF_BATCH_KERNELS];
 };
 
+/* UNBOUND: memory that the GPU has no more in that address space. */
+struct af_bpf_unbound {
+	struct af_bpf_head head;
+	__u64 file, gpu, bytes;
+	__u32 vm, pad;
+};
+
 /* The map `batch_bases`: what the GPU keeps of a context from batch to batch. */
 struct af_bpf_batch_context {
 	__u64 file;
@@ -227,6 +236,7 @@ struct af_bpf_batch_key {
 
 struct af_bpf_batch_range {
 	__u64 gpu, bytes, cpu; /* the whole range; cpu 0: no process has it in its own memory */
+	__u32 handle, pad;     /* of the buffer, 0: memory of a process */
 };
 
 enum af_bpf_count {

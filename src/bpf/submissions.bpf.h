@@ -83,6 +83,7 @@ static __always_inline void buffer_get(struct batch_change *c, __u32 handle)
 	const struct af_bpf_batch_number key = {.file = c->space.file, .number = handle};
 	const struct af_bpf_batch_buffer *known = bpf_map_lookup_elem(&batch_buffers, &key);
 
+	c->handle = handle;
 	if (known)
 		c->buffer = *known;
 	else
@@ -108,6 +109,48 @@ static __always_inline void buffer_bound(struct batch_change *c, __u32 handle, _
 	buffer_keep(c, handle);
 }
 
+/*
+ * c->buffer, as far as the GPU still has it: its memory may have been unbound, or be another
+ * buffer's by now, without a word of this one.
+ */
+static __always_inline void buffer_unbound_forget(struct batch_change *c)
+{
+	const struct batch_space space = {.file = c->space.file, .vm = c->buffer.vm};
+
+	batch_key_set(&c->key, &space, c->buffer.gpu & ((1ull << 57) - 1), 64);
+	const struct af_bpf_batch_range *found = bpf_map_lookup_elem(&batch_memory, &c->key);
+	if (!found || found->handle != c->handle)
+		c->buffer.gpu_bytes = 0;
+}
+
+/* The GPU has nothing in these bytes of the address space of @c any more. */
+static __always_inline void memory_unbound(struct batch_change *c, __u64 gpu, __u64 bytes)
+{
+	struct af_bpf_unbound *u = &c->unbound;
+
+	batch_memory_remove(c, gpu, bytes);
+	if (silent)
+		return;
+	head_fill(&u->head, AF_BPF_UNBOUND, (void *)bpf_get_current_task());
+	u->file = c->space.file;
+	u->vm = c->space.vm;
+	u->gpu = gpu;
+	u->bytes = bytes;
+	emit(u, sizeof *u);
+}
+
+/* The GPU has nothing of the buffer @handle any more in the address space of @c. */
+static __always_inline void buffer_unbound(struct batch_change *c, __u32 handle)
+{
+	buffer_get(c, handle);
+	buffer_unbound_forget(c);
+	if (!c->buffer.gpu_bytes || c->buffer.vm != c->space.vm)
+		return;
+	memory_unbound(c, c->buffer.gpu, c->buffer.gpu_bytes);
+	c->buffer.gpu_bytes = 0;
+	buffer_keep(c, handle);
+}
+
 static __always_inline void buffer_mapped(__u64 file, __u32 handle, __u64 cpu, __u64 bytes)
 {
 	struct batch_change *c = batch_change();
@@ -116,6 +159,7 @@ static __always_inline void buffer_mapped(__u64 file, __u32 handle, __u64 cpu, _
 		return;
 	c->space.file = file;
 	buffer_get(c, handle);
+	buffer_unbound_forget(c);
 	c->buffer.cpu = cpu;
 	c->buffer.cpu_bytes = bytes;
 	c->buffer.cpu_from = 0;
@@ -182,6 +226,7 @@ static __always_inline int mapping_gone(const void *ctx)
 	if (!c->buffer.cpu || c->buffer.cpu != BPF_CORE_READ(vma, vm_start) ||
 	    c->buffer.pid != bpf_get_current_pid_tgid() >> 32)
 		return 0;
+	buffer_unbound_forget(c);
 	c->buffer.cpu = c->buffer.cpu_bytes = 0;
 	buffer_keep(c, key.number);
 	return 0;
@@ -211,6 +256,13 @@ int batch_ttm_unmap(void *ctx)
 	return mapping_gone(ctx);
 }
 
+/* As i915 calls it; only its mappings are known by their files. */
+SEC("fentry/vm_close")
+int batch_i915_unmap(void *ctx)
+{
+	return mapping_gone(ctx);
+}
+
 /* The device's name, where the running kernel has it as expected. */
 static __always_inline const char *device_name(__u64 dev)
 {
@@ -235,6 +287,7 @@ enum {
 	XE_OP_MAP = 0,
 	XE_OP_UNMAP = 1,
 	XE_OP_MAP_USERPTR = 2,
+	XE_OP_UNMAP_ALL = 3, /* of a buffer */
 	XE_FLAG_NULL = 1 << 2,
 	XE_FLAG_MIRROR = 1 << 5, /* since 6.15 the addresses of the GPU are the process's own */
 	XE_BINDS = 64,           /* of a call */
@@ -258,7 +311,12 @@ struct xe_bind {
 
 static __always_inline void xe_bound(struct batch_change *c, const struct xe_bind_op *op)
 {
-	if (op->op > XE_OP_MAP_USERPTR)
+	c->handle = 0;
+	if (op->op == XE_OP_UNMAP_ALL)
+		buffer_unbound(c, op->obj);
+	if (op->op == XE_OP_UNMAP)
+		memory_unbound(c, op->addr, op->range);
+	if (op->op != XE_OP_MAP && op->op != XE_OP_MAP_USERPTR)
 		return;
 	batch_memory_remove(c, op->addr, op->range);
 	if (op->op == XE_OP_MAP_USERPTR)

@@ -44,29 +44,51 @@ static void code_define(struct af_stream *stream, uint32_t code, const struct af
 	af_stream_put_tail(stream, AF_KIND_CODE, time_ns, &ev, sizeof ev, &tail, 1);
 }
 
+static void place_later(struct af_batch_kernels *k, uint64_t time_ns)
+{
+	if (!k->unplaced)
+		k->unplaced_ns = time_ns;
+	k->unplaced = true;
+}
+
+/* Code that is known is started once more, by the batch @of: other memory may be there by now. */
+static void code_again(struct af_batch_kernels *k, struct af_batch_code *c,
+                       const struct af_bpf_batch *of, uint64_t end, uint64_t time_ns)
+{
+	if (c->gone)
+		place_later(k, time_ns);
+	c->gone = false;
+	c->file = of->file;
+	c->vm = of->vm;
+	k->unplaced |= end && c->end != end;
+	c->end = end ? end : c->end;
+}
+
 /* The id of the code at the entry that @is has; 0: there is no room for it. */
 static uint32_t code_of(struct af_batch_kernels *k, struct af_stream *stream, uint32_t device,
-                        const struct af_batch_kernel *is, uint64_t end, uint64_t time_ns)
+                        const struct af_bpf_batch *of, const struct af_batch_kernel *is,
+                        uint64_t end)
 {
+	uint64_t time_ns = stream->last_ns > of->head.time_ns ? stream->last_ns : of->head.time_ns;
 	bool fresh;
 
 	if (k->nr_codes == AF_BATCH_CODES && !af_keys_get(&k->by_code, AF_KEY(device, is->address)))
 		return 0;
 	uint64_t *slot = af_keys_at(&k->by_code, AF_KEY(device, is->address), &fresh);
 	if (!fresh) {
-		struct af_batch_code *c = &k->codes[*slot - 1];
-		/* Other memory may be there by now. */
-		k->unplaced |= end && c->end != end;
-		c->end = end ? end : c->end;
+		code_again(k, &k->codes[*slot - 1], of, end, time_ns);
 		return (uint32_t)*slot;
 	}
 	AF_GROW(k->codes, k->nr_codes, k->cap_codes);
-	k->codes[k->nr_codes++] = (struct af_batch_code){is->address, end, 0, device, is->kind};
+	k->codes[k->nr_codes++] = (struct af_batch_code){.address = is->address,
+	                                                 .end = end,
+	                                                 .device = device,
+	                                                 .kind = is->kind,
+	                                                 .file = of->file,
+	                                                 .vm = of->vm};
 	*slot = k->nr_codes;
 	code_define(stream, k->nr_codes, is, time_ns);
-	if (!k->unplaced)
-		k->unplaced_ns = time_ns;
-	k->unplaced = true;
+	place_later(k, time_ns);
 	return k->nr_codes;
 }
 
@@ -107,12 +129,14 @@ void af_batch_kernels_place(struct af_batch_kernels *k, struct af_stream *stream
 	if (time_ns == UINT64_MAX)
 		time_ns = stream->last_ns;
 	struct af_batch_code **order = af_xcalloc(k->nr_codes, sizeof *order);
+	uint32_t nr = 0;
 	for (uint32_t i = 0; i < k->nr_codes; i++)
-		order[i] = &k->codes[i];
-	AF_SORT(order, k->nr_codes, code_order);
-	for (uint32_t i = 0; i < k->nr_codes; i++) {
+		if (!k->codes[i].gone)
+			order[nr++] = &k->codes[i];
+	AF_SORT(order, nr, code_order);
+	for (uint32_t i = 0; i < nr; i++) {
 		struct af_batch_code *c = order[i];
-		uint64_t bytes = code_bytes(c, i + 1 < k->nr_codes ? order[i + 1] : NULL);
+		uint64_t bytes = code_bytes(c, i + 1 < nr ? order[i + 1] : NULL);
 		if (bytes == c->placed)
 			continue;
 		if (c->placed)
@@ -122,6 +146,25 @@ void af_batch_kernels_place(struct af_batch_kernels *k, struct af_stream *stream
 	}
 	free(order);
 	k->unplaced = false;
+}
+
+void af_batch_kernels_unbound(struct af_batch_kernels *k, struct af_stream *stream,
+                              const struct af_bpf_unbound *unbound)
+{
+	for (uint32_t i = 0; i < k->nr_codes; i++) {
+		struct af_batch_code *c = &k->codes[i];
+		if (c->gone || c->file != unbound->file || c->vm != unbound->vm ||
+		    c->address - unbound->gpu >= unbound->bytes)
+			continue;
+		/* It was there, even if that was to be written later: up to here, if not less. */
+		if (!c->end)
+			c->end = unbound->gpu + unbound->bytes;
+		af_batch_kernels_place(k, stream, UINT64_MAX);
+		uint64_t time_ns = unbound->head.time_ns;
+		code_put(k, stream, c, 0, time_ns > stream->last_ns ? time_ns : stream->last_ns);
+		c->placed = c->end = 0;
+		c->gone = true;
+	}
 }
 
 /* ---- batches ---- */
@@ -218,9 +261,7 @@ void af_batch_kernels_add(struct af_batch_kernels *k, struct af_stream *stream,
 	/* Without the base, nobody knows where it lies. */
 	if (is->flags & AF_BATCH_OFFSET || (!first && !kernel))
 		return;
-	uint32_t code =
-	    code_of(k, stream, device, is, end,
-	            stream->last_ns > of->head.time_ns ? stream->last_ns : of->head.time_ns);
+	uint32_t code = code_of(k, stream, device, of, is, end);
 	if (!code)
 		k->nr_lost++;
 	/* A batch sets the system routine; it does not run it. */

@@ -39,7 +39,10 @@ enum {
 /* Code, by its id less 1. */
 struct af_batch_code {
 	uint64_t address, end; /* end: of the memory that the GPU has there, 0 not known */
-	uint64_t placed;       /* bytes, as the trace has it; 0: not yet */
+	uint64_t placed;       /* bytes, as the trace has it; 0: not yet, or not any more */
+	uint64_t file;         /* and @vm: the address space of the batch that started it last */
+	uint32_t vm;
+	bool gone;             /* its memory was unbound after that */
 	uint32_t device, kind; /* kind: enum af_batch_kind */
 };
 
@@ -90,6 +93,13 @@ void af_batch_kernels_end(struct af_batch_kernels *k, const struct af_bpf_batch 
  */
 uint32_t af_batch_kernels_launch(struct af_batch_kernels *k, struct af_stream *stream, uint32_t tid,
                                  uint64_t time_ns, uint32_t *device);
+
+/*
+ * The GPU has memory of the process no more: CODE_PLACED of size 0 for code that was started there,
+ * until a batch starts it again.
+ */
+void af_batch_kernels_unbound(struct af_batch_kernels *k, struct af_stream *stream,
+                              const struct af_bpf_unbound *unbound);
 
 /* CODE_PLACED of what became known, if that is old enough at @time_ns. */
 void af_batch_kernels_place(struct af_batch_kernels *k, struct af_stream *stream, uint64_t time_ns);

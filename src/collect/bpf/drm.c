@@ -413,6 +413,14 @@ void bpf_drm_batch_write(struct af_bpf *b, struct bpf_image *image, struct af_bp
 	af_batch_kernels_place(&d->kernels, &out->stream, record->head.time_ns);
 }
 
+void bpf_drm_unbound_write(const struct af_bpf *b, struct bpf_image *image,
+                           const struct af_bpf_unbound *u)
+{
+	if (b->batches && image->drm && image->out)
+		af_batch_kernels_unbound(&drm_of(image, image->out)->kernels, &image->out->stream,
+		                         u);
+}
+
 void bpf_drm_close(struct bpf_image *image)
 {
 	if (image->drm && image->out)

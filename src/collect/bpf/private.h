@@ -435,6 +435,9 @@ void bpf_drm_free(struct af_bpf *b, struct bpf_image *image);
 /* A BATCH of @size bytes: its kernels are those of the SUBMIT of its thread that comes next. */
 void bpf_drm_batch_write(struct af_bpf *b, struct bpf_image *image, struct af_bpf_batch *record,
                          size_t size);
+/* An UNBOUND: kernels whose code was there have no place any more. */
+void bpf_drm_unbound_write(const struct af_bpf *b, struct bpf_image *image,
+                           const struct af_bpf_unbound *u);
 void bpf_drm_close(struct bpf_image *image); /* before its stream is closed */
 
 /* Get ready for BATCHes. _over: recording ends; count what was lost of them. */

@@ -147,6 +147,10 @@ void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 		if (i && bpf_calls_are_ours(i))
 			bpf_drm_batch_write(b, i, (void *)h, size);
 		break;
+	case AF_BPF_UNBOUND:
+		if (i && size >= sizeof(struct af_bpf_unbound))
+			bpf_drm_unbound_write(b, i, (void *)h);
+		break;
 	case AF_BPF_EXEC:
 		if (i && size >= sizeof(struct af_bpf_text)) {
 			bpf_image_exec(i, b, (void *)h);
