@@ -12,7 +12,11 @@ CACHE = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")  # be
 HERE = os.path.dirname(os.path.abspath(__file__))
 # Without them, the host's files cannot be seen. What comes after is loaded from there.
 FIRST = ["virtio_pci", "9pnet_virtio", "9p", "overlay"]
-STANDIN = ["xe_standin.c", "xe_standin_stall.c", "xe_standin_work.c", "xe_standin_buffer.c", "xe_standin.h", "xe_uapi.h"]
+STANDIN = {
+    "xe": ["xe_standin.c", "xe_standin_stall.c", "xe_standin_work.c", "xe_standin_buffer.c"],
+    "i915": ["i915_standin.c", "i915_standin_buffer.c"],
+}
+HEADERS = ["xe_standin.h", "xe_uapi.h", "i915_standin.h", "i915_standin_trace.h"]
 
 
 class Missing(Exception):
@@ -81,8 +85,8 @@ class Kernel:
         return order[len(have) :]
 
     def standin(self):
-        """xe.ko, the stand-in, with its BTF: built once for these sources and this kernel."""
-        sources = [os.path.join(HERE, name) for name in STANDIN]
+        """The folder with xe.ko and i915.ko, stand-ins with their BTF: built once for these sources and this kernel."""
+        sources = [os.path.join(HERE, name) for name in sum(STANDIN.values(), HEADERS)]
         digest = hashlib.sha256(self.release.encode())
         for source in sources + [os.path.abspath(__file__)]:
             with open(source, "rb") as data:
@@ -99,21 +103,24 @@ class Kernel:
             finally:
                 shutil.rmtree(work, ignore_errors=True)
         self.files["xe"] = built + "/xe.ko"
-        return built + "/xe.ko"
+        return built
 
     def build(self, sources, work):
         for source in sources:
             shutil.copy(source, work)
-        objects = " ".join(os.path.basename(s)[:-2] + ".o" for s in sources if s.endswith(".c"))
         with open(work + "/Kbuild", "w", encoding="ascii") as file:
-            file.write("obj-m := xe.o\nxe-y := %s\n" % objects)
+            for module, names in STANDIN.items():
+                objects = " ".join(name[:-2] + ".o" for name in names)
+                file.write("obj-m += %s.o\n%s-y := %s\n" % (module, module, objects))
+            file.write("CFLAGS_i915_standin.o := -I$(src)\n")  # the trace point's header includes itself
         call("make", "-s", "-C", "%s/lib/modules/%s/build" % (self.root, self.release), "M=" + work, "modules")
         self.add_btf(work)
 
     def add_btf(self, work):
         with open(self.image, "rb") as image, open(work + "/vmlinux", "wb") as file:
             file.write(payload(image.read()))
-        call(self.root + "/usr/bin/pahole", "-J", "--btf_base", work + "/vmlinux", work + "/xe.ko")
+        for module in STANDIN:
+            call(self.root + "/usr/bin/pahole", "-J", "--btf_base", work + "/vmlinux", "%s/%s.ko" % (work, module))
         os.unlink(work + "/vmlinux")
 
 
@@ -148,15 +155,17 @@ def first_files(kernel, work, modules):
 def boot(command, out, modules=(), seconds=780, cards=2):
     """
     Runs @command, lines for sh, as root in a guest that sees this machine's files, none of which it can change but
-    those in the folder @out. $OUT/modules lists the files of @modules in their order. Returns the exit status; None:
-    it did not end within @seconds. $OUT/console has the kernel's messages.
+    those in the folder @out. $OUT/modules lists the files of @modules in their order, and $OUT/standin has the folder
+    of all stand-ins. Returns the exit status; None: it did not end within @seconds. $OUT/console has the kernel's
+    messages.
     """
     qemu = shutil.which("qemu-system-x86_64")
     if not qemu:
         raise Missing("qemu-system-x86_64 is not installed")
     kernel = Kernel()
-    kernel.standin()
     out = os.path.realpath(out)
+    with open(out + "/standin", "w", encoding="utf-8") as file:
+        file.write(kernel.standin())
     first_files(kernel, out, modules)
     with open(out + "/command", "w", encoding="utf-8") as file:
         file.write(command)
@@ -164,7 +173,7 @@ def boot(command, out, modules=(), seconds=780, cards=2):
     words = [qemu, "-accel", "tcg,thread=multi", "-cpu", "max", "-smp", "2", "-m", "2048", "-nodefaults", "-no-reboot"]
     words += ["-display", "none", "-serial", "file:%s/console" % out, "-kernel", kernel.image, "-initrd", out + "/initrd"]
     words += ["-virtfs", share % ("/", "host") + ",readonly=on", "-virtfs", share % (out, "out")]
-    words += ["-device", "pci-testdev"] * cards
+    words += ["-device", "pci-testdev"] * cards + ["-device", "edu"]
     words += ["-append", "console=ttyS0 quiet loglevel=5 panic=-1 OUT=%s" % out]
     with subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT) as guest:
         try:

@@ -107,6 +107,19 @@ def step_kernels():
     return {"work": work, "recorder": end()}
 
 
+def step_i915():
+    """Batches of a program without libaflame, on the stand-in for i915 in the place of the real one."""
+    run("busybox", "rmmod", "i915")
+    with open(OUT + "/standin", encoding="utf-8") as file:
+        loaded = run("busybox", "insmod", file.read() + "/i915.ko")
+    (card,) = [name for name in os.listdir("/sys/bus/pci/drivers/i915") if name.startswith("0000:")]
+    end = recorded("i915", "--sample", "none")
+    work = run(OUT + "/i915_batch", node(card))
+    with open("/sys/kernel/debug/i915_standin", encoding="ascii") as lines:
+        times = [[int(word) for word in line.split()] for line in lines]
+    return {"loaded": loaded, "card": card, "work": work, "recorder": end(), "times": times}
+
+
 # Linux 6.15, drivers/gpu/drm/xe/xe_eu_stall.c: where the counts of 8 bits lie, from the lowest, after the address in
 # units of 8 bytes, by Level Zero's names of the reasons.
 LAYOUTS = {

@@ -15,13 +15,13 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "gpu_batch.h"
 #include "xe_uapi.h"
 
 enum {
 	PAGE = 4096,
 	BYTES = 16 * PAGE, /* of a block of memory */
-	AT = 200,          /* of a batch in it */
-	DWORDS = 64,       /* of one kernel's walker, and more */
+	AT = BATCH_AT,
 };
 
 static int card, rows;
@@ -84,6 +84,11 @@ static void buffer_bind(__u32 vm, __u32 handle, __u64 gpu)
 		     .op = XE_BIND_MAP, .obj = handle, .range = BYTES, .addr = gpu});
 }
 
+static void buffer_unbind(__u32 vm, __u32 handle)
+{
+	bind(vm, &(struct drm_xe_vm_bind_op){.op = XE_BIND_UNMAP_ALL, .obj = handle});
+}
+
 static __u32 *buffer_map(__u32 handle)
 {
 	struct drm_xe_gem_mmap_offset place = {.handle = handle};
@@ -96,52 +101,6 @@ static __u32 *buffer_map(__u32 handle)
 }
 
 /* ---- batches ---- */
-
-static __u32 *words_add(__u32 *at, const __u32 *words, unsigned nr)
-{
-	memcpy(at, words, nr * sizeof *words);
-	return at + nr;
-}
-
-/* STATE_BASE_ADDRESS with the instruction base. */
-static __u32 *base_add(__u32 *at)
-{
-	const __u32 words[22] = {0x61010014, [6] = 1, [10] = 1, [11] = 0x8000};
-
-	return words_add(at, words, 22);
-}
-
-/* COMPUTE_WALKER. */
-static __u32 *kernel_add(__u32 *at, __u32 kernel)
-{
-	const __u32 words[39] = {0x72080025, [18] = kernel};
-
-	return words_add(at, words, 39);
-}
-
-/* MI_BATCH_BUFFER_START of the next level, which returns; MI_BATCH_BUFFER_END. */
-static __u32 *call_add(__u32 *at, __u32 gpu)
-{
-	const __u32 words[3] = {0x18C00101, gpu};
-
-	return words_add(at, words, 3);
-}
-
-static __u32 *end_add(__u32 *at)
-{
-	const __u32 word = 0x05000000;
-
-	return words_add(at, &word, 1);
-}
-
-static void batch_write(__u32 *block, __u32 kernel, __u32 other)
-{
-	__u32 *at = kernel_add(base_add(block + AT / 4), kernel);
-
-	if (other)
-		at = kernel_add(at, other);
-	end_add(at);
-}
 
 /* @count samples of SbidStall at an instruction of @kernel: bits 77 to 84 of a row of Xe2. */
 static void rows_write(__u32 kernel, unsigned count)
@@ -179,6 +138,9 @@ PATH(unbound)
 PATH(deep)
 PATH(rebound)
 PATH(gone)
+PATH(placed)
+PATH(placed_again)
+PATH(buffer_gone)
 PATH(child)
 
 /* In a buffer that is mapped and then bound, and in one that is bound first, in another space. */
@@ -227,6 +189,33 @@ static void deeply(void)
 	deep(1, 0x400000, 0xffe00080, 17);
 }
 
+/* A kernel in memory that the GPU has twice, in between and afterwards not. */
+static void code(void)
+{
+	__u32 buffer = buffer_make();
+
+	batch_write(own_memory(1, 0x500000), 0xffb00080, 0);
+	own_memory(1, 0x8000ffb00000);
+	placed(1, 0x500000, 0xffb00080, 29);
+	unbind(1, 0x8000ffb00000);
+	wait_ms(300);
+	buffer_bind(1, buffer, 0x8000ffb00000);
+	placed_again(1, 0x500000, 0xffb00080, 31);
+	buffer_unbind(1, buffer);
+}
+
+/* The GPU has a buffer no more; that it is mapped again brings nothing back. */
+static void unbound_buffer(void)
+{
+	__u32 buffer = buffer_make();
+
+	batch_write(buffer_map(buffer), 0xffa00080, 0);
+	buffer_bind(1, buffer, 0x600000);
+	buffer_unbind(1, buffer);
+	buffer_map(buffer);
+	buffer_gone(1, 0x600000, 0, 0);
+}
+
 /* Another process has other memory at the same address. */
 static void in_child(const char *node)
 {
@@ -263,6 +252,8 @@ int main(int nr, char **words)
 	must(!munmap(block, BYTES), "unmap");
 	batch_write(own_memory(1, 0x100000), 0xffd00080, 0);
 	rebound(1, 0x100000, 0xffd00080, 19);
+	code();
+	unbound_buffer();
 	if (!fork())
 		in_child(words[1]);
 	wait(&status);

@@ -24,6 +24,7 @@ enum {
 	XE_BIND_MAP = 0,
 	XE_BIND_UNMAP = 1,
 	XE_BIND_USERPTR = 2,
+	XE_BIND_UNMAP_ALL = 3,
 };
 
 struct drm_xe_user_extension {
