@@ -112,21 +112,36 @@ static void rows_spare(struct attribution_addresses *s, struct address_rows *row
 	*rows = (struct address_rows){0};
 }
 
+/* As af_event_decode() does it, for one kind: of these a trace may have more than of all others. */
+static bool rows_split(const struct af_event *ev, struct af_ev_address_sample *fixed,
+                       struct af_tail_view *counts)
+{
+	const uint8_t *at = ev->payload + sizeof *fixed;
+	uint32_t nr;
+
+	if (ev->payload_size < sizeof *fixed + sizeof nr)
+		return false;
+	memcpy(fixed, ev->payload, sizeof *fixed);
+	memcpy(&nr, at, sizeof nr);
+	*counts = (struct af_tail_view){at + sizeof nr, nr};
+	return ev->payload_size - sizeof *fixed - sizeof nr == nr * (uint64_t)sizeof(uint32_t);
+}
+
 static void take_rows(struct af_attribution *a, const struct af_event *ev)
 {
 	struct attribution_private *p = a->private_;
 	struct attribution_addresses *s = addresses_of(p);
-	struct af_tail_view tails[AF_TAILS_MAX];
 	struct af_ev_address_sample fixed;
+	struct af_tail_view tail;
 
-	if (!af_event_decode(ev, &fixed, sizeof fixed, tails))
+	if (!rows_split(ev, &fixed, &tail))
 		return;
 	struct address_window *win = window_of(s, fixed.window);
 	struct address_rows *rows = &win->rows;
 	uint32_t had = rows->nr;
-	for (uint32_t i = 0; i + 1 < tails[0].len; i += 2) {
+	for (uint32_t i = 0; i + 1 < tail.len; i += 2) {
 		uint32_t counts[2];
-		memcpy(counts, tails[0].data + (size_t)i * 4, sizeof counts);
+		memcpy(counts, tail.data + (size_t)i * 4, sizeof counts);
 		if (!counts[1])
 			continue;
 		if (rows->nr == rows->cap)
