@@ -610,9 +610,10 @@ enum {
 
 /* The bit of a kind of AF_KINDS in a mask of wanted kinds. */
 #define AF_KIND_BIT(kind)                                                                          \
-	(UINT64_C(1) << ((unsigned)(kind) < AF_KIND_LATE                      ? (unsigned)(kind)   \
-	                 : AF_KINDS_LATE_MOMENTS >> ((unsigned)(kind)&63) & 1 ? AF_KIND_MOMENT_BIT \
-	                                                                      : AF_KIND_LATE_BIT))
+	(UINT64_C(1) << ((unsigned)(kind) < AF_KIND_LATE ? (unsigned)(kind)                        \
+	                 : AF_KINDS_LATE_MOMENTS >> ((unsigned)(kind)&63) & 1                      \
+	                     ? (unsigned)AF_KIND_MOMENT_BIT                                        \
+	                     : (unsigned)AF_KIND_LATE_BIT))
 
 /* The bit of @kind in a mask of wanted kinds; 0 for a kind that has none. */
 static inline uint64_t af_kind_bit(uint16_t kind)

@@ -46,7 +46,8 @@ static void sum_add(struct counter_sum *s, const struct af_counter *c, uint64_t 
 		sum_most(s, value);
 		return;
 	}
-	s->total += ns == span_ns ? value : (unsigned __int128)value * ns / span_ns;
+	bool whole = !span_ns || ns == span_ns;
+	s->total += whole ? value : (unsigned __int128)value * ns / span_ns;
 	if (span_ns)
 		sum_most(s, af_counter_rate(value, span_ns));
 }

@@ -115,10 +115,10 @@ void kernels_table(struct kernels *k, const struct af_world *w, struct af_result
 			    (struct kernels_table_row){k->rows[v->row].time_ns, v, measured};
 			apportioned |= !measured;
 		}
+	AF_SORT(rows, nr, row_order);
 	if (nr) {
 		struct af_table *t = AF_TABLE(f, "kernel_counters", "Counters of kernels", columns);
 		t->note = table_note(k, f, apportioned, w->time_range.to_ns != 0);
-		AF_SORT(rows, nr, row_order);
 		for (uint32_t i = 0; i < nr; i++)
 			table_row(k, w, f, &rows[i], af_table_row(f, t));
 		if (out->query.counters)

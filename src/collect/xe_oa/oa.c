@@ -29,8 +29,9 @@ struct oa {
 	uint64_t period_ns;
 	pthread_t thread;
 	bool began, runs, stopped;
-	int wake; /* an eventfd */
-	_Atomic bool on, stop;
+	int wake;            /* an eventfd */
+	_Atomic uint32_t on; /* 0 or 1; RISC-V exchanges words without libatomic, not bytes */
+	_Atomic bool stop;
 	bool was_on;      /* at the last reading */
 	uint64_t next_ns; /* when the next reading is due */
 	uint64_t nr_readings, nr_missed;

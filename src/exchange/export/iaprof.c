@@ -286,10 +286,10 @@ static void spans_join(struct iaprof_windows *windows, const struct af_world *w,
 static void window_add(struct iaprof_windows *windows, const struct af_world *w,
                        const struct af_ev_gpu_window *is)
 {
-	struct iaprof_span *last = windows->nr ? &windows->all[windows->nr - 1] : NULL;
 	uint64_t interval = af_attribution_interval(w, is->end_ns, IAPROF_INTERVAL_NS);
 
-	if (last && last->interval == interval) {
+	if (windows->nr && windows->all[windows->nr - 1].interval == interval) {
+		struct iaprof_span *last = &windows->all[windows->nr - 1];
 		last->start_ns = is->start_ns < last->start_ns ? is->start_ns : last->start_ns;
 		last->end_ns = is->end_ns > last->end_ns ? is->end_ns : last->end_ns;
 		return;

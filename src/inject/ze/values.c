@@ -4,10 +4,10 @@
 /* False: it is no such number. The largest double below 2^64 still fits. */
 static bool of_double(double v, uint32_t per, uint64_t *whole)
 {
-	const double end = 18446744073709551616.0;
+	const double most = 18446744073709549568.0;
 
 	v = v * per + 0.5;
-	if (!(v >= 0.5 && v < end)) /* not a number, too */
+	if (!(v >= 0.5 && v <= most)) /* not a number, too */
 		return false;
 	*whole = (uint64_t)v;
 	return true;
