@@ -64,7 +64,7 @@ struct sampled {
 	struct found_code *codes;
 	uint32_t nr_codes;
 	uint64_t *parts, first; /* samples of windows by interval, from their first one on */
-	uint32_t nr_parts, cap_parts;
+	uint32_t nr_parts;
 	uint32_t given; /* parts that codes were given: bounded, whatever the trace has */
 };
 
@@ -182,8 +182,8 @@ static bool windows_spread(struct sampled *s, const struct heat_window *windows,
 		return false;
 	s->first = from;
 	s->nr_parts = (uint32_t)(to - from) + 1;
-	AF_ROOM(s->parts, s->nr_parts, s->cap_parts);
-	memset(s->parts, 0, s->nr_parts * sizeof *s->parts);
+	free(s->parts);
+	s->parts = af_xcalloc(s->nr_parts, sizeof *s->parts);
 	for (uint32_t i = 0; i < nr; i++)
 		window_spread(s, &windows[i]);
 	for (uint32_t i = 0; i < s->nr_parts; i++)
