@@ -165,10 +165,12 @@ static void insns_find(struct attribution_counts *t, const struct attribution_sa
 		}
 		at[i] = insn_find(t, of[i], all[i].offset, at[i]);
 		struct counts_insn *insn = &t->insns[at[i]];
-		if (insn->of) {
+		if (insn->has) {
 			__builtin_prefetch(&t->sums[insn->first], 1);
 			continue;
 		}
+		if (insn->of) /* since an earlier sample of these */
+			continue;
 		*insn = (struct counts_insn){.offset = all[i].offset, .of = of[i]};
 		t->nr_insns++;
 	}

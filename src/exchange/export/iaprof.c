@@ -333,7 +333,7 @@ static struct iaprof_span span_of(const struct export_iaprof *x,
 	uint64_t each_ns = x->results->attribution->apart_ns;
 	const struct iaprof_span key = {.interval = interval};
 	const struct iaprof_span *is =
-	    bsearch(&key, windows->all, windows->nr, sizeof key, span_order);
+	    windows->nr ? bsearch(&key, windows->all, windows->nr, sizeof key, span_order) : NULL;
 
 	if (is)
 		return *is;
