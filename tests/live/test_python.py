@@ -86,7 +86,10 @@ def check_mixed(sampler, interpreter):
 
 
 def check_threads(sampler, interpreter):
-    run = script(sampler, interpreter, "py_threads.py", "0.8")
+    # Its threads wait for the GIL, and on a busy machine that may cost one more than another: then it
+    # ends with 1. Its samples are held against the shares that it measured, whatever they were.
+    run = script(sampler, interpreter, "py_threads.py", "0.8", status=None)
+    expect(run.status in (0, 1), "its status is %d" % run.status)
     file = "py_threads.py"
     bodies = {
         n: in_order(r"start_thread|clone", python("run_thread", file), python(n, file))
