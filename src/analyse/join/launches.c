@@ -61,6 +61,11 @@ static inline struct launches_device *device_of(struct af_launches *l, const str
 	           : device_find(l, table, device);
 }
 
+static bool is_left_out(const struct af_world *w, uint32_t path)
+{
+	return w->stacks[w->paths[path].stack].stop == AF_STOP_NOT_CHOSEN;
+}
+
 static inline void hand_over(struct af_launches *l, const struct af_world *w,
                              const struct launches_table *t, struct af_work *work,
                              struct launches_call *call)
@@ -84,6 +89,7 @@ static inline void hand_over(struct af_launches *l, const struct af_world *w,
 		work->call_end_ns = call->end_ns;
 		at_ns = call->start_ns;
 		call->worked = true;
+		l->stackless += w->stacks_left_out && is_left_out(w, work->path);
 	} else {
 		l->unlaunched++;
 	}

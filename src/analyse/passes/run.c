@@ -149,6 +149,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	af_allocations_rows(f, t, w);
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "calls switched", "calls.switched");
+	row_note(f, t, w, "launches with a stack", "launches");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	rows_intel(f, t, w);
@@ -288,6 +289,9 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "works_matched",
 	         "pieces of device work with the stack of a call at about its time",
 	         out->works_matched);
+	row_lost(f, t, "works_stackless",
+	         "device work without a stack (--launches), shared by kernel",
+	         out->works_stackless);
 	row_lost(f, t, "works_untimed", "pieces of device work without times", unstamped);
 	row_lost(f, t, "works_unknown", "pieces of device work of which nothing else is known",
 	         out->works_unknown);

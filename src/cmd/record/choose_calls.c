@@ -122,6 +122,9 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
 	if (o->api_stacks || (api->api == AF_API_CUDA && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
+	if (f->category == AF_CATEGORY_LAUNCH || f->category == AF_CATEGORY_GRAPH_LAUNCH ||
+	    f->category == AF_CATEGORY_COPY || f->category == AF_CATEGORY_FILL)
+		how |= AF_HOW_LAUNCH;
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 

@@ -79,11 +79,12 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
 	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks ||
-	                      o->alloc || o->launch_metrics))
+	                      o->alloc || o->launch_metrics || o->launches))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
-		    "--gpu-samples, --launch-metrics, --autograd, --api-stacks and --alloc");
+		    "--gpu-samples, --launch-metrics, --launches, --autograd, --api-stacks and "
+		    "--alloc");
 	if (o->launch_metrics && !nr_words)
 		return af_fail_plain(err, -EINVAL,
 		                     "--launch-metrics measures a program that aflame starts: "

@@ -39,6 +39,8 @@ struct af_record_options {
 	const char *cuda_calls;     /* "once", "twice", NULL */
 	const char *gpu_samples;    /* a rate, "exact", NULL */
 	const char *launch_metrics; /* "GROUP@1/N", NULL */
+	const char *launches;       /* "1/N", NULL */
+	uint64_t cuda_buffer_bytes; /* 0: as is best */
 	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
@@ -138,6 +140,21 @@ struct af_record_options {
 	     "Intel GPUs: read a metric group (see `aflame doctor --metrics`: event-based) over "    \
 	     "every launch of Level Zero, which then runs alone; GROUP@1/N: over one in N",          \
 	     offsetof(type, launch_metrics)},                                                        \
+	    {AF_OPT_STRING,                                                                          \
+	     "launches",                                                                             \
+	     0,                                                                                      \
+	     "1/N",                                                                                  \
+	     "take the stack of one launch in N, by chance; all launches are recorded, and work "    \
+	     "without a stack is shared among the stacks of the same kernel",                        \
+	     offsetof(type, launches)},                                                              \
+	    {AF_OPT_SIZE,                                                                            \
+	     "cuda-buffer",                                                                          \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "size of the buffers that CUPTI fills with records of device work, 16K to 16M "         \
+	     "(256K); "                                                                              \
+	     "together they take at most 48M of the program's memory",                               \
+	     offsetof(type, cuda_buffer_bytes)},                                                     \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

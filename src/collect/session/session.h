@@ -63,8 +63,10 @@ struct af_session_options {
 	 */
 	char launch_metrics[AF_LAUNCH_METRICS], launch_metrics_why[700];
 	uint32_t launch_metrics_every;
-	uint64_t delay_ns;    /* recording is off for so long at the start */
-	uint64_t duration_ns; /* 0: until the program ends */
+	uint32_t launches_every;    /* one launch in so many has its stack; 0: all have */
+	uint32_t cuda_buffer_bytes; /* whole pages; 0: as is best */
+	uint64_t delay_ns;          /* recording is off for so long at the start */
+	uint64_t duration_ns;       /* 0: until the program ends */
 	struct af_steps_wanted steps;
 	uint64_t max_bytes; /* recording stops when the trace is so large; 0: no limit */
 	/* Only the newest events are kept, in so many bytes; 0: all are */

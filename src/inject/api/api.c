@@ -284,7 +284,9 @@ static __attribute__((noinline)) void *end_slowly(struct af_api_hook *c, uint16_
 		t = af_thread_enter();
 	if (!t)
 		return NULL;
-	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
+	enum af_call_category category =
+	    c->how & AF_HOW_LAUNCH ? AF_CATEGORY_LAUNCH : AF_CATEGORY_OTHER;
+	uint32_t callpath = c->how & AF_HOW_STACK ? af_callpath_call(t, &c->regs, category) : 0;
 	void *event = event_begin(c, kind, t, ns, duration_ns, callpath, fixed, room);
 	if (!event)
 		af_thread_leave(t);

@@ -29,24 +29,26 @@ static __thread struct af_ze_call call;
 static struct af_handles fence_lanes = AF_HANDLES_INIT; /* → struct af_ze_lane * */
 static struct af_handles fence_calls = AF_HANDLES_INIT; /* → number of the call that signals it */
 
+static const uint8_t categories[] = {AF_CATEGORY_OTHER,
+#define AF_F(name, category) AF_CATEGORY_##category,
+                                     AF_ZE_CALLS(AF_F)
+#undef AF_F
+};
+
 void af_ze_functions_define(void)
 {
-	static const struct {
-		const char *name;
-		uint32_t category;
-	} rows[] = {{"zeCommandQueueExecuteCommandLists", AF_CATEGORY_OTHER},
-#define AF_F(name, category) {"ze" #name, AF_CATEGORY_##category},
-	            AF_ZE_CALLS(AF_F)
+	static const char *const names[] = {"zeCommandQueueExecuteCommandLists",
+#define AF_F(name, category) "ze" #name,
+	                                    AF_ZE_CALLS(AF_F)
 #undef AF_F
 	};
 	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct af_ev_function ev = {FUNCTION_FIRST + i, AF_API_LEVEL_ZERO,
-		                            rows[i].category};
-		struct af_tail tail = {rows[i].name, (uint32_t)strlen(rows[i].name), 0};
+	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct af_ev_function ev = {FUNCTION_FIRST + i, AF_API_LEVEL_ZERO, categories[i]};
+		struct af_tail tail = {names[i], (uint32_t)strlen(names[i]), 0};
 		af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, &tail,
 		                   1);
 	}
@@ -118,7 +120,9 @@ static void call_write(struct af_ze_call *c, uint32_t function, uint32_t result,
 	t = af_thread_enter();
 	if (!t)
 		return;
-	uint32_t callpath = af_sums_only() ? 0 : af_thread_callpath(t, regs);
+	enum af_call_category category =
+	    node ? AF_CATEGORY_GRAPH : categories[function - FUNCTION_FIRST];
+	uint32_t callpath = af_sums_only() ? 0 : af_callpath_call(t, regs, category);
 	if (node && !af_sums_only())
 		af_stream_put(&t->stream, graph_node, end_ns, .node = node->id,
 		              .graph = c->list->graph, .callpath = callpath);
