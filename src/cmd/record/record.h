@@ -39,6 +39,7 @@ struct af_record_options {
 	const char *cuda_calls;     /* "once", "twice", NULL */
 	const char *gpu_samples;    /* a rate, "exact", NULL */
 	const char *launch_metrics; /* "GROUP@1/N", NULL */
+	const char *telemetry;      /* "NAME=MS,…", NULL */
 	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
@@ -138,6 +139,14 @@ struct af_record_options {
 	     "Intel GPUs: read a metric group (see `aflame doctor --metrics`: event-based) over "    \
 	     "every launch of Level Zero, which then runs alone; GROUP@1/N: over one in N",          \
 	     offsetof(type, launch_metrics)},                                                        \
+	    {AF_OPT_STRING,                                                                          \
+	     "telemetry",                                                                            \
+	     0,                                                                                      \
+	     "NAME",                                                                                 \
+	     "read counters of the machine over time, each 100 ms or NAME=MS; several with "         \
+	     "commas, "                                                                              \
+	     "or all: `aflame doctor` lists them",                                                   \
+	     offsetof(type, telemetry)},                                                             \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

@@ -39,6 +39,17 @@ static void beat_turn(struct af_heartbeat *h, uint64_t now)
 	beat_tick(h);
 }
 
+/* Those that were due up to now and will not be made. */
+static void beat_end(struct af_heartbeat *h, uint64_t now)
+{
+	uint64_t late = now < h->next_ns ? 0 : (now - h->next_ns) / h->period_ns + 1;
+
+	h->nr_missed += late;
+	if (late)
+		h->missed(h->arg, late);
+	beat_tick(h);
+}
+
 static void beat_wait(const struct af_heartbeat *h)
 {
 	struct pollfd ready = {.fd = h->wake, .events = POLLIN};
@@ -125,7 +136,7 @@ void af_heartbeat_stop(struct af_heartbeat *h)
 	h->stopped = true;
 	thread_end(h);
 	if (h->was_on && atomic_load(&h->on))
-		beat_tick(h);
+		beat_end(h, af_now_ns());
 }
 
 void af_heartbeat_close(struct af_heartbeat *h)

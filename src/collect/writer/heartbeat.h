@@ -1,7 +1,8 @@
 /*
  * A thread of the recorder that does something at fixed times: once every period from the moment at
- * which recording is on, by CLOCK_MONOTONIC. Each time that is due is either a tick or was missed:
- * their number is exact. One thread calls, in order:
+ * which recording is on, by CLOCK_MONOTONIC, and once more at the end. Each time that is due is
+ * either a tick or was missed: in a recording of D ns their number is D / period + 2, rounded down.
+ * One thread calls, in order:
  *
  *	af_heartbeat_open → af_heartbeat_begin → af_heartbeat_pump* → af_heartbeat_stop
  *	→ af_heartbeat_close
