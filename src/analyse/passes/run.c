@@ -128,6 +128,17 @@ static void rows_intel(struct af_tables *f, struct af_table *t, const struct af_
 	row_note(f, t, w, "Level Zero reports", "collector.zet_metrics.reports");
 }
 
+/* Each source of counters over time, by its name. */
+static void rows_telemetry(struct af_tables *f, struct af_table *t, const struct af_world *w)
+{
+	static const char key[] = "telemetry.";
+
+	for (const struct af_note *n = w->notes; n; n = n->next)
+		if (!strncmp(n->key, key, strlen(key)))
+			row_note(f, t, w, af_tables_text(f, "telemetry, %s", n->key + strlen(key)),
+			         n->key);
+}
+
 static void table_run(const struct af_world *w, const struct af_results *out, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "run", "The run");
@@ -153,6 +164,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	rows_intel(f, t, w);
+	rows_telemetry(f, t, w);
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
 	row_note(f, t, w, "Level Zero from outside", "ze.seen");
 	row_note(f, t, w, "OpenCL from outside", "opencl.seen");

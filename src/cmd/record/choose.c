@@ -111,5 +111,6 @@ int af_choose_apis(const struct af_record_options *o, struct af_session_options 
 		rc = choose_cuda_buffer(o->cuda_buffer_bytes, s, err);
 	if (!rc && o->launch_metrics)
 		rc = af_choose_launch_metrics(o->launch_metrics, o->strict, s, err);
-	return rc ? rc : af_choose_devices(o->sample, o->gpu_samples, s, err);
+	rc = rc ? rc : af_choose_devices(o->sample, o->gpu_samples, s, err);
+	return rc || !o->telemetry ? rc : af_choose_telemetry(o->telemetry, o->strict, s, err);
 }

@@ -41,6 +41,7 @@ struct af_record_options {
 	const char *launch_metrics; /* "GROUP@1/N", NULL */
 	const char *launches;       /* "1/N", NULL */
 	uint64_t cuda_buffer_bytes; /* 0: as is best */
+	const char *telemetry;      /* "NAME=MS,…", NULL */
 	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
@@ -155,6 +156,14 @@ struct af_record_options {
 	     "(256K); "                                                                              \
 	     "together they take at most 48M of the program's memory",                               \
 	     offsetof(type, cuda_buffer_bytes)},                                                     \
+	    {AF_OPT_STRING,                                                                          \
+	     "telemetry",                                                                            \
+	     0,                                                                                      \
+	     "NAME",                                                                                 \
+	     "read counters of the machine over time, each 100 ms or NAME=MS; several with "         \
+	     "commas, "                                                                              \
+	     "or all: `aflame doctor` lists them",                                                   \
+	     offsetof(type, telemetry)},                                                             \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

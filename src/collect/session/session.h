@@ -98,8 +98,9 @@ struct af_session_options {
 	uint64_t device_samples_second; /* with these, of each device; 0: the driver's default */
 	uint64_t heartbeat_ns;          /* how often counters of devices are read; 0: as usual */
 	bool observe;                   /* … and by streams that only one program can have */
-	const char *metric_group;       /* of Level Zero, to be streamed, or NULL */
-	uint64_t metric_ns;             /* its period; 0: as usual */
+	const struct af_telemetry_wanted *telemetry; /* counters to be read over time, or NULL */
+	const char *metric_group;                    /* of Level Zero, to be streamed, or NULL */
+	uint64_t metric_ns;                          /* its period; 0: as usual */
 };
 
 struct af_recording {
