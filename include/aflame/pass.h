@@ -96,7 +96,7 @@ struct af_pass_work {
 	uint64_t call_start_ns, call_end_ns;
 	const char *api;         /* "cuda" */
 	const char *op;          /* "kernel", "copy host to device", …; "" not known */
-	const char *name;        /* of the kernel, demangled; else as op */
+	const char *name;        /* its frame in flame graphs: of the kernel, else as op */
 	const char *device_name; /* "" not known */
 	uint64_t bytes;          /* of a copy or a fill */
 	uint64_t items[3];       /* of a kernel: work items, or threads, in all */

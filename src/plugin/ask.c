@@ -155,7 +155,7 @@ static int ask_call(const struct af_pass_host *api, const struct af_pass_event *
 	                       : is          ? is->name
 	                                     : "";
 	return GIVE(h, to, .process = call.process, .tid = call.tid,
-	            .stack = plugin_stack_call(h, call.process, call.path, call.function, 0),
+	            .stack = plugin_stack_call(h, call.process, call.path, call.function),
 	            .status = call.status, .correlation = call.correlation,
 	            .start_ns = call.start_ns, .end_ns = call.end_ns, .function = function);
 }
@@ -223,7 +223,7 @@ static uint32_t ask_stack(const struct af_pass_host *api, const struct af_pass_e
 	struct plugin_host *h = plugin_host_of(api);
 	const struct af_event event = event_of(ev);
 
-	return plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0, 0);
+	return plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0);
 }
 
 static int ask_frame(const struct af_pass_host *api, uint32_t stack, struct af_pass_frame *frame)

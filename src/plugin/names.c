@@ -1,5 +1,6 @@
 /* Words for what plug-ins get. */
 #include <stddef.h>
+#include <stdio.h>
 #include <string.h>
 
 #include "plugin/private.h"
@@ -23,16 +24,29 @@ const char *plugin_api_name(uint32_t api)
 	return api < sizeof names / sizeof *names && names[api] ? names[api] : "";
 }
 
-const char *plugin_work_name(const struct af_world *w, const struct af_work *work, const char **op)
+/* A graph that was timed as a whole has the name of its frame. */
+static const char *graph_name(struct plugin_host *h, const struct af_work *work, const char *op)
 {
-	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
+	char text[32];
+
+	if (!work->node)
+		return op;
+	snprintf(text, sizeof text, "[graph %u]", h->world.nodes[work->node].graph);
+	return af_strtab_get(&h->texts, af_strtab_id_z(&h->texts, text));
+}
+
+const char *plugin_work_name(struct plugin_host *h, const struct af_work *work, const char **op)
+{
+	const struct af_work_descriptor *d = &h->world.descriptors[work->descriptor];
 
 	*op = work->descriptor ? af_op_text(d->is.op) : "";
 	if (!work->descriptor)
 		return "[unknown work]";
+	if (d->is.op == AF_OP_GRAPH)
+		return graph_name(h, work, *op);
 	if (d->is.op != AF_OP_KERNEL)
 		return *op;
-	const char *kernel = af_world_kernel(w, d->process, d->is.kernel);
+	const char *kernel = af_world_kernel(&h->world, d->process, d->is.kernel);
 	return kernel && *kernel ? kernel : "[unnamed kernel]";
 }
 

@@ -7,12 +7,14 @@
 #include <sys/types.h>
 
 #include "aflame/pass.h"
+#include "analyse/flame/scratch.h"
 #include "analyse/join/launches.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/stack_locations.h"
 #include "analyse/world/world.h"
 #include "base/err.h"
+#include "base/keys.h"
 #include "base/map.h"
 #include "base/strtab.h"
 #include "plugin/plugin.h"
@@ -78,7 +80,9 @@ struct plugin_host {
 	struct af_stack_locations locations;
 	uint32_t *by_location; /* node of the stacks; 0: not made yet */
 	uint32_t cap_locations;
-	struct af_map by_call; /* path and function, or stack and a node of a graph → node */
+	struct af_map by_call;  /* path and function → node */
+	struct af_keys by_work; /* a launch group of works → node */
+	struct flame_scratch scratch;
 	struct af_strtab texts;
 
 	struct af_plugin_results results;
@@ -126,7 +130,8 @@ int plugin_read(struct plugin_host *h, void (*limit)(struct plugin_host *h), str
 /* stacks.c: nodes of h->stacks, 0 where nothing is known. */
 uint32_t plugin_stack_sample(struct plugin_host *h, const struct af_stack_location *at);
 uint32_t plugin_stack_call(struct plugin_host *h, uint32_t process, uint32_t path,
-                           uint32_t function, uint32_t node);
+                           uint32_t function);
+uint32_t plugin_stack_work(struct plugin_host *h, const struct af_work *work);
 void plugin_stacks_open(struct plugin_host *h);
 
 /* A node of the tree for each frame of @stack below @node: the last one. */
@@ -135,7 +140,7 @@ uint32_t plugin_stack_copy(struct plugin_host *h, struct plugin_tree *t, struct 
 
 /* names.c: the words of @api, "cuda"; the name of a work, and of its operation. */
 const char *plugin_api_name(uint32_t api);
-const char *plugin_work_name(const struct af_world *w, const struct af_work *work, const char **op);
+const char *plugin_work_name(struct plugin_host *h, const struct af_work *work, const char **op);
 /* Of a set of letters that programs can rely on? */
 bool plugin_is_key(const char *text);
 

@@ -21,7 +21,7 @@
 /* Learnt anew by the second reading: a stream may redefine its ids as it goes on. */
 #define SECOND_LEARNS                                                                              \
 	(BIT(STACK) | BIT(PY_STACK) | BIT(KSTACK) | BIT(CALLPATH) | BIT(DESCRIPTOR) |              \
-	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE))
+	 BIT(LAUNCH_CONFIG) | BIT(GRAPH_NODE) | BIT(RANGE) | BIT(OPERATION))
 
 enum { READ_PROGRESS = 1 << 14 };
 
@@ -126,22 +126,21 @@ static void give_work(void *arg, struct af_work *joined)
 {
 	struct plugin_host *h = arg;
 	struct af_work work = *joined;
-	struct af_pass_work w = {
-	    .size = sizeof w,
-	    .process = work.process,
-	    .pid = pid_of(h, work.process),
-	    .tid = work.launched ? work.tid : 0,
-	    .stack = plugin_stack_call(h, work.process, work.path, work.function, work.node),
-	    .status = work.status,
-	    .busy_ns = work.status ? 0 : af_work_busy_ns(&work),
-	    .call_start_ns = work.call_start_ns,
-	    .call_end_ns = work.call_end_ns,
-	    .api = plugin_api_name(work.api),
-	    .device_name = ""};
+	struct af_pass_work w = {.size = sizeof w,
+	                         .process = work.process,
+	                         .pid = pid_of(h, work.process),
+	                         .tid = work.launched ? work.tid : 0,
+	                         .stack = plugin_stack_work(h, &work),
+	                         .status = work.status,
+	                         .busy_ns = work.status ? 0 : af_work_busy_ns(&work),
+	                         .call_start_ns = work.call_start_ns,
+	                         .call_end_ns = work.call_end_ns,
+	                         .api = plugin_api_name(work.api),
+	                         .device_name = ""};
 
 	if (h->err.code)
 		return;
-	w.name = plugin_work_name(&h->world, &work, &w.op);
+	w.name = plugin_work_name(h, &work, &w.op);
 	if (work.descriptor)
 		describe(h, &work, &w);
 	if (w.busy_ns && work.descriptor && af_work_place(&h->world, &work, NULL)) {

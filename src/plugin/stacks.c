@@ -2,10 +2,9 @@
  * Stacks of samples and calls as nodes of one tree: a plug-in gets the node's number, and its
  * frames on request.
  */
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
+#include "analyse/flame/work.h"
 #include "analyse/frames/frames.h"
 #include "base/arena.h"
 #include "plugin/private.h"
@@ -16,6 +15,7 @@ void plugin_stacks_open(struct plugin_host *h)
 
 	af_tree_open(&h->stacks, none, 1);
 	af_tree_keep_locations(&h->stacks);
+	flame_scratch_open(&h->scratch, true);
 }
 
 uint32_t plugin_stack_sample(struct plugin_host *h, const struct af_stack_location *at)
@@ -39,18 +39,8 @@ static uint32_t call_make(struct plugin_host *h, uint32_t process, uint32_t path
 	                       AF_FRAME_NATIVE);
 }
 
-/* The graph that was launched, and who captured this node of it. */
-static uint32_t graph_make(struct plugin_host *h, uint32_t stack, uint32_t node)
-{
-	char text[32];
-
-	snprintf(text, sizeof text, "[graph %u]", h->world.nodes[node].graph);
-	stack = af_frames_under(&h->stacks, stack, text, AF_FRAME_GPU);
-	return af_frames_call(&h->stacks, &h->world, stack, af_world_node_path(&h->world, node));
-}
-
 uint32_t plugin_stack_call(struct plugin_host *h, uint32_t process, uint32_t path,
-                           uint32_t function, uint32_t node)
+                           uint32_t function)
 {
 	bool fresh;
 
@@ -59,12 +49,24 @@ uint32_t plugin_stack_call(struct plugin_host *h, uint32_t process, uint32_t pat
 	uint64_t *slot = af_map_at(&h->by_call, (uint64_t)path << 32 | function, &fresh);
 	if (fresh)
 		*slot = call_make(h, process, path, function);
-	uint32_t stack = (uint32_t)*slot;
-	if (!node)
-		return stack;
-	slot = af_map_at(&h->by_call, 1ull << 63 | (uint64_t)stack << 32 | node, &fresh);
+	return (uint32_t)*slot;
+}
+
+/* As in a flame graph of devices; a work without a descriptor is in none. */
+uint32_t plugin_stack_work(struct plugin_host *h, const struct af_work *work)
+{
+	static const struct af_query query = {.group = AF_GROUP_NONE};
+	bool fresh;
+
+	if (!work->descriptor)
+		return plugin_stack_call(h, work->process, work->path, work->function);
+	struct af_launch_group_key is = af_launch_group_key(&h->world, work);
+	is.device = is.kernel = is.queue = 0; /* no frame below the kernel's has them */
+	if (is.op == AF_OP_GRAPH)             /* the frame of the graph is the work's own */
+		is.node = 0;
+	uint64_t *slot = af_keys_at(&h->by_work, &is, sizeof is, &fresh);
 	if (fresh)
-		*slot = graph_make(h, stack, node);
+		*slot = flame_group_stack(&h->stacks, &h->scratch, &h->world, &is, &query);
 	return (uint32_t)*slot;
 }
 
