@@ -84,7 +84,9 @@ static int by_time(const void *a, const void *b)
 {
 	const struct row *x = a, *y = b;
 
-	return x->time_ns < y->time_ns ? 1 : x->time_ns > y->time_ns ? -1 : strcmp(x->name, y->name);
+	return x->time_ns < y->time_ns   ? 1
+	       : x->time_ns > y->time_ns ? -1
+	                                 : strcmp(x->name, y->name);
 }
 
 /* "4096 x 1 x 1" */
@@ -103,13 +105,20 @@ static int finish(const struct af_pass_host *h, void *state)
 	    {"group", "Group", AF_PASS_UNIT_TEXT, AF_PASS_MERGE_KEY, NULL, NULL, {NULL, NULL}},
 	    {"calls", "Calls", AF_PASS_UNIT_COUNT, AF_PASS_MERGE_SUM, NULL, NULL, {NULL, NULL}},
 	    {"time_ns", "Time", AF_PASS_UNIT_NS, AF_PASS_MERGE_SUM, NULL, NULL, {NULL, NULL}},
-	    {"mean_ns", "Mean", AF_PASS_UNIT_NS, AF_PASS_MERGE_RATIO, "time_ns", "calls", {NULL, NULL}},
+	    {"mean_ns",
+	     "Mean",
+	     AF_PASS_UNIT_NS,
+	     AF_PASS_MERGE_RATIO,
+	     "time_ns",
+	     "calls",
+	     {NULL, NULL}},
 	    {"min_ns", "Least", AF_PASS_UNIT_NS, AF_PASS_MERGE_MIN, NULL, NULL, {NULL, NULL}},
 	    {"max_ns", "Most", AF_PASS_UNIT_NS, AF_PASS_MERGE_MAX, NULL, NULL, {NULL, NULL}},
 	};
 	enum { NR = sizeof columns / sizeof *columns };
 	struct kernels *k = state;
-	int table = h->table(h, "kernels_by_grid", "Kernels by the size of their grid", columns, NR);
+	int table =
+	    h->table(h, "kernels_by_grid", "Kernels by the size of their grid", columns, NR);
 
 	if (k->nr)
 		qsort(k->rows, k->nr, sizeof *k->rows, by_time);
@@ -132,6 +141,13 @@ static int finish(const struct af_pass_host *h, void *state)
 	return 0;
 }
 
-AF_PASS_DESCRIPTOR = {
-    sizeof(struct af_pass_descriptor), AF_PASS_MAJOR, AF_PASS_MINOR, "kernels by grid",
-    "GPU kernels by the size of their grid", begin, NULL, NULL, work, finish};
+AF_PASS_DESCRIPTOR = {sizeof(struct af_pass_descriptor),
+                      AF_PASS_MAJOR,
+                      AF_PASS_MINOR,
+                      "kernels by grid",
+                      "GPU kernels by the size of their grid",
+                      begin,
+                      NULL,
+                      NULL,
+                      work,
+                      finish};

@@ -39,7 +39,8 @@ static int begin(const struct af_pass_host *h, int argc, char **argv, void **sta
 	if (argc > 1 || (end && (*end || end == argv[0])))
 		return h->fail(h, "the argument is the least gap in microseconds, not \"%s\"",
 		               argv[argc - 1]);
-	g->tree = h->tree(h, "launch_gaps", "Gaps before device work, by who launched it", weights, 2);
+	g->tree =
+	    h->tree(h, "launch_gaps", "Gaps before device work, by who launched it", weights, 2);
 	g->counter = h->counter(h, "gaps", "gaps so far", "");
 	*state = g;
 	return g->tree < 0 || g->counter < 0;
@@ -99,7 +100,13 @@ static void work(const struct af_pass_host *h, void *state, const struct af_pass
 		q->end_ns = w->end_ns;
 }
 
-AF_PASS_DESCRIPTOR = {
-    sizeof(struct af_pass_descriptor), AF_PASS_MAJOR, AF_PASS_MINOR, "launch gaps",
-    "time between pieces of device work, by who launched the next one", begin, NULL, NULL, work,
-    NULL};
+AF_PASS_DESCRIPTOR = {sizeof(struct af_pass_descriptor),
+                      AF_PASS_MAJOR,
+                      AF_PASS_MINOR,
+                      "launch gaps",
+                      "time between pieces of device work, by who launched the next one",
+                      begin,
+                      NULL,
+                      NULL,
+                      work,
+                      NULL};
