@@ -80,6 +80,27 @@ static bool column_make(struct plugin_host *h, const struct af_pass_column *from
 	return true;
 }
 
+static bool has_key(const struct af_column *columns, uint32_t nr, const char *key)
+{
+	for (uint32_t c = 0; key && c < nr; c++)
+		if (!strcmp(columns[c].key, key))
+			return true;
+	return !key;
+}
+
+/* Rules of columns are of other columns by their keys. */
+static bool rules_check(struct plugin_host *h, const struct af_column *columns, uint32_t nr)
+{
+	for (uint32_t c = 0; c < nr; c++)
+		if (!has_key(columns, nr, columns[c].of) || !has_key(columns, nr, columns[c].per))
+			return !plugin_fail(h,
+			                    "table(): the column %s is of %s per %s, and the table "
+			                    "has no such column",
+			                    columns[c].key, columns[c].of ? columns[c].of : "-",
+			                    columns[c].per ? columns[c].per : "-");
+	return true;
+}
+
 static bool columns_make(struct plugin_host *h, const struct af_pass_column *from, uint32_t nr,
                          struct af_column *to)
 {
@@ -94,7 +115,7 @@ static bool columns_make(struct plugin_host *h, const struct af_pass_column *fro
 				return !plugin_fail(h, "table(): two columns have the key %s",
 				                    to[c].key);
 	}
-	return true;
+	return rules_check(h, to, nr);
 }
 
 static int emit_table(const struct af_pass_host *api, const char *name, const char *title,

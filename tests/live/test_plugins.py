@@ -294,6 +294,39 @@ def _():
     expect(tables(*words, "--plugin", example("kernels_by_grid"), trace("cuda")), "a good one has enough")
 
 
+@case("results of more than 256 MB are refused")
+def _():
+    refused(plugin("much", finish="""static const struct af_pass_column text = {"t", "T", 0, 0, 0, 0, {0, 0}};
+	char *long_ = malloc(1 << 20); memset(long_, 'x', (1 << 20) - 1); long_[(1 << 20) - 1] = 0;
+	struct af_pass_cell cell = {long_, 0, 0, 0};
+	int table = h->table(h, "t", 0, &text, 1);
+	for (int i = 0; i < 300; i++) h->row(h, table, &cell, 1);
+	return 0;"""), "its results are more than 256 MB")
+
+
+@case("a signal that ends aflame ends the plug-in too, and leaves no file")
+def _():
+    out, pid_file = new_path("ended") + ".svg", new_path("pid")
+    path = plugin("endless", event='static int once; if (!once++) { FILE *f = fopen("%s.new", "w"); fprintf(f, "%%d", getpid()); fclose(f); rename("%s.new", "%s"); } for (;;) pause();'
+                  % (pid_file, pid_file, pid_file))
+    running = subprocess.Popen([AFLAME, "report", "--plugin", path, "-o", out, trace("mixed")], stderr=subprocess.DEVNULL)
+    for _ in range(600):
+        if os.path.exists(pid_file):
+            break
+        time.sleep(0.05)
+    with open(pid_file, encoding="utf-8") as f:
+        pid = int(f.read())
+    expect(alive(pid) and pid != running.pid, "it does not run in a process of its own")
+    running.terminate()
+    running.wait(60)
+    for _ in range(100):
+        if not alive(pid):
+            break
+        time.sleep(0.1)
+    expect(not alive(pid), "it runs on")
+    expect(not os.path.exists(out), "there is a file")
+
+
 @case("plug-ins that were built for another aflame, or are none, are refused with the reason")
 def _():
     size = "sizeof(struct af_pass_descriptor)"
@@ -380,6 +413,7 @@ def _():
             ("bad_name", 'h->table(h, "A table", 0, &column, 1); return 0;', r'the name "A table" is not made of'),
             ("twice", 'h->table(h, "t", 0, &column, 1); h->table(h, "t", 0, &column, 1); return 0;', "there is a table or tree called t already"),
             ("same_keys", 'struct af_pass_column c[] = {column, column}; h->table(h, "t", 0, c, 2); return 0;', "two columns have the key n"),
+            ("bad_of", 'struct af_pass_column c = column; c.of = "m"; h->table(h, "t", 0, &c, 1); return 0;', "the column n is of m per -"),
             ("bad_unit", 'struct af_pass_column c = column; c.unit = 77; h->table(h, "t", 0, &c, 1); return 0;', "unit 77"),
             ("no_node", 'struct af_pass_weight w = {"time", "ns"}; h->tree_add(h, h->tree(h, "t", 0, &w, 1), 99, 0, 1); return 0;', "no node 99"),
             ("no_weight", 'struct af_pass_weight w = {"time", "ns"}; h->tree_add(h, h->tree(h, "t", 0, &w, 1), 0, 1, 1); return 0;', "no weight 1"),
