@@ -457,7 +457,8 @@ const struct af_command af_command_report = {
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
 	"aflame report ranks run1\twhich rank the others wait for, and what it does\n"
-	"aflame report gaps\twhy the device was idle",
+	"aflame report gaps\twhy the device was idle\n"
+	"aflame report --plugin ./x.so -o x.svg\tthe tree that a plug-in makes, as a flame graph",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

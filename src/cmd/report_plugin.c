@@ -20,7 +20,6 @@ static bool is_directory(const char *word)
 static int plugin_options(const struct report_options *o, struct af_err *err)
 {
 	const char *other = o->view                   ? "--view"
-	                    : o->weight               ? "--weight"
 	                    : o->depth                ? "--depth"
 	                    : o->by                   ? "--by"
 	                    : o->sources              ? "--sources"
@@ -57,6 +56,7 @@ int report_plugins(const struct report_options *o, int nr_words, char **words, s
 	                                    : 0,
 	    .tree_limit = frames ? (uint32_t)o->limit : 0,
 	    .all_frames = !o->limit,
+	    .weight = o->weight,
 	    .memory = o->plugin_memory ? o->plugin_memory : AF_PLUGIN_MEMORY,
 	    .call_ns = o->plugin_ns ? o->plugin_ns : AF_PLUGIN_NS,
 	    .output = o->output,

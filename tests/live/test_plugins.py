@@ -146,6 +146,10 @@ def _():
     equal(max(e["args"]["count"] for e in points), len(points), "the counter's last value")
     rows = tables("--plugin", gaps, trace("cuda"))["launch_gaps"]
     equal(sum(row["self"] for row in rows), total, "ns of the tree in JSON")
+    rows = tables("-w", "count", "--plugin", gaps, trace("cuda"))["launch_gaps"]
+    equal(sum(row["self"] for row in rows), len(slices), "gaps that the tree counts")
+    done = report("-w", "nonsense", "--plugin", gaps, trace("cuda"))
+    expect(done.returncode and not done.stdout and "the weights are time, count" in done.stderr, done.stderr)
     expect(any("train;main;cuda_graph;" in f or "cudaGraphLaunch" in f for f, _ in folded), "stacks: %s" % folded)
     with open(out + ".svg", encoding="utf-8") as f:
         expect("cudaGraphLaunch" in f.read(), "no such frame in the picture")
@@ -444,6 +448,12 @@ def _():
 def _():
     both = ("--plugin", example("kernels_by_grid"), "--plugin", example("launch_gaps"), trace("cuda"))
     equal([t["name"] for t in document(*both)["tables"]], ["kernels_by_grid", "launch_gaps"], "tables")
+    out = new_path("both") + ".perfetto-trace"
+    must("report", "--plugin", example("launch_gaps"), "--plugin", plugin("slices_too", finish='return h->slice(h, h->track(h, "mine", "a track of mine"), 5, 9, "a slice of mine");'),
+         "-o", out, trace("cuda"))
+    with open(out, "rb") as f:
+        written = f.read()
+    expect(b"a slice of mine" in written and b"a track of mine" in written and b"gaps so far" in written, "%d bytes" % len(written))
     text = must("report", *both)
     expect("Kernels by the size" in text and "100.00%" in text, text)
     one = plugin("one")

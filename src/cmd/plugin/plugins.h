@@ -24,6 +24,7 @@ struct af_plugins_options {
 	bool is_set, json;
 	uint32_t limit, tree_limit; /* rows of a table, frames of a tree; 0: all of a table */
 	bool all_frames;            /* of a tree */
+	const char *weight;         /* of trees; NULL: the first of each */
 	uint64_t memory, call_ns;
 	struct af_output output; /* its name decides the format; "-": text, or JSON */
 };

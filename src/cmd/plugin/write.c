@@ -126,7 +126,7 @@ static int write_tree(struct plugins *p, struct af_err *err)
 {
 	struct af_plugin_tree *tree = NULL;
 	struct af_results tables = {.shown_ns = 0};
-	const struct af_picture picture = {.title = NULL};
+	const struct af_picture picture = {.weight = p->o->weight};
 	struct af_picture_request request = {
 	    .format = p->format.trees,
 	    .to = p->o->output,
@@ -153,6 +153,25 @@ static int write_tree(struct plugins *p, struct af_err *err)
 	return rc;
 }
 
+/* The column of @t that is shown; -EINVAL and a message where it has none of that name. */
+static int weight_of(const struct plugins *p, const struct af_tree *t, struct af_err *err)
+{
+	const struct af_picture picture = {.weight = p->o->weight};
+
+	return af_picture_weight(&picture, t, err);
+}
+
+static int weights_check(const struct plugins *p, struct af_err *err)
+{
+	for (uint32_t i = 0; i < p->nr; i++)
+		for (uint32_t n = 0; n < p->results[i].nr_trees; n++) {
+			int weight = weight_of(p, &p->results[i].trees[n].tree, err);
+			if (weight < 0)
+				return weight;
+		}
+	return 0;
+}
+
 /* All as one document: a tree is a table of its frames. */
 static void json_make(const struct plugins *p, struct af_buf *b)
 {
@@ -165,8 +184,9 @@ static void json_make(const struct plugins *p, struct af_buf *b)
 		for (const struct af_table *t = r->tables.first; t; t = t->next)
 			af_tables_copy(&all, t, t->name, t->title);
 		for (uint32_t n = 0; n < r->nr_trees; n++)
-			af_tree_table(&all, &r->trees[n].tree, 0, &cut, r->trees[n].name,
-			              r->trees[n].title);
+			af_tree_table(&all, &r->trees[n].tree,
+			              (uint32_t)weight_of(p, &r->trees[n].tree, NULL), &cut,
+			              r->trees[n].name, r->trees[n].title);
 	}
 	af_tables_json(b, &document, &all, p->o->limit);
 	af_tables_free(&all);
@@ -188,7 +208,8 @@ static int text_trees(const struct plugins *p, const struct af_plugin_results *r
 	int rc = 0;
 
 	for (uint32_t n = 0; !rc && n < r->nr_trees; n++) {
-		const struct af_picture picture = {.frames = p->o->tree_limit,
+		const struct af_picture picture = {.weight = p->o->weight,
+		                                   .frames = p->o->tree_limit,
 		                                   .all_frames = p->o->all_frames,
 		                                   .rest = AF_SHOW_ALL};
 		const struct af_picture_request request = {.format = af_format_for("text"),
@@ -252,7 +273,9 @@ int plugins_write(struct plugins *p, struct af_err *err)
 		return write_slices(p, err);
 	if (p->format.trees)
 		return write_tree(p, err);
-	int rc = nothing_else(p, err);
+	int rc = weights_check(p, err);
+	if (!rc)
+		rc = nothing_else(p, err);
 	if (rc)
 		return rc;
 	if (p->o->json)
