@@ -267,7 +267,8 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
 	const struct af_api_table *api = af_api_of(ev->kind);
 	struct af_api_head head;
 
-	if (!api || api->api != AF_API_CUDA || ev->payload_size < sizeof head)
+	if (!api || (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO) ||
+	    ev->payload_size < sizeof head)
 		return;
 	memcpy(&head, ev->payload, sizeof head);
 	/* No work has the number of a call without one, nor that of a call that only waits. */

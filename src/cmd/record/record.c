@@ -128,6 +128,24 @@ static int choose_mpi(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
+/* Calls of Level Zero with their arguments: an empty list has the sums of all. */
+static int choose_ze(const struct af_record_options *o, struct af_session_options *s,
+                     struct af_err *err)
+{
+	static char library[PATH_MAX];
+	struct af_err why = {0};
+	bool is_named = af_api_is_named(o->api, "ze");
+
+	if (!af_api_is_traced_by(o->api, "ze") &&
+	    !(o->tally_only && (!o->api || is_named || af_api_is_named(o->api, "all"))))
+		return 0;
+	int rc = af_library_find_other(library, s->library, "libaflame-ze.so",
+	                               "calls of Level Zero", &why);
+	if (!rc)
+		s->ze_library = library;
+	return rc && is_named ? af_fail_plain(err, rc, "%s", why.msg) : 0;
+}
+
 /* The wall clock goes by timers in the program alone. */
 static int choose_wall(const struct af_record_options *o, struct af_session_options *s,
                        struct af_err *err)
@@ -172,6 +190,8 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	s->library = library;
 	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
 		rc = choose_mpi(o, s, err);
+	if (!rc)
+		rc = choose_ze(o, s, err);
 	if (!rc && o->alloc)
 		rc = choose_alloc(s, err);
 	if (!rc && o->wall)

@@ -220,6 +220,13 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
+uint16_t af_api_under_way(void)
+{
+	struct af_open_calls *open = self.depth ? open_calls() : NULL;
+
+	return open && self.depth <= AF_OPEN_CALLS ? open->calls[self.depth - 1].kind : 0;
+}
+
 /* The call is over, and the next one of its depth may begin. */
 static inline void call_over(const struct af_api_hook *c)
 {

@@ -14,9 +14,12 @@ struct libraries {
 	unsigned nr;
 };
 
-/* From libaflame.so, where it is in the process. */
-extern const struct af_api_shared *aflame_calls(uint32_t version)
-    __attribute__((weak, visibility("default")));
+__thread uint32_t af_mpi_inside;
+
+bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
+{
+	return !af_mpi_inside && af_api_lent->enter(c, kind, how, sp);
+}
 
 static int library_seen(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -74,8 +77,7 @@ static int absent(void)
 
 static void find(void)
 {
-	if (aflame_calls)
-		af_mpi_shared = aflame_calls(AF_API_SHARED_VERSION);
+	af_api_borrow();
 	af_mpi_values_find();
 }
 
@@ -85,7 +87,6 @@ void af_mpi_next(void **slot, const char *name)
 	void *next = af_mpi_function(name);
 
 	pthread_once(&once, find);
-	if (af_mpi_shared)
-		af_api_hows = *af_mpi_shared->hows;
+	af_api_attach();
 	__atomic_store_n(slot, next ? next : (void *)absent, __ATOMIC_RELEASE);
 }

@@ -6,11 +6,15 @@
 
 #include <string.h>
 
+#include "inject/api/api.h"
 #include "inject/api/sums.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
+
+/* Kinds of calls with their arguments (src/api/models/ze.api). */
+enum { KIND_FIRST = 0x2400, KIND_LAST = 0x27ff };
 
 /* Ids of the functions in the trace. CUDA's begin at 1, and a CALL has a byte for them. */
 enum function {
@@ -104,6 +108,14 @@ static void call_put(struct af_thread_context *t, const struct af_ze_call *c, ui
 		              .duration_ns = duration_ns, .status = (int32_t)status);
 }
 
+/* Is libaflame-ze.so about to write the call, with its stack? */
+static bool is_traced(void)
+{
+	uint16_t kind = af_api_under_way();
+
+	return kind >= KIND_FIRST && kind <= KIND_LAST;
+}
+
 /*
  * Write the CALL, and before it the @node that it made. The number of the call is new; @wait is the
  * last one before it for functions that wait, whose result may be "not ready".
@@ -115,7 +127,11 @@ static void call_write(struct af_ze_call *c, uint32_t function, uint32_t result,
 	uint64_t end_ns = af_now_ns();
 
 	c->correlation = af_ze_correlation_next();
-	if (!c->records && !node)
+	bool traced = is_traced();
+	/* Nothing is to be expected of the device for lists without work. */
+	if (traced && function != FUNCTION_EMPTY)
+		af_api_correlate((uint32_t)c->correlation);
+	if ((!c->records || traced) && !node)
 		return;
 	t = af_thread_enter();
 	if (!t)
@@ -126,7 +142,7 @@ static void call_write(struct af_ze_call *c, uint32_t function, uint32_t result,
 	if (node && !af_sums_only())
 		af_stream_put(&t->stream, graph_node, end_ns, .node = node->id,
 		              .graph = c->list->graph, .callpath = callpath);
-	if (c->records && !af_sums_only())
+	if (c->records && !traced && !af_sums_only())
 		call_put(t, c, function, callpath, end_ns, result);
 	af_thread_leave(t);
 }
