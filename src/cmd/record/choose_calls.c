@@ -23,6 +23,7 @@ static const struct {
     {"cuda", {AF_API_CUDA, AF_API_CUDART}},
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
+    {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},
 };
@@ -107,9 +108,9 @@ static int item_family(const struct item *i, unsigned *family, struct af_err *er
 	for (unsigned f = 0; f < FAMILIES; f++)
 		af_nearest_offer(&near, families[f].name);
 	const char *best = af_nearest_best(&near);
-	return af_fail_plain(err, -EINVAL,
-	                     "--api knows cuda, opencl, mpi, all and none, not \"%s\"%s%s%s", name,
-	                     best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
+	return af_fail_plain(
+	    err, -EINVAL, "--api knows cuda, opencl, mpi, kokkos, all and none, not \"%s\"%s%s%s",
+	    name, best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
 }
 
 /* Calls that launch work are what flame graphs need: their events have the stacks. */
