@@ -24,6 +24,7 @@ static const struct {
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
     {"ze", {AF_API_LEVEL_ZERO}},
+    {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},
 };
@@ -119,9 +120,17 @@ static int item_family(const struct item *i, unsigned *family, struct af_err *er
 	for (unsigned f = 0; f < FAMILIES; f++)
 		af_nearest_offer(&near, families[f].name);
 	const char *best = af_nearest_best(&near);
-	return af_fail_plain(
-	    err, -EINVAL, "--api knows cuda, opencl, mpi, ze, all and none, not \"%s\"%s%s%s", name,
-	    best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
+	char known[256] = "";
+	for (unsigned f = 0; f < FAMILIES; f++) {
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof known - used, "%s%s",
+		         !f                  ? ""
+		         : f + 1 == FAMILIES ? " and "
+		                             : ", ",
+		         families[f].name);
+	}
+	return af_fail_plain(err, -EINVAL, "--api knows %s, not \"%s\"%s%s%s", known, name,
+	                     best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
 }
 
 /* Calls that launch work are what flame graphs need: their events have the stacks. */
