@@ -25,7 +25,7 @@ def readings(machine, path):
         else:
             for number, value in zip(f["values"][::2], f["values"][1::2]):
                 c = counters[number]
-                if c["device"] == min(x["device"] for x in counters.values()):
+                if c["device"] in (0, min(x["device"] for x in counters.values() if x["device"])):
                     of[c["name"]].append((event["time_ns"], f["span_ns"], value / c["per"]))
     return {c["name"]: c for c in counters.values()}, of, missed
 
