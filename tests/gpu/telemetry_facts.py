@@ -4,6 +4,7 @@ itself, too."""
 import collections
 import json
 import os
+import re
 
 from machine import PYTHON, run, truth_of
 from python_facts import has_module
@@ -14,8 +15,8 @@ CORE = 0.002  # of a core, at 10 ms
 
 
 def readings(machine, path):
-    """({name: counter}, {name: [(ns, span, value in its unit)]} of the first device, ticks that were missed)"""
-    counters, of, missed = {}, collections.defaultdict(list), 0
+    """({name: counter}, {name: [(ns, span, value in its unit)]} of the first GPU and of the host, missed ticks)"""
+    counters, found, missed = {}, [], 0
     for event in machine.json_lines(path, ("counter", "reading", "lost")):
         f = event["fields"]
         if event["kind"] == "counter":
@@ -23,10 +24,14 @@ def readings(machine, path):
         elif event["kind"] == "lost":
             missed += f["count"] if f["reason"] == "DROPPED" and event["process"] == 0 else 0
         else:
-            for number, value in zip(f["values"][::2], f["values"][1::2]):
-                c = counters[number]
-                if c["device"] in (0, min(x["device"] for x in counters.values() if x["device"])):
-                    of[c["name"]].append((event["time_ns"], f["span_ns"], value / c["per"]))
+            pairs = zip(f["values"][::2], f["values"][1::2])
+            found += [(number, event["time_ns"], f["span_ns"], value) for number, value in pairs]
+    gpu = min((c["device"] for c in counters.values() if c["device"]), default=0)
+    of = collections.defaultdict(list)
+    for number, time_ns, span_ns, value in found:
+        c = counters[number]
+        if c["device"] in (0, gpu):
+            of[c["name"]].append((time_ns, span_ns, value / c["per"]))
     return {c["name"]: c for c in counters.values()}, of, missed
 
 
@@ -62,26 +67,30 @@ def check_energy(table, of, truth):
                "%.1f J to %g %%" % (own, 100 * WITHIN), "%.1f J, off by %+.2f %%" % (power, 100 * (power / own - 1)))  # fmt: skip
 
 
-def check_ticks(table, of, missed, name):
+def check_ticks(table, of, note, name):
     times = [time_ns for time_ns, _, _ in of[name]]
     periods = (times[-1] - times[0]) / (PERIOD_MS * 1e6)
+    missed = int((re.findall(r"and (\d+) times not in time", note) or ["0"])[0])
     ticks = len(times) + missed
     table.fact("ticks are exact in number", int(periods - 0.5) + 2 <= ticks <= int(periods + 0.5) + 2,
                "%.2f periods" % periods, "%d readings, %d missed, %.2f periods" % (len(times), missed, periods))  # fmt: skip
 
 
 def check_cost(table, machine):
-    """The recorder's CPU time with it, less what it takes without."""
-    seconds = 10
-    spent, ticks = [], 1
-    for options in ((), ("--telemetry", "nvml=%d" % PERIOD_MS)):
+    """The recorder's CPU time with each source, less what it takes without."""
+    seconds, base = 10, 0
+    for source, limit in ((None, None), ("nvml", 100 * CORE), ("nvml-links", None), ("system", 100 * CORE),
+                          ("memory", 100 * CORE), ("network", 100 * CORE)):  # fmt: skip
+        options = ("--telemetry", "%s=%d" % (source, PERIOD_MS)) if source else ()
         path, _ = machine.record(["sleep", str(seconds)], ("--sample", "none", "--api", "none", *options))
         found = notes(machine, path)
-        spent.append(int(found["cost.recorder_ns"]))
-        ticks = len(readings(machine, path)[1].get("power", [1]))
-    share = (spent[1] - spent[0]) / 1e9 / seconds
-    table.budget("telemetry of NVML at %d ms" % PERIOD_MS, 100 * share, "% core", 100 * CORE,
-                 "(%.0f us a tick)" % ((spent[1] - spent[0]) / 1e3 / ticks))  # fmt: skip
+        spent = int(found["cost.recorder_ns"])
+        if not source:
+            base = spent
+            continue
+        ticks = int(re.search(r"read (\d+) times", found["telemetry." + source]).group(1))
+        table.budget("telemetry of %s at %d ms" % (source, PERIOD_MS), (spent - base) / 1e7 / seconds, "% core", limit,
+                     "(%.0f us a tick)" % ((spent - base) / 1e3 / ticks))  # fmt: skip
 
 
 def run_telemetry(table, machine, quick):
@@ -94,7 +103,8 @@ def run_telemetry(table, machine, quick):
         table.skip("energy", "no torch here")
         return
     command = ["python3", os.path.join(PYTHON, "power.py"), "5" if quick else "9"]
-    path, done = machine.record(command, ("--telemetry", "nvml=%d,system,memory" % PERIOD_MS, "--sample", "none"))
+    options = ("--telemetry", "nvml=%d,nvml-links,system=%d" % (PERIOD_MS, PERIOD_MS), "--sample", "none")
+    path, done = machine.record(command, options)
     truth = truth_of(done)
     if not table.fact("power.py ends well", truth and not done.returncode, "0", done.stderr[-600:] or True):
         return
@@ -103,7 +113,7 @@ def run_telemetry(table, machine, quick):
                                                      counters[name]["unit"], len(values))
                          for name, values in of.items() if counters[name]["device"]))  # fmt: skip
     table.note(notes(machine, path).get("telemetry.nvml", "no note"))
-    check_ticks(table, of, missed, "power")
+    check_ticks(table, of, notes(machine, path)["telemetry.system"], "threads running")
     check_energy(table, of, truth)
     watt = sorted(w for ns, _, w in of["power"] if truth["begin_ns"] < ns < truth["end_ns"])
     table.fact("power follows the load", watt[-len(watt) // 10] > 1.5 * watt[len(watt) // 10],

@@ -11,155 +11,170 @@
 
 #include "collect/telemetry/private.h"
 
-/*
- * The driver answers some questions in 1 us and others, such as those for energy, in milliseconds,
- * and brings these up to date ten times a second at most. Slow ones are not read more often.
- */
-enum { SLOW_NS = 50000, SLOW_PERIOD_NS = 100000000, DEVICES_MOST = 64, TRIES = 3 };
+enum { DEVICES_MOST = 64, VALUES_MOST = 8 };
 
 struct nvml {
 	void *library;
-	void *devices[DEVICES_MOST];
-	unsigned nr_devices;
-	struct nvml_counter *all; /* beside the source's counters */
-	uint32_t cap;
+	struct nvml_call *calls;
+	uint32_t nr_calls, cap_calls;
 #define AF_F(name, type, args) type(*name) args;
 	NVML_FUNCTIONS(AF_F)
 #undef AF_F
 };
 
-/* Reads one value: NVML_SUCCESS, or an error of NVML. */
-typedef int nvml_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value);
-
-struct nvml_counter {
-	nvml_read *read;
-	void *device;
-	uint32_t what;
-	uint64_t slow_ns; /* how long it took to read, if that is long; else 0 */
-	uint64_t read_ns; /* when it was read, if it is slow */
-	int error;        /* the last; it is reported once */
+/*
+ * The driver answers some questions in 10 us and others, such as the one for energy, in 3 ms. So a
+ * call is made no more often than that it takes one part in @apart of a core's time.
+ */
+struct nvml_question {
+	/* NVML_SUCCESS and a value for each counter, or an error of NVML. */
+	int (*ask)(const struct nvml *n, void *device, uint32_t what, uint64_t *values);
+	uint32_t what, apart;
+	struct {
+		const char *name, *unit;
+		uint64_t per;
+		uint32_t flags;
+	} counters[VALUES_MOST];
 };
 
-static int power_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+/* A question to one device. */
+struct nvml_call {
+	const struct nvml_question *is;
+	void *device;
+	uint32_t first;           /* of its counters */
+	uint64_t took_ns, due_ns; /* @took_ns: a mean of the last */
+};
+
+static int power_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	unsigned mw = 0;
 	(void)what;
 	int rc = n->nvmlDeviceGetPowerUsage(device, &mw);
 
-	*value = mw;
+	values[0] = mw;
 	return rc;
 }
 
-static int field_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static uint64_t field_value(const struct nvml_field *f)
+{
+	switch (f->type) {
+	case NVML_DOUBLE:
+		return f->value.d > 0 && f->value.d < 1e18 ? (uint64_t)f->value.d : 0;
+	case NVML_INT:
+		return f->value.i > 0 ? (uint64_t)f->value.i : 0;
+	case NVML_UINT:
+		return f->value.u;
+	case NVML_USHORT:
+		return f->value.us;
+	default:
+		return f->value.ull;
+	}
+}
+
+static int field_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	struct nvml_field f = {.id = what};
 
 	if (what == NVML_FIELD_NVLINK_SENT || what == NVML_FIELD_NVLINK_RECEIVED)
 		f.scope = NVML_ALL_LINKS;
 	int rc = n->nvmlDeviceGetFieldValues(device, 1, &f);
-	if (rc || f.error)
-		return rc ? rc : f.error;
-	switch (f.type) {
-	case NVML_DOUBLE:
-		*value = f.value.d > 0 && f.value.d < 1e18 ? (uint64_t)f.value.d : 0;
-		break;
-	case NVML_INT:
-		*value = f.value.i > 0 ? (uint64_t)f.value.i : 0;
-		break;
-	case NVML_UINT:
-		*value = f.value.u;
-		break;
-	case NVML_USHORT:
-		*value = f.value.us;
-		break;
-	default:
-		*value = f.value.ull;
-		break;
-	}
-	return NVML_SUCCESS;
+	values[0] = field_value(&f);
+	return rc ? rc : f.error;
 }
 
-static int energy_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int energy_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	unsigned long long mj = 0;
 	(void)what;
 	int rc = n->nvmlDeviceGetTotalEnergyConsumption(device, &mj);
 
-	*value = mj;
+	values[0] = mj;
 	return rc;
 }
 
-static int clock_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int clock_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	unsigned mhz = 0;
 	int rc = n->nvmlDeviceGetClockInfo(device, (int)what, &mhz);
 
-	*value = mhz;
+	values[0] = mhz;
 	return rc;
 }
 
-static int busy_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int busy_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	struct nvml_utilization u = {0};
+	(void)what;
 	int rc = n->nvmlDeviceGetUtilizationRates(device, &u);
 
-	*value = what ? u.memory : u.gpu;
+	values[0] = u.gpu;
+	values[1] = u.memory;
 	return rc;
 }
 
-static int memory_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int memory_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	struct nvml_memory m = {0};
 	(void)what;
 	int rc = n->nvmlDeviceGetMemoryInfo(device, &m);
 
-	*value = m.used;
+	values[0] = m.used;
 	return rc;
 }
 
-static int temperature_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int temperature_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
 	unsigned degrees = 0;
 	int rc = n->nvmlDeviceGetTemperature(device, (int)what, &degrees);
 
-	*value = degrees;
+	values[0] = degrees;
 	return rc;
 }
 
-static int reason_read(const struct nvml *n, void *device, uint32_t what, uint64_t *value)
+static int reasons_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
 {
-	unsigned long long bits = 0;
-	int rc = n->nvmlDeviceGetCurrentClocksThrottleReasons(device, &bits);
+	static const uint32_t bits[] = {
+#define AF_R(bit, name) bit,
+	    NVML_REASONS(AF_R)
+#undef AF_R
+	};
+	unsigned long long set = 0;
+	(void)what;
+	int rc = n->nvmlDeviceGetCurrentClocksThrottleReasons(device, &set);
 
-	*value = (bits & what) != 0;
+	_Static_assert(sizeof bits / sizeof *bits <= VALUES_MOST, "a value each");
+	for (size_t i = 0; i < sizeof bits / sizeof *bits; i++)
+		values[i] = (set & bits[i]) != 0;
 	return rc;
 }
 
-/* Where a device has none of the first, the second of one name is tried. */
-static const struct {
-	nvml_read *read;
-	uint32_t what, flags;
-	uint64_t per;
-	const char *name, *unit;
-} counters[] = {
-    {field_read, NVML_FIELD_POWER_INSTANT, 0, 1000, "power", "W"},
-    {power_read, 0, 0, 1000, "power", "W"},
-    {energy_read, 0, AF_COUNTER_AMOUNT, 1000, "energy", "J"},
-    {clock_read, NVML_CLOCK_SM, 0, 1, "SM clock", "MHz"},
-    {clock_read, NVML_CLOCK_MEM, 0, 1, "memory clock", "MHz"},
-    {busy_read, 0, 0, 1, "GPU busy", "%"},
-    {busy_read, 1, 0, 1, "memory busy", "%"},
-    {memory_read, 0, 0, 1, "memory used", "bytes"},
-    {temperature_read, NVML_TEMPERATURE_GPU, 0, 1, "temperature", "°C"},
-    {field_read, NVML_FIELD_PCIE_RECEIVED, AF_COUNTER_AMOUNT, 1, "PCIe received", "bytes"},
-    {field_read, NVML_FIELD_PCIE_SENT, AF_COUNTER_AMOUNT, 1, "PCIe sent", "bytes"},
-    {field_read, NVML_FIELD_NVLINK_RECEIVED, AF_COUNTER_AMOUNT, 1, "NVLink received", "KiB"},
-    {field_read, NVML_FIELD_NVLINK_SENT, AF_COUNTER_AMOUNT, 1, "NVLink sent", "KiB"},
-#define AF_R(bit, name) {reason_read, bit, 0, 1, name, ""},
-    NVML_REASONS(AF_R)
+/* Where a device answers the first of two for one counter, the second is left out. */
+static const struct nvml_question usual[] = {
+    {field_ask, NVML_FIELD_POWER_INSTANT, 2500, {{"power", "W", 1000, 0}}},
+    {power_ask, 0, 2500, {{"power", "W", 1000, 0}}},
+    {energy_ask, 0, 10000, {{"energy", "J", 1000, AF_COUNTER_AMOUNT}}},
+    {clock_ask, NVML_CLOCK_SM, 10000, {{"SM clock", "MHz", 1, 0}}},
+    {clock_ask, NVML_CLOCK_MEM, 10000, {{"memory clock", "MHz", 1, 0}}},
+    {busy_ask, 0, 10000, {{"GPU busy", "%", 1, 0}, {"memory busy", "%", 1, 0}}},
+    {memory_ask, 0, 10000, {{"memory used", "bytes", 1, 0}}},
+    {temperature_ask, NVML_TEMPERATURE_GPU, 10000, {{"temperature", "°C", 1, 0}}},
+    {reasons_ask,
+     0,
+     10000,
+     {
+#define AF_R(bit, name) {name, "", 1, 0},
+	 NVML_REASONS(AF_R)
 #undef AF_R
+     }},
 };
-enum { COUNTERS = sizeof counters / sizeof *counters };
+
+/* Who names these has them at each tick. */
+static const struct nvml_question links[] = {
+    {field_ask, NVML_FIELD_PCIE_RECEIVED, 0, {{"PCIe received", "bytes", 1, AF_COUNTER_AMOUNT}}},
+    {field_ask, NVML_FIELD_PCIE_SENT, 0, {{"PCIe sent", "bytes", 1, AF_COUNTER_AMOUNT}}},
+    {field_ask, NVML_FIELD_NVLINK_RECEIVED, 0, {{"NVLink received", "KiB", 1, AF_COUNTER_AMOUNT}}},
+    {field_ask, NVML_FIELD_NVLINK_SENT, 0, {{"NVLink sent", "KiB", 1, AF_COUNTER_AMOUNT}}},
+};
 
 static bool library_open(struct telemetry_source *s, struct nvml *n)
 {
@@ -181,41 +196,26 @@ static bool library_open(struct telemetry_source *s, struct nvml *n)
 	return true;
 }
 
-/* The quickest of a few: the first may wake the device. */
-static uint64_t time_to_read(const struct nvml *n, const struct nvml_counter *c)
+static void question_add(struct telemetry_source *s, struct nvml *n, void *device, uint32_t number,
+                         const struct nvml_question *is)
 {
-	uint64_t best_ns = UINT64_MAX, value;
-
-	for (int i = 0; i < TRIES; i++) {
-		uint64_t begin_ns = af_now_ns();
-		c->read(n, c->device, c->what, &value);
-		uint64_t took_ns = af_now_ns() - begin_ns;
-		best_ns = took_ns < best_ns ? took_ns : best_ns;
-	}
-	return best_ns;
-}
-
-static void counter_add(struct telemetry_source *s, struct nvml *n, void *device, uint32_t number,
-                        int i)
-{
-	struct nvml_counter c = {counters[i].read, device, counters[i].what, 0, 0, 0};
-	uint64_t value;
-	int rc = c.read(n, device, c.what, &value);
+	uint64_t values[VALUES_MOST] = {0};
+	int rc = is->ask(n, device, is->what, values);
 
 	if (rc == NVML_NO_PERMISSION && !*s->why)
 		snprintf(s->why, sizeof s->why, "%s needs rights that this user has not",
-		         counters[i].name);
+		         is->counters[0].name);
 	if (rc)
 		return;
-	uint64_t took_ns = time_to_read(n, &c);
-	c.slow_ns = took_ns > SLOW_NS ? took_ns : 0;
-	AF_GROW(n->all, s->nr, n->cap);
-	n->all[s->nr] = c;
-	telemetry_add(s, number, counters[i].flags, counters[i].per, counters[i].name,
-	              counters[i].unit, "");
+	AF_GROW(n->calls, n->nr_calls, n->cap_calls);
+	n->calls[n->nr_calls++] = (struct nvml_call){.is = is, .device = device, .first = s->nr};
+	for (int i = 0; i < VALUES_MOST && is->counters[i].name; i++)
+		telemetry_add(s, number, is->counters[i].flags, is->counters[i].per,
+		              is->counters[i].name, is->counters[i].unit, "");
 }
 
-static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i)
+static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i,
+                       const struct nvml_question *all, uint32_t nr)
 {
 	uint32_t number = TELEMETRY_NVML_FROM + i, first = s->nr;
 	char name[96] = "NVIDIA GPU";
@@ -228,10 +228,11 @@ static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i)
 	if (n->nvmlDeviceGetPciInfo_v3(device, &pci))
 		pci.id[0] = 0;
 	pci.id[sizeof pci.id - 1] = name[sizeof name - 1] = 0;
-	for (int k = 0; k < COUNTERS && s->nr < TELEMETRY_VALUES; k++) {
-		bool again = s->nr > first && !strcmp(s->all[s->nr - 1].name, counters[k].name);
+	for (uint32_t k = 0; k < nr && s->nr + VALUES_MOST <= TELEMETRY_VALUES; k++) {
+		const char *counter = all[k].counters[0].name;
+		bool again = s->nr > first && !strcmp(s->all[s->nr - 1].name, counter);
 		if (!again)
-			counter_add(s, n, device, number, k);
+			question_add(s, n, device, number, &all[k]);
 	}
 	if (s->nr > first)
 		telemetry_add_device(s, &(struct telemetry_device){.number = number,
@@ -259,11 +260,10 @@ static void descriptors_close_on_exec(void)
 		closedir(d);
 }
 
-static void nvml_find(struct telemetry_source *s, const struct telemetry_roots *roots)
+static void devices_find(struct telemetry_source *s, const struct nvml_question *all, uint32_t nr)
 {
 	struct nvml *n = s->own = af_xcalloc(1, sizeof *n);
-	unsigned nr = 0;
-	(void)roots;
+	unsigned nr_devices = 0;
 
 	if (!library_open(s, n))
 		return;
@@ -275,46 +275,63 @@ static void nvml_find(struct telemetry_source *s, const struct telemetry_roots *
 		return;
 	}
 	descriptors_close_on_exec();
-	n->nvmlDeviceGetCount_v2(&nr);
-	for (unsigned i = 0; i < nr && i < DEVICES_MOST; i++)
-		device_add(s, n, i);
+	n->nvmlDeviceGetCount_v2(&nr_devices);
+	for (unsigned i = 0; i < nr_devices && i < DEVICES_MOST; i++)
+		device_add(s, n, i, all, nr);
 	if (!s->nr && !*s->why)
-		snprintf(s->why, sizeof s->why, "NVML has no device here");
+		snprintf(s->why, sizeof s->why, "NVML has no device here that answers");
 }
 
-static void counter_read(struct telemetry_source *s, const struct nvml *n, uint32_t i,
-                         uint64_t now_ns)
+static void usual_find(struct telemetry_source *s, const struct telemetry_roots *roots)
 {
-	struct nvml_counter *c = &n->all[i];
-	uint64_t value = 0;
+	(void)roots;
+	devices_find(s, usual, sizeof usual / sizeof *usual);
+}
+
+static void links_find(struct telemetry_source *s, const struct telemetry_roots *roots)
+{
+	(void)roots;
+	devices_find(s, links, sizeof links / sizeof *links);
+}
+
+static void value_take(struct telemetry_source *s, uint32_t counter, uint64_t value)
+{
+	if (s->all[counter].flags & AF_COUNTER_AMOUNT)
+		telemetry_total(s, counter, value);
+	else
+		telemetry_put(s, counter, value);
+}
+
+static void call_make(struct telemetry_source *s, const struct nvml *n, struct nvml_call *c)
+{
+	uint64_t values[VALUES_MOST] = {0}, begin_ns = af_now_ns();
+	int rc = c->is->ask(n, c->device, c->is->what, values);
+	uint64_t took_ns = af_now_ns() - begin_ns;
 	char what[160];
 
-	if (c->slow_ns && now_ns - c->read_ns < SLOW_PERIOD_NS)
-		return;
-	c->read_ns = now_ns;
-	int rc = c->read(n, c->device, c->what, &value);
+	c->took_ns = c->took_ns ? (3 * c->took_ns + took_ns) / 4 : took_ns;
+	c->due_ns = begin_ns + c->took_ns * c->is->apart;
 	if (rc) {
-		snprintf(what, sizeof what, "%s of device %u: NVML's error %d", s->all[i].name,
-		         s->all[i].device - TELEMETRY_NVML_FROM, rc);
+		snprintf(what, sizeof what, "%s of device %u: NVML's error %d",
+		         c->is->counters[0].name, s->all[c->first].device - TELEMETRY_NVML_FROM,
+		         rc);
 		telemetry_failed(s, what);
-		s->totals[i].known = false;
-	} else if (s->all[i].flags & AF_COUNTER_AMOUNT) {
-		telemetry_total(s, i, value);
-	} else {
-		telemetry_put(s, i, value);
 	}
+	for (uint32_t i = 0; i < VALUES_MOST && c->is->counters[i].name; i++)
+		if (rc)
+			s->totals[c->first + i].known = false;
+		else
+			value_take(s, c->first + i, values[i]);
 }
 
-/* Slow ones are read at the first tick and the last, too, whenever that is. */
-static void nvml_read_all(struct telemetry_source *s, struct telemetry_reading *to)
+/* All are read at the first tick and the last: so totals are of the whole recording. */
+static void nvml_read(struct telemetry_source *s, struct telemetry_reading *to)
 {
 	const struct nvml *n = s->own;
 
-	for (uint32_t i = 0; i < s->nr; i++) {
-		if (to->again || s->beat.stopped)
-			n->all[i].read_ns = 0;
-		counter_read(s, n, i, to->time_ns);
-	}
+	for (uint32_t i = 0; i < n->nr_calls; i++)
+		if (to->again || s->beat.stopped || to->time_ns >= n->calls[i].due_ns)
+			call_make(s, n, &n->calls[i]);
 }
 
 static void nvml_close(struct telemetry_source *s)
@@ -326,15 +343,23 @@ static void nvml_close(struct telemetry_source *s)
 	if (n && n->library)
 		dlclose(n->library);
 	if (n)
-		free(n->all);
+		free(n->calls);
 	free(n);
 	s->own = NULL;
 }
 
 const struct telemetry_ops telemetry_nvml = {
     .name = "nvml",
-    .summary = "power, energy, clocks, use, memory, links and throttling of NVIDIA's GPUs (NVML)",
-    .find = nvml_find,
-    .read = nvml_read_all,
+    .summary = "power, energy, clocks, use, memory, temperature, throttling of NVIDIA's GPUs",
+    .find = usual_find,
+    .read = nvml_read,
+    .close = nvml_close,
+};
+
+const struct telemetry_ops telemetry_nvml_links = {
+    .name = "nvml-links",
+    .summary = "PCIe and NVLink traffic of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
+    .find = links_find,
+    .read = nvml_read,
     .close = nvml_close,
 };

@@ -50,7 +50,7 @@ struct telemetry_ops {
 
 extern const struct telemetry_ops telemetry_system, telemetry_memory, telemetry_pressure,
     telemetry_disk, telemetry_network, telemetry_lustre, telemetry_rapl, telemetry_gpu,
-    telemetry_nvml;
+    telemetry_nvml, telemetry_nvml_links;
 
 /* A file that holds one number, of which a counter is made. */
 struct telemetry_file {

@@ -13,8 +13,9 @@
 enum { PERIOD_NS = 100000000, MS_MOST = 60000, NS_PER_MS = 1000000 };
 
 static const struct telemetry_ops *const sources[] = {
-    &telemetry_system, &telemetry_memory, &telemetry_pressure, &telemetry_disk, &telemetry_network,
-    &telemetry_lustre, &telemetry_rapl,   &telemetry_gpu,      &telemetry_nvml,
+    &telemetry_system,  &telemetry_memory,     &telemetry_pressure, &telemetry_disk,
+    &telemetry_network, &telemetry_lustre,     &telemetry_rapl,     &telemetry_gpu,
+    &telemetry_nvml,    &telemetry_nvml_links,
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
