@@ -150,17 +150,17 @@ static int reasons_ask(const struct nvml *n, void *device, uint32_t what, uint64
 
 /* Where a device answers the first of two for one counter, the second is left out. */
 static const struct nvml_question usual[] = {
-    {field_ask, NVML_FIELD_POWER_INSTANT, 2500, {{"power", "W", 1000, 0}}},
-    {power_ask, 0, 2500, {{"power", "W", 1000, 0}}},
-    {energy_ask, 0, 10000, {{"energy", "J", 1000, AF_COUNTER_AMOUNT}}},
-    {clock_ask, NVML_CLOCK_SM, 10000, {{"SM clock", "MHz", 1, 0}}},
-    {clock_ask, NVML_CLOCK_MEM, 10000, {{"memory clock", "MHz", 1, 0}}},
-    {busy_ask, 0, 10000, {{"GPU busy", "%", 1, 0}, {"memory busy", "%", 1, 0}}},
-    {memory_ask, 0, 10000, {{"memory used", "bytes", 1, 0}}},
-    {temperature_ask, NVML_TEMPERATURE_GPU, 10000, {{"temperature", "°C", 1, 0}}},
+    {field_ask, NVML_FIELD_POWER_INSTANT, 4000, {{"power", "W", 1000, 0}}},
+    {power_ask, 0, 4000, {{"power", "W", 1000, 0}}},
+    {energy_ask, 0, 20000, {{"energy", "J", 1000, AF_COUNTER_AMOUNT}}},
+    {clock_ask, NVML_CLOCK_SM, 20000, {{"SM clock", "MHz", 1, 0}}},
+    {clock_ask, NVML_CLOCK_MEM, 20000, {{"memory clock", "MHz", 1, 0}}},
+    {busy_ask, 0, 20000, {{"GPU busy", "%", 1, 0}, {"memory busy", "%", 1, 0}}},
+    {memory_ask, 0, 20000, {{"memory used", "bytes", 1, 0}}},
+    {temperature_ask, NVML_TEMPERATURE_GPU, 20000, {{"temperature", "°C", 1, 0}}},
     {reasons_ask,
      0,
-     10000,
+     20000,
      {
 #define AF_R(bit, name) {name, "", 1, 0},
 	 NVML_REASONS(AF_R)
@@ -168,7 +168,7 @@ static const struct nvml_question usual[] = {
      }},
 };
 
-/* Who names these has them at each tick. */
+/* A user who names these has them at each tick. */
 static const struct nvml_question links[] = {
     {field_ask, NVML_FIELD_PCIE_RECEIVED, 0, {{"PCIe received", "bytes", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_PCIE_SENT, 0, {{"PCIe sent", "bytes", 1, AF_COUNTER_AMOUNT}}},
