@@ -1,5 +1,5 @@
 /*
- * What a thread costs that does nothing but wake at fixed times: the floor of tests/bench/telemetry.
+ * A thread that does nothing but wake at fixed times, as the floor of tests/bench/telemetry.
  *
  *	ticks MS SECONDS: microseconds of CPU time a tick
  */
