@@ -94,6 +94,23 @@ def check_cost(table, machine):
                      limit, "(%.0f us a tick)" % each)  # fmt: skip
 
 
+def check_training(table, machine):
+    """The energy of a training, by kernel and the function that launched it."""
+    command = ["python3", os.path.join(PYTHON, "train.py")]
+    path, done = machine.record(command, ("--telemetry", "nvml=%d" % PERIOD_MS))
+    if not table.fact("train.py ends well", not done.returncode, "0", done.stderr[-600:] or True):
+        return
+    tables = json.loads(machine.output("report", "energy", "-n", "0", "--json", path))["tables"]
+    rows, of = tables[0]["rows"], readings(machine, path)[1]
+    total = sum(row["energy_j"] for row in rows)
+    counted = sum(v for _, _, v in of["energy"])
+    table.fact("rows of energy add up to the device's counter", abs(total / counted - 1) < WITHIN,
+               "%.1f J" % counted, "%.1f J in %d rows of %.1f J" % (total, len(rows), counted))  # fmt: skip
+    callers = {row["caller"] for row in rows} - {""}
+    table.fact("energy has its callers", callers, "names", ", ".join(sorted(callers)[:4]))
+    table.note(machine.output("report", "energy", "-n", "12", path))
+
+
 def run_telemetry(table, machine, quick):
     answer = json.loads(run([machine.aflame, "doctor", "--json"], 60).stdout or "{}")
     sources = {s["name"]: s for s in answer.get("telemetry", [])}
@@ -109,6 +126,7 @@ def run_telemetry(table, machine, quick):
     truth = truth_of(done)
     if not table.fact("power.py ends well", truth and not done.returncode, "0", done.stderr[-600:] or True):
         return
+    check_training(table, machine)
     counters, of, missed = readings(machine, path)
     table.note("; ".join("%s %.4g to %.4g %s (%d)" % (name, min(v for _, _, v in values), max(v for _, _, v in values),
                                                      counters[name]["unit"], len(values))
