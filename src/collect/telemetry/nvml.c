@@ -218,16 +218,18 @@ static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i,
                        const struct nvml_question *all, uint32_t nr)
 {
 	uint32_t number = TELEMETRY_NVML_FROM + i, first = s->nr;
-	char name[96] = "NVIDIA GPU";
+	char name[96] = "NVIDIA GPU", address[40] = "";
 	struct nvml_pci pci = {0};
 	void *device = NULL;
 
 	if (n->nvmlDeviceGetHandleByIndex_v2(i, &device) || !device)
 		return;
 	n->nvmlDeviceGetName(device, name, sizeof name);
-	if (n->nvmlDeviceGetPciInfo_v3(device, &pci))
-		pci.id[0] = 0;
-	pci.id[sizeof pci.id - 1] = name[sizeof name - 1] = 0;
+	/* As CUDA's devices have it; NVML's own text has a domain of eight digits. */
+	if (!n->nvmlDeviceGetPciInfo_v3(device, &pci))
+		snprintf(address, sizeof address, "%04x:%02x:%02x.0", pci.domain, pci.bus,
+		         pci.device);
+	name[sizeof name - 1] = 0;
 	for (uint32_t k = 0; k < nr && s->nr + VALUES_MOST <= TELEMETRY_VALUES; k++) {
 		const char *counter = all[k].counters[0].name;
 		bool again = s->nr > first && !strcmp(s->all[s->nr - 1].name, counter);
@@ -239,7 +241,7 @@ static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i,
 		                                                   .name = name,
 		                                                   .vendor = "NVIDIA",
 		                                                   .driver = "NVML",
-		                                                   .pci = pci.id});
+		                                                   .pci = address});
 }
 
 /* The driver's files that the library opened are not for the program that is recorded. */
