@@ -324,7 +324,7 @@ def _():
     equal(devices[t.by_name["power"]["device"]], "Mock H200", "whose power it is")
     equal(devices[t.by_name["temperature"]["device"]], "Mock H100", "whose temperature it is")
     notes = {e["fields"]["value"] for e in run.events("device_note") if e["fields"]["key"] == "pci"}
-    equal(notes, {"00000000:18:00.0", "00000000:2A:00.0"}, "PCI addresses")
+    equal(notes, {"0000:18:00.0", "0000:2a:00.0"}, "PCI addresses")
     t = nvml("nvml-links=10")[1]
     moved = t.total("PCIe received") / sum(span for _, span, _ in t.of["PCIe received"]) * 1e9
     near(moved / 1e9, 1, 0.01, "GB a second")

@@ -107,8 +107,8 @@ API nvmlDeviceGetName(void *device, char *name, unsigned size)
 
 API nvmlDeviceGetPciInfo_v3(void *device, struct nvml_pci *pci)
 {
-	snprintf(pci->id, sizeof pci->id, "00000000:%02X:00.0",
-	         device == &devices[0] ? 0x18 : 0x2a);
+	pci->bus = device == &devices[0] ? 0x18 : 0x2a;
+	snprintf(pci->id, sizeof pci->id, "00000000:%02X:00.0", pci->bus);
 	return 0;
 }
 
