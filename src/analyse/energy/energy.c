@@ -23,13 +23,15 @@ static void meter_read(struct energy_meter *m, const struct af_counter *c, uint6
 {
 	double of_unit = (double)value / (double)c->per;
 
-	if (!m->is_power && v->start_ns < v->end_ns)
-		af_curve_add(&m->joule, v->start_ns, v->end_ns, of_unit);
+	if (v->start_ns < v->end_ns)
+		af_curve_add(&m->joule, v->start_ns, v->end_ns,
+		             m->is_power ? of_unit * (double)(v->end_ns - v->start_ns) / 1e9
+		                         : of_unit);
 	else if (m->is_power && m->was_ns && m->was_ns < v->end_ns)
 		af_curve_add(&m->joule, m->was_ns, v->end_ns,
 		             (double)m->was / (double)c->per * (double)(v->end_ns - m->was_ns) /
 		                 1e9);
-	m->first_ns = m->readings++ ? m->first_ns : m->is_power ? v->end_ns : v->start_ns;
+	m->first_ns = m->readings++ ? m->first_ns : v->start_ns;
 	m->last_ns = v->end_ns;
 	m->was_ns = v->end_ns;
 	m->was = value;

@@ -49,8 +49,8 @@ struct energy_sums {
 	double idle, busy;
 	double scale; /* the device's counter over integrated power; 1: it has no such counter */
 	bool scaled;  /* both are there */
-	uint64_t from_ns, to_ns; /* of which time */
-	double period_ns;        /* mean, of readings */
+	uint64_t idle_ns, longest_ns; /* in which nothing ran; between two readings */
+	double period_ns;             /* mean, of readings */
 };
 
 /*

@@ -18,6 +18,7 @@ struct edge {
 struct sweep {
 	struct energy *e;
 	double scale, each, busy, idle;
+	uint64_t idle_ns;
 	uint64_t nr_running, rows_running; /* @rows_running: their rows plus 1, added up */
 	/* These belong to the reading at hand. */
 	double taken;
@@ -34,14 +35,15 @@ static int edge_order(const void *a, const void *b)
 	return x->begins - y->begins;
 }
 
-/* @joule more, while the same works ran. */
-static void sweep_on(struct sweep *s, double joule)
+/* @joule more in @ns, while the same works ran. */
+static void sweep_on(struct sweep *s, double joule, uint64_t ns)
 {
 	uint32_t alone = s->nr_running == 1 ? (uint32_t)s->rows_running : 0;
 
 	if (s->nr_running)
 		s->each += joule / (double)s->nr_running;
 	*(s->nr_running ? &s->busy : &s->idle) += joule;
+	s->idle_ns += s->nr_running ? 0 : ns;
 	s->is_mixed |= !alone || (s->alone && s->alone != alone);
 	s->alone = alone;
 	s->taken += joule;
@@ -72,6 +74,12 @@ static size_t sweep_skip(struct sweep *s, const struct edge *edges, size_t at, s
 	return at;
 }
 
+static void sweep_to(struct sweep *s, double per_ns, uint64_t *now_ns, uint64_t to_ns)
+{
+	sweep_on(s, per_ns * (double)(to_ns - *now_ns), to_ns - *now_ns);
+	*now_ns = to_ns;
+}
+
 static void sweep_all(struct sweep *s, const struct af_curve *c, const struct edge *edges,
                       size_t nr)
 {
@@ -85,12 +93,11 @@ static void sweep_all(struct sweep *s, const struct af_curve *c, const struct ed
 		at = sweep_skip(s, edges, at, nr, now_ns);
 		for (; at < nr && edges[at].at_ns < p->end_ns; at++) {
 			if (edges[at].at_ns > now_ns)
-				sweep_on(s, per_ns * (double)(edges[at].at_ns - now_ns));
-			now_ns = edges[at].at_ns;
+				sweep_to(s, per_ns, &now_ns, edges[at].at_ns);
 			sweep_edge(s, &edges[at]);
 		}
 		if (now_ns < p->end_ns)
-			sweep_on(s, per_ns * (double)(p->end_ns - now_ns));
+			sweep_to(s, per_ns, &now_ns, p->end_ns);
 		sweep_reading_ends(s);
 	}
 	sweep_skip(s, edges, at, nr, UINT64_MAX);
@@ -127,6 +134,16 @@ static double scale_of(const struct energy_meter *power, const struct energy_met
 	return integral > 0 && counted > 0 ? counted / integral : 0;
 }
 
+static uint64_t longest_of(const struct af_curve *c)
+{
+	uint64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++)
+		if (c->pieces[i].end_ns - c->pieces[i].start_ns > longest_ns)
+			longest_ns = c->pieces[i].end_ns - c->pieces[i].start_ns;
+	return longest_ns;
+}
+
 struct energy_sums energy_share(struct energy *e, const struct energy_meter *power,
                                 const struct energy_meter *counter, const bool *is_of)
 {
@@ -145,8 +162,8 @@ struct energy_sums energy_share(struct energy *e, const struct energy_meter *pow
 	free(edges);
 	sums.idle = s.idle;
 	sums.busy = s.busy;
-	sums.from_ns = by->first_ns;
-	sums.to_ns = by->last_ns;
+	sums.idle_ns = s.idle_ns;
+	sums.longest_ns = longest_of(&by->joule);
 	sums.period_ns = by->joule.nr ? by->joule.covered / (double)by->joule.nr : 0;
 	return sums;
 }

@@ -110,6 +110,8 @@ static void device_note(struct maker *m, const struct energy_sums *sums, const c
 {
 	af_buf_fmt(&m->note, "%s%s: a reading each %.3g ms", m->note.len ? "; " : "", device,
 	           sums->period_ns / 1e6);
+	if ((double)sums->longest_ns > 2 * sums->period_ns)
+		af_buf_fmt(&m->note, ", once after %.3g ms", (double)sums->longest_ns / 1e6);
 	if (sums->scaled)
 		af_buf_fmt(&m->note,
 		           ", integrated power %+.1f %% of the device's counter, to which it is "
@@ -122,7 +124,7 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 	struct af_tables *f = &m->out->tables;
 	const char *device = af_counter_device(f, m->w, c);
 	double all = sums->busy + sums->idle, upto = 0;
-	uint64_t given = 0, busy_ns = 0;
+	uint64_t given = 0;
 
 	AF_SORT(m->rows, m->nr, made_order);
 	for (uint32_t i = 0; i < m->nr; i++) {
@@ -139,12 +141,10 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 		row->caller.text = r->caller;
 		row->device.text = device;
 		row->process.text = af_process_label(f, m->w, r->like->process);
-		busy_ns += r->time_ns;
 	}
 	struct af_energy_row *row = row_add(m);
-	uint64_t span_ns = sums->to_ns - sums->from_ns;
 	row->energy_j.value = cell_upto(all, &given);
-	cells_fill(row, sums->idle, all, busy_ns < span_ns ? span_ns - busy_ns : 0);
+	cells_fill(row, sums->idle, all, sums->idle_ns);
 	row->works.unknown = row->apportioned_percent.unknown = true;
 	row->kernel.text = AF_ENERGY_IDLE;
 	row->device.text = device;
