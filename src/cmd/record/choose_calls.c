@@ -23,6 +23,7 @@ static const struct {
     {"cuda", {AF_API_CUDA, AF_API_CUDART}},
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
+    {"hip", {AF_API_HIP}},
     {"all", {0}},
     {"none", {0}},
 };
@@ -107,9 +108,9 @@ static int item_family(const struct item *i, unsigned *family, struct af_err *er
 	for (unsigned f = 0; f < FAMILIES; f++)
 		af_nearest_offer(&near, families[f].name);
 	const char *best = af_nearest_best(&near);
-	return af_fail_plain(err, -EINVAL,
-	                     "--api knows cuda, opencl, mpi, all and none, not \"%s\"%s%s%s", name,
-	                     best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
+	return af_fail_plain(
+	    err, -EINVAL, "--api knows cuda, opencl, mpi, hip, all and none, not \"%s\"%s%s%s",
+	    name, best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
 }
 
 /* Calls that launch work are what flame graphs need: their events have the stacks. */
@@ -120,16 +121,27 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 
 	if (o->tally_only)
 		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
-	if (o->api_stacks || (api->api == AF_API_CUDA && f->level == AF_API_MINIMAL))
+	if (o->api_stacks ||
+	    ((api->api == AF_API_CUDA || api->api == AF_API_HIP) && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool is_preloaded(const struct af_api_table *api, const struct af_session_options *s)
+{
+	return (api->api == AF_API_MPI && s->mpi_library) ||
+	       (api->api == AF_API_HIP && s->hip_library);
+}
+
+/*
+ * At the level minimal the hooks of the APIs record what is needed; MPI and HIP have no others, and
+ * wrappers only where their library is preloaded.
+ */
 static bool has_events(const struct af_api_table *api, enum af_api_level level,
                        const struct af_session_options *s)
 {
-	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+	return is_preloaded(api, s) ||
+	       (level > AF_API_MINIMAL && api->api != AF_API_MPI && api->api != AF_API_HIP);
 }
 
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
@@ -252,7 +264,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		}
 	}
 	for (uint32_t i = 0; af_apis[i]; i++) {
-		if (!o->api && s->mpi_library && !traced && af_apis[i]->api == AF_API_MPI) {
+		if (!o->api && !(traced >> i & 1) && is_preloaded(af_apis[i], s)) {
 			api_choose(af_apis[i], AF_API_MINIMAL, o, how);
 			traced |= 1u << i;
 		}

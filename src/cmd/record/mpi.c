@@ -64,14 +64,14 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t address)
 	return 0;
 }
 
-/* libmpi.so.40, libmpi_mpifh.so.40, libmpich.so.12, libmpifort.so.12, … */
-static bool is_linked(const char *path)
+/* Is it linked with a library whose name begins so? */
+static bool is_linked(const char *path, const char *prefix)
 {
-	static const char mpi[] = "libmpi";
 	struct elf_file f = {.fd = af_open_regular(AT_FDCWD, path, 0)};
 	scope_close int fd = f.fd;
 	uint64_t names = 0;
-	char name[sizeof mpi - 1];
+	char name[16];
+	size_t len = strlen(prefix);
 
 	if (fd < 0 || !elf_read(&f))
 		return false;
@@ -80,8 +80,8 @@ static bool is_linked(const char *path)
 			names = offset_of(&f, f.dynamic[i].d_un.d_ptr);
 	for (unsigned i = 0; names && i < f.nr_dynamic; i++)
 		if (f.dynamic[i].d_tag == DT_NEEDED &&
-		    read_at(fd, name, sizeof name, names + f.dynamic[i].d_un.d_val) &&
-		    !memcmp(name, mpi, sizeof name))
+		    read_at(fd, name, len, names + f.dynamic[i].d_un.d_val) &&
+		    !memcmp(name, prefix, len))
 			return true;
 	return false;
 }
@@ -115,5 +115,18 @@ bool af_mpi_is_wanted(const char *list, char **words)
 		return true;
 	if (!words || !words[0] || !af_program_find(words[0], path))
 		return false;
-	return is_launcher(path) || is_linked(path);
+	/* libmpi.so.40, libmpi_mpifh.so.40, libmpich.so.12, libmpifort.so.12, … */
+	return is_launcher(path) || is_linked(path, "libmpi");
+}
+
+bool af_hip_is_wanted(const char *list, char **words)
+{
+	char path[PATH_MAX];
+
+	if (list && !af_api_is_chosen(list, "hip"))
+		return false;
+	if (af_api_is_named(list, "hip") || !access("/dev/kfd", F_OK))
+		return true;
+	return words && words[0] && af_program_find(words[0], path) &&
+	       is_linked(path, "libamdhip64");
 }

@@ -1,4 +1,4 @@
-/* Programs that may use MPI: only those get the library that records its calls. */
+/* Programs that may use MPI or HIP: only those get the libraries that record their calls. */
 #ifndef AF_CMD_RECORD_MPI_H
 #define AF_CMD_RECORD_MPI_H
 
@@ -11,5 +11,11 @@
  * if it is linked with an MPI.
  */
 bool af_mpi_is_wanted(const char *list, char **words);
+
+/*
+ * The same of HIP, whose calls are also recorded if the kernel has AMD's driver of GPUs (/dev/kfd):
+ * Python loads HIP's library when it needs it.
+ */
+bool af_hip_is_wanted(const char *list, char **words);
 
 #endif

@@ -127,6 +127,22 @@ static int choose_mpi(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
+/* The same of HIP. */
+static int choose_hip(const struct af_record_options *o, struct af_session_options *s,
+                      struct af_err *err)
+{
+	static char library[PATH_MAX];
+	struct af_err why = {0};
+	int rc =
+	    af_library_find_other(library, s->library, "libaflame-hip.so", "calls of HIP", &why);
+
+	if (!rc)
+		s->hip_library = library;
+	if (rc && af_api_is_named(o->api, "hip"))
+		return af_fail_plain(err, rc, "%s", why.msg);
+	return 0;
+}
+
 /* The wall clock goes by timers in the program alone. */
 static int choose_wall(const struct af_record_options *o, struct af_session_options *s,
                        struct af_err *err)
@@ -171,6 +187,8 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	s->library = library;
 	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
 		rc = choose_mpi(o, s, err);
+	if (!rc && af_hip_is_wanted(o->api, nr_words ? words : NULL))
+		rc = choose_hip(o, s, err);
 	if (!rc && o->alloc)
 		rc = choose_alloc(s, err);
 	if (!rc && o->wall)

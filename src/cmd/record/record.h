@@ -76,12 +76,13 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, none (all that work); NAME:default also calls "     \
+	     "APIs to record: cuda, opencl, mpi, hip, none (all that work); NAME:default also "      \
+	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|all|none"},                                                                       \
+	     "full|hip|hip:default|hip:full|all|none"},                                              \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \

@@ -71,7 +71,8 @@ static void env_prepend(const char *name, const char *path)
 /* Each stands in the list before those above it, whose constructors run earlier. */
 static void preload_ours(const struct af_session_options *o)
 {
-	const char *const ours[] = {o->mpi_library, o->wall_library, o->library, o->alloc_library};
+	const char *const ours[] = {o->hip_library, o->mpi_library, o->wall_library, o->library,
+	                            o->alloc_library};
 
 	for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (ours[i])
