@@ -20,7 +20,8 @@
 #include "cmd/shared/summary.h"
 #include "cmd/shared/together.h"
 
-static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
+static const struct report_options report_defaults = {
+    .limit = UINT64_MAX, .sort = "self", .output.file = "-"};
 
 uint32_t report_limit(const struct report *r, uint32_t standard)
 {
@@ -333,6 +334,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
 		return report_list();
+	if (r.options->plugins.nr)
+		return report_plugins(r.options, nr_words, words, err);
 	if (nr_words && !strcmp(words[0], "diff") && (r.options->from_ns || r.options->to_ns))
 		return af_fail_plain(err, -EINVAL,
 		                     "a difference is of whole runs, without --from "
@@ -415,6 +418,7 @@ static const struct af_option report_options[] = {
     {AF_OPT_LIST, "search", 0, "REGEX",
      "only stacks with a function that matches; each counts once",
      offsetof(struct report_options, search)},
+    REPORT_PLUGIN_OPTIONS,
     {AF_OPT_END},
 };
 
@@ -443,6 +447,7 @@ const struct af_command af_command_report = {
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
 	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"
 	"the median and the most of a rank beside each sum, and the ranks that are missing.\n"
+	"--plugin ./x.so ARGS… DIR: what a plug-in makes of the trace (docs/plugins.md).\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"
@@ -452,7 +457,8 @@ const struct af_command af_command_report = {
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
 	"aflame report ranks run1\twhich rank the others wait for, and what it does\n"
-	"aflame report gaps\twhy the device was idle",
+	"aflame report gaps\twhy the device was idle\n"
+	"aflame report --plugin ./x.so -o x.svg\tthe tree that a plug-in makes, as a flame graph",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

@@ -26,6 +26,7 @@ PORTABLE = os.path.join(BUILD, "packaging/aflame-portable")
 LIBRARY = os.path.join(BUILD, "packaging/libaflame-portable.so")
 ALLOC_LIBRARY = os.path.join(BUILD, "packaging/libaflame-alloc-portable.so")
 MPI_LIBRARY = os.path.join(BUILD, "packaging/libaflame-mpi-portable.so")
+ZE_LIBRARY = os.path.join(BUILD, "packaging/libaflame-ze-portable.so")
 HIP_LIBRARY = os.path.join(BUILD, "packaging/libaflame-hip-portable.so")
 WALL_LIBRARY = os.path.join(BUILD, "packaging/libaflame-wall-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
@@ -92,7 +93,7 @@ def files(folder):
 @case("its programs ask for nothing but glibc, and for nothing younger than 2.17 of that")
 def _():
     need_portable()
-    for path in PORTABLE, LIBRARY, MPI_LIBRARY, HIP_LIBRARY, WALL_LIBRARY:
+    for path in PORTABLE, LIBRARY, MPI_LIBRARY, ZE_LIBRARY, HIP_LIBRARY, WALL_LIBRARY:
         reported = run("objdump", "-p", path).stdout
         needed = re.findall(r"^ *NEEDED +(\S+)", reported, re.M)
         foreign = sorted(set(needed) - set(MODULES))

@@ -344,6 +344,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 	struct flame *f = self;
 
 	flame_live(f);
+	flame_work_share(&f->work, w);
 	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;

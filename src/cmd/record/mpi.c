@@ -8,10 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "cmd/record/choose.h"
+#include "cmd/record/library.h"
+#include "collect/session/session.h"
 #include "trace/write/rank.h"
 
 enum { HEADERS = 64, DYNAMIC = 512 };
@@ -101,7 +104,7 @@ static bool is_launcher(const char *program)
 	return false;
 }
 
-bool af_mpi_is_wanted(const char *list, char **words)
+static bool mpi_is_wanted(const char *list, char **words)
 {
 	const char *variable = NULL;
 	char path[PATH_MAX];
@@ -119,7 +122,7 @@ bool af_mpi_is_wanted(const char *list, char **words)
 	return is_launcher(path) || is_linked(path, "libmpi");
 }
 
-bool af_hip_is_wanted(const char *list, char **words)
+static bool hip_is_wanted(const char *list, char **words)
 {
 	char path[PATH_MAX];
 
@@ -129,4 +132,39 @@ bool af_hip_is_wanted(const char *list, char **words)
 		return true;
 	return words && words[0] && af_program_find(words[0], path) &&
 	       is_linked(path, "libamdhip64");
+}
+
+/* A user who did not ask for the API gets a trace without it where our library is missing. */
+static int library_choose(const struct af_record_options *o, const char *api, const char *name,
+                          const char *what, char path[PATH_MAX], const char **library,
+                          const struct af_session_options *s, struct af_err *err)
+{
+	struct af_err why = {0};
+	int rc = af_library_find_other(path, s->library, name, what, &why);
+
+	if (!rc)
+		*library = path;
+	return rc && af_api_is_named(o->api, api) ? af_fail_plain(err, rc, "%s", why.msg) : 0;
+}
+
+int af_mpi_choose(const struct af_record_options *o, char **words, struct af_session_options *s,
+                  struct af_err *err)
+{
+	static char path[PATH_MAX];
+
+	if (!mpi_is_wanted(o->api, words))
+		return 0;
+	return library_choose(o, "mpi", "libaflame-mpi.so", "calls of MPI", path, &s->mpi_library,
+	                      s, err);
+}
+
+int af_hip_choose(const struct af_record_options *o, char **words, struct af_session_options *s,
+                  struct af_err *err)
+{
+	static char path[PATH_MAX];
+
+	if (!hip_is_wanted(o->api, words))
+		return 0;
+	return library_choose(o, "hip", "libaflame-hip.so", "calls of HIP", path, &s->hip_library,
+	                      s, err);
 }

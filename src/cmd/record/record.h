@@ -39,6 +39,9 @@ struct af_record_options {
 	const char *cuda_calls;     /* "once", "twice", NULL */
 	const char *gpu_samples;    /* a rate, "exact", NULL */
 	const char *launch_metrics; /* "GROUP@1/N", NULL */
+	const char *launches;       /* "1/N", NULL */
+	uint64_t cuda_buffer_bytes; /* 0: as is best */
+	const char *telemetry;      /* "NAME=MS,…", NULL */
 	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
@@ -76,13 +79,14 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, hip, none (all that work); NAME:default also "      \
+	     "APIs to record: cuda, opencl, mpi, ze, hip, kokkos, none (all that work); "            \
+	     "NAME:default also "                                                                    \
 	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|hip|hip:default|hip:full|all|none"},                                              \
+	     "full|ze|ze:default|ze:full|hip|hip:default|hip:full|kokkos|all|none"},                 \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \
@@ -139,6 +143,29 @@ struct af_record_options {
 	     "Intel GPUs: read a metric group (see `aflame doctor --metrics`: event-based) over "    \
 	     "every launch of Level Zero, which then runs alone; GROUP@1/N: over one in N",          \
 	     offsetof(type, launch_metrics)},                                                        \
+	    {AF_OPT_STRING,                                                                          \
+	     "launches",                                                                             \
+	     0,                                                                                      \
+	     "1/N",                                                                                  \
+	     "take the stack of one launch in N, by chance; all launches are recorded, and work "    \
+	     "without a stack is shared among the stacks of the same kernel",                        \
+	     offsetof(type, launches)},                                                              \
+	    {AF_OPT_SIZE,                                                                            \
+	     "cuda-buffer",                                                                          \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "size of the buffers that CUPTI fills with records of device work, 16K to 16M "         \
+	     "(256K); "                                                                              \
+	     "together they take at most 48M of the program's memory",                               \
+	     offsetof(type, cuda_buffer_bytes)},                                                     \
+	    {AF_OPT_STRING,                                                                          \
+	     "telemetry",                                                                            \
+	     0,                                                                                      \
+	     "NAME",                                                                                 \
+	     "read counters of the machine over time, each 100 ms or NAME=MS; several with "         \
+	     "commas, "                                                                              \
+	     "or all: `aflame doctor` lists them",                                                   \
+	     offsetof(type, telemetry)},                                                             \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \

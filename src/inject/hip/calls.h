@@ -1,6 +1,6 @@
 /*
  * Around the generated wrappers of HIP's functions: what they need beside api.h. The functions of
- * api.h come from libaflame.so (lent.h).
+ * api.h come from libaflame.so (shared.h).
  */
 #ifndef AF_INJECT_HIP_CALLS_H
 #define AF_INJECT_HIP_CALLS_H

@@ -2,7 +2,7 @@
 #ifndef AF_INJECT_HIP_HIP_H
 #define AF_INJECT_HIP_HIP_H
 
-#include "inject/api/lent.h"
+#include "inject/api/shared.h"
 
 /*
  * Put the function @name that comes behind ours into @slot; one that only fails where no library

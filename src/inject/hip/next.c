@@ -5,6 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "inject/api/behind.h"
 #include "inject/hip/hip.h"
 
 static const char prefix[] = "libamdhip64";
@@ -13,6 +14,11 @@ static const char prefix[] = "libamdhip64";
 typedef int proc_address(const char *symbol, void **function, int version, uint64_t flags,
                          int *status);
 static _Atomic(proc_address *) real_proc_address;
+
+bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
+{
+	return af_api_lent->enter(c, kind, how, sp);
+}
 
 /* hipErrorNoDevice. */
 static int absent(void)
@@ -75,6 +81,7 @@ void af_hip_next(void **slot, const char *name)
 	void *next = af_api_behind_us(prefix, name);
 
 	pthread_once(&once, af_api_borrow);
+	af_api_attach();
 	if (next && !strcmp(name, "hipGetProcAddress")) {
 		real_proc_address = (proc_address *)next;
 		next = (void *)proc_address_ours;

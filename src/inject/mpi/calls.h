@@ -75,13 +75,13 @@ static inline __attribute__((always_inline)) bool af_api_fortran_begin(struct af
 	if (af_mpi_is_open == f08 || !af_api_begin(c, kind))
 		return false;
 	c->variant = AF_MPI_FORTRAN;
-	af_api_inside++;
+	af_mpi_inside++;
 	return true;
 }
 
 static inline void af_api_fortran_end(void)
 {
-	af_api_inside--;
+	af_mpi_inside--;
 }
 
 /* The processes that a communicator leads to, and the bytes of a datatype; 0 of a failed call. */

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "inject/api/lent.h"
+#include "inject/api/shared.h"
 
 /* Types whose values are stored otherwise than MPI has them; those of handles come first. */
 enum af_mpi_type {
@@ -38,6 +38,9 @@ enum af_mpi_language { AF_MPI_C, AF_MPI_FORTRAN, AF_MPI_LANGUAGES };
 /* Open MPI, or one with MPICH's interface. Valid from the first af_mpi_next() on. */
 extern bool af_mpi_is_open;
 extern struct af_api_native af_mpi_natives[AF_MPI_LANGUAGES][AF_MPI_TYPES];
+
+/* The thread is inside of a call of Fortran that is recorded: those within it are the same call. */
+extern __thread uint32_t af_mpi_inside;
 
 /* Put the function @name that comes behind ours into @slot; one that only fails where none does. */
 void af_mpi_next(void **slot, const char *name);

@@ -1,9 +1,17 @@
 /* The functions behind ours: where the program's MPI is. */
 #include <pthread.h>
 
+#include "inject/api/behind.h"
 #include "inject/mpi/mpi.h"
 
 static const char prefix[] = "libmpi";
+
+__thread uint32_t af_mpi_inside;
+
+bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
+{
+	return !af_mpi_inside && af_api_lent->enter(c, kind, how, sp);
+}
 
 void *af_mpi_function(const char *name)
 {
@@ -23,8 +31,8 @@ static int absent(void)
 
 static void find(void)
 {
-	af_mpi_values_find();
 	af_api_borrow();
+	af_mpi_values_find();
 }
 
 void af_mpi_next(void **slot, const char *name)
@@ -33,5 +41,6 @@ void af_mpi_next(void **slot, const char *name)
 	void *next = af_mpi_function(name);
 
 	pthread_once(&once, find);
+	af_api_attach();
 	__atomic_store_n(slot, next ? next : (void *)absent, __ATOMIC_RELEASE);
 }

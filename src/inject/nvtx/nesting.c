@@ -1,0 +1,32 @@
+#include "inject/nvtx/nesting.h"
+
+#include <string.h>
+
+bool af_nesting_push(struct af_nesting *n, uint64_t key, bool written)
+{
+	if (n->nr == AF_NESTING_DEEP) {
+		n->beyond++;
+		return false;
+	}
+	n->open[n->nr].key = key;
+	n->open[n->nr++].written = written;
+	return true;
+}
+
+int32_t af_nesting_find(const struct af_nesting *n, uint64_t key)
+{
+	int32_t at = (int32_t)n->nr - 1;
+
+	while (at >= 0 && n->open[at].key != key)
+		at--;
+	return at;
+}
+
+bool af_nesting_remove(struct af_nesting *n, uint32_t at)
+{
+	bool written = n->open[at].written;
+
+	n->nr--;
+	memmove(&n->open[at], &n->open[at + 1], (n->nr - at) * sizeof *n->open);
+	return written;
+}

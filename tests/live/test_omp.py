@@ -1,0 +1,107 @@
+#!/usr/bin/env python3
+"""OpenMP's target constructs by OMPT: a program of known numbers, compiled by clang-19, whose
+regions run on devices that are the host."""
+
+import collections
+import functools
+import glob
+import os
+import subprocess
+
+from machine import SCRIPTS, WORKPLACE, Skip, need_own_tool
+from recording import must, parse_folded, record
+from tap import case, equal, expect, run_cases
+
+FLAGS = ("-O2", "-g", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
+
+
+@functools.lru_cache(maxsize=None)
+def built():
+    """The program, compiled here: (its path, the environment that finds LLVM's runtime)."""
+    clang = need_own_tool("clang-19")
+    library = glob.glob("/usr/lib/llvm-19/lib/libomptarget.so*")
+    if not library or not os.path.exists("/usr/lib/llvm-19/bin/clang-offload-packager"):
+        raise Skip("libomp-19-dev or clang-tools-19 is not installed")
+    path = os.path.join(WORKPLACE, "omp_target")
+    source = os.path.join(SCRIPTS, "omp_target.c")
+    done = subprocess.run([clang, *FLAGS, source, "-o", path], stderr=subprocess.PIPE, check=False)
+    expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
+    return path, dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library[0]))
+
+
+def recorded(*words, options=(), **more):
+    path, env = built()
+    run = record(path, *words, options=options, env=dict(env, **more))
+    # Of values and of what add() counts; the program prints it, twice where it forks.
+    equal(run.truth["sum"], 4096 * 1024 + 4096 * 10, "the program's result")
+    expect(run.truth["devices"] > 0, "the program found no device")
+    return run
+
+
+def calls_of(run):
+    return collections.Counter(e["kind"] for e in run.events("api_call"))
+
+
+def notes_of(run):
+    return [f["value"] for f in run.fields("note") if f["key"] == "omp"]
+
+
+@case("every region, transfer and allocation is a call, as many as the program made")
+def _():
+    run = recorded()
+    calls, regions = calls_of(run), run.truth["regions"]
+    equal(calls["ompt_target"], 2 * regions, "target regions")
+    equal(calls["ompt_target_submit"], 2 * regions, "launches")
+    # The arrays that regions use: values twice (data, enter data), more once a region.
+    equal(calls["ompt_target_data_alloc"], 2 + regions, "allocations")
+    equal(calls["ompt_target_data_delete"], calls["ompt_target_data_alloc"], "frees")
+    equal(calls["ompt_target_data_transfer_to_device"], 3 + regions, "transfers to the device")
+    equal(calls["ompt_target_data_transfer_from_device"], 2 + regions, "transfers back")
+    equal(notes_of(run), ["target regions are recorded"], "notes")
+
+
+@case("work on the device has its launch, its bytes and the stack of its region")
+def _():
+    run = recorded()
+    regions = int(run.truth["regions"])
+    what = {f["descriptor"]: f for f in run.fields("descriptor")}
+    works = collections.Counter(what[f["descriptor"]]["op"] for f in run.fields("work_long"))
+    equal(sum(works.values()), 2 * regions + 5 + 2 * regions, "pieces of work %s" % works)
+    launches = {f["correlation"] for f in run.fields("launch")}
+    equal({f["correlation"] for f in run.fields("work_long")}, launches, "launches")
+    copies = {d["bytes"] for d in what.values() if not d["kernel"]}
+    equal(copies, {run.truth["bytes"]}, "bytes of the copies")
+    found = collections.Counter()
+    for frames, count in parse_folded(must("flame", "--view", "gpu", "-w", "count", run.path)):
+        for name in ("scale", "add"):
+            if any(f.startswith(name) for f in frames) and "target region" in frames[-1]:
+                found[name] += count
+    equal(found, {"scale": regions, "add": regions}, "regions by the function that has them")
+
+
+@case("tally has the calls and the work")
+def _():
+    run = recorded()
+    text = must("tally", run.path)
+    for name in ("ompt_target_submit", "ompt_target_data_transfer_to_device", "target region"):
+        expect(name in text, "%s is not in %s" % (name, text))
+
+
+@case("a forked child describes its devices and functions itself")
+def _():
+    run = recorded("fork")
+    equal(calls_of(run)["ompt_target"], 4 * run.truth["regions"], "target regions of both")
+
+
+@case("--api none records nothing of OpenMP; another tool gets the runtime, and the trace says so")
+def _():
+    run = recorded(options=["--api", "none"])
+    equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
+    run = recorded(OMP_TOOL_LIBRARIES="/nowhere/libtool.so")
+    equal(run.counts().get("api_call", 0), 0, "calls beside another tool")
+    equal(notes_of(run), ["not recorded: the program has another OMPT tool"], "notes")
+    run = recorded(OMP_TOOL="disabled")
+    equal(run.counts().get("api_call", 0), 0, "calls with OMP_TOOL=disabled")
+
+
+run_cases()
