@@ -73,7 +73,7 @@ static bool is_linked(const char *path, const char *prefix)
 	struct elf_file f = {.fd = af_open_regular(AT_FDCWD, path, 0)};
 	scope_close int fd = f.fd;
 	uint64_t names = 0;
-	char name[16];
+	char name[32];
 	size_t len = strlen(prefix);
 
 	if (fd < 0 || !elf_read(&f))
@@ -130,8 +130,11 @@ static bool hip_is_wanted(const char *list, char **words)
 		return false;
 	if (af_api_is_named(list, "hip") || !access("/dev/kfd", F_OK))
 		return true;
-	return words && words[0] && af_program_find(words[0], path) &&
-	       is_linked(path, "libamdhip64");
+	if (!words || !words[0] || !af_program_find(words[0], path))
+		return false;
+	/* ROCTX by its older and its newer library. */
+	return is_linked(path, "libamdhip64") || is_linked(path, "libroctx64") ||
+	       is_linked(path, "librocprofiler-sdk-roctx");
 }
 
 /* A user who did not ask for the API gets a trace without it where our library is missing. */

@@ -17,8 +17,8 @@ int af_mpi_choose(const struct af_record_options *o, char **words, struct af_ses
                   struct af_err *err);
 
 /*
- * The same of HIP, whose calls are also recorded if the kernel has AMD's driver of GPUs (/dev/kfd):
- * Python loads HIP's library when it needs it.
+ * The same of HIP, whose calls are also recorded in programs that are linked with ROCTX, and if the
+ * kernel has AMD's driver of GPUs (/dev/kfd): Python loads HIP's library when it needs it.
  */
 int af_hip_choose(const struct af_record_options *o, char **words, struct af_session_options *s,
                   struct af_err *err);

@@ -75,12 +75,18 @@ static int proc_address_ours(const char *symbol, void **function, int version, u
 	return rc;
 }
 
-void af_hip_next(void **slot, const char *name)
+void af_hip_borrow(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	void *next = af_api_behind_us(prefix, name);
 
 	pthread_once(&once, af_api_borrow);
+}
+
+void af_hip_next(void **slot, const char *name)
+{
+	void *next = af_api_behind_us(prefix, name);
+
+	af_hip_borrow();
 	af_api_attach();
 	if (next && !strcmp(name, "hipGetProcAddress")) {
 		real_proc_address = (proc_address *)next;
