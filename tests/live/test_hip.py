@@ -47,6 +47,7 @@ def _():
     rows = {r["function"]: r for r in tables["api"]}
     for name, n in failed_of(run).items():
         equal((rows[name]["calls"], rows[name]["failed"]), (CALLS[name], n), name)
+    expect("calls alone, no times of kernels" in must("report", run.path), "the report does not say that kernels lack")
 
 
 @case("each launch has the stack that it came by, and its arguments")

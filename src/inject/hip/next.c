@@ -82,11 +82,20 @@ void af_hip_borrow(void)
 	pthread_once(&once, af_api_borrow);
 }
 
+/* A user who looks for kernels in the trace reads why there are none. */
+static void begin(void)
+{
+	af_hip_borrow();
+	if (af_api_lent)
+		af_api_lent->note("collector.hip", "calls alone, no times of kernels and copies");
+}
+
 void af_hip_next(void **slot, const char *name)
 {
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	void *next = af_api_behind_us(prefix, name);
 
-	af_hip_borrow();
+	pthread_once(&once, begin);
 	af_api_attach();
 	if (next && !strcmp(name, "hipGetProcAddress")) {
 		real_proc_address = (proc_address *)next;
