@@ -2,9 +2,16 @@
 
 #include <string.h>
 
+#include "base/pages.h"
+
+/* Threads have one while a range is open. */
+static struct af_spares spares = {.size = AF_NESTING_DEEP * sizeof(struct af_nesting_open)};
+
 bool af_nesting_push(struct af_nesting *n, uint64_t key, bool written)
 {
-	if (n->nr == AF_NESTING_DEEP) {
+	if (!n->nr)
+		n->open = af_spares_take(&spares);
+	if (n->nr == AF_NESTING_DEEP || !n->open) {
 		n->beyond++;
 		return false;
 	}
@@ -28,5 +35,9 @@ bool af_nesting_remove(struct af_nesting *n, uint32_t at)
 
 	n->nr--;
 	memmove(&n->open[at], &n->open[at + 1], (n->nr - at) * sizeof *n->open);
+	if (!n->nr) {
+		af_spares_give(&spares, n->open);
+		n->open = NULL;
+	}
 	return written;
 }

@@ -10,13 +10,15 @@
 
 enum { AF_NESTING_DEEP = 64 };
 
+struct af_nesting_open {
+	uint64_t key;
+	bool written; /* its beginning is in the trace */
+};
+
 struct af_nesting {
 	uint32_t nr;
-	uint32_t beyond; /* more are open than are followed */
-	struct {
-		uint64_t key;
-		bool written; /* its beginning is in the trace */
-	} open[AF_NESTING_DEEP];
+	uint32_t beyond;              /* more are open than are followed */
+	struct af_nesting_open *open; /* AF_NESTING_DEEP of them while nr is not 0; else NULL */
 };
 
 /* A range of @key begins, within those that are open. False: there are too many, it is counted. */
