@@ -85,6 +85,16 @@ def _():
     text = must("tally", run.path)
     for name in ("ompt_target_submit", "ompt_target_data_transfer_to_device", "target region"):
         expect(name in text, "%s is not in %s" % (name, text))
+    expect("[enqueue]" not in text, "work is counted as calls once more: %s" % text)
+
+
+@case("print --json names the API; --api omp alone records OpenMP, and --api ze nothing of it")
+def _():
+    run = recorded(options=["--api", "omp"])
+    equal({f["api"] for f in run.fields("api_call")}, {"openmp"}, "APIs of calls")
+    equal(calls_of(run)["ompt_target"], 2 * run.truth["regions"], "target regions")
+    run = recorded(options=["--api", "ze"])
+    equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
 
 
 @case("a forked child describes its devices and functions itself")

@@ -24,6 +24,7 @@ static const struct {
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
     {"ze", {AF_API_LEVEL_ZERO}},
+    {"omp", {0}},
     {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},

@@ -79,14 +79,15 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, ze, kokkos, none (all that work); NAME:default "    \
+	     "APIs to record: cuda, opencl, mpi, ze, omp, kokkos, none (all that work); "            \
+	     "NAME:default "                                                                         \
 	     "also "                                                                                 \
 	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|ze|ze:default|ze:full|kokkos|all|none"},                                          \
+	     "full|ze|ze:default|ze:full|omp|kokkos|all|none"},                                      \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \

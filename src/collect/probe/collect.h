@@ -47,6 +47,9 @@ int af_cuda_pc_probe(char *words, size_t size, struct af_err *err);
 /* src/collect/probe/ze.c */
 int af_ze_probe(char *words, size_t size, struct af_err *err);
 
+/* src/collect/probe/omp.c */
+int af_omp_probe(char *words, size_t size, struct af_err *err);
+
 /* src/collect/probe/tools.c */
 int af_kokkos_probe(char *words, size_t size, struct af_err *err);
 

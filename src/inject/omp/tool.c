@@ -12,11 +12,7 @@
 #include "inject/omp/omp.h"
 #include "inject/omp/ompt_abi.h"
 
-enum {
-	CALLS_MAX = 16,
-	/* OpenMP has no name of its own for --api: it is recorded where any device API is. */
-	SELECTED = AF_SESSION_OPENCL | AF_SESSION_CUDA | AF_SESSION_ZE,
-};
+enum { CALLS_MAX = 16 };
 
 /* Calls that this thread is inside of; those deeper than the table are only counted. */
 static __thread struct {
@@ -234,7 +230,7 @@ INTERPOSE struct af_ompt_tool *ompt_start_tool(unsigned version, const char *run
 	bool any;
 	struct af_ompt_tool *other = other_tool(version, runtime, &any);
 
-	if (!session || !(session->flags & SELECTED))
+	if (!session || !(session->flags & AF_SESSION_OMP))
 		return other;
 	if (any)
 		af_inject_note("omp", "not recorded: the program has another OMPT tool");
