@@ -103,13 +103,63 @@ def _():
     equal(calls_of(run)["ompt_target"], 4 * run.truth["regions"], "target regions of both")
 
 
-@case("--api none records nothing of OpenMP; another tool gets the runtime, and the trace says so")
+@functools.lru_cache(maxsize=None)
+def tool(*flags):
+    """The counting tool, compiled here, and its numbers of a run without aflame."""
+    path, env = built()
+    library = os.path.join(WORKPLACE, "omp_counts%s.so" % "".join(flags))
+    headers = glob.glob("/usr/lib/llvm-19/lib/clang/*/include/omp-tools.h")
+    if not headers:
+        raise Skip("omp-tools.h of libomp-19-dev is not installed")
+    command = [need_own_tool("clang-19"), "-O2", "-shared", "-fPIC", "-I" + os.path.dirname(headers[0]), *flags,
+               os.path.join(SCRIPTS, "omp_counts.c"), "-o", library]
+    done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+    expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
+    alone = subprocess.run([path], env=dict(env, OMP_TOOL_LIBRARIES=library), stdout=subprocess.PIPE, check=True)
+    return library, tool_facts(dict(line.split()[1:] for line in alone.stdout.decode().splitlines()))
+
+
+def tool_facts(facts):
+    # LLVM's own answer to ompt_get_callback and its numbers of plain callbacks are not our subject.
+    return {k: int(v) for k, v in facts.items() if k.startswith("tool_") and k != "tool_strange"}
+
+
+@case("a tool that counts in a run without aflame has the numbers that were recorded")
 def _():
-    run = recorded(options=["--api", "none"])
+    seen = tool()[1]
+    run = recorded()
+    calls = calls_of(run)
+    expect(seen["tool_begun"] > 0 and seen["tool_bytes"] > 0, "the tool saw nothing: %s" % seen)
+    equal(calls["ompt_target"], seen["tool_begun"], "target regions")
+    equal(calls["ompt_target_submit"], seen["tool_submits"], "launches")
+    equal(calls["ompt_target_data_alloc"], seen["tool_allocs"], "allocations")
+    what = {f["descriptor"]: f for f in run.fields("descriptor")}
+    copies = [d["bytes"] for d in (what[f["descriptor"]] for f in run.fields("work_long")) if not d["kernel"]]
+    equal((len(copies), sum(copies)), (seen["tool_copies"], seen["tool_bytes"]), "copies and their bytes")
+
+
+@case("another tool and aflame both get all callbacks: by OMP_TOOL_LIBRARIES, by a library, with and without EMI")
+def _():
+    alone = calls_of(recorded())
+    for flags in (), ("-DPLAIN",):
+        library, seen = tool(*flags)
+        for name, value in ("OMP_TOOL_LIBRARIES", "/nowhere/none.so:" + library), ("LD_PRELOAD", library):
+            run = recorded(**{name: value})
+            equal(tool_facts(run.truth), seen, "what the tool %s counts as %s" % (flags, name))
+            equal(run.truth["tool_strange"], 0, "what surprised the tool")
+            equal(calls_of(run), alone, "calls beside the tool")
+            equal(sorted(notes_of(run)), ["another OMPT tool gets all callbacks too", "target regions are recorded"],
+                  "notes")
+
+
+@case("--api none records nothing of OpenMP and leaves the runtime to another tool; OMP_TOOL=disabled is respected")
+def _():
+    library, seen = tool()
+    run = recorded(options=["--api", "none"], OMP_TOOL_LIBRARIES=library)
     equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
+    equal(tool_facts(run.truth), seen, "what the tool counts")
     run = recorded(OMP_TOOL_LIBRARIES="/nowhere/libtool.so")
-    equal(run.counts().get("api_call", 0), 0, "calls beside another tool")
-    equal(notes_of(run), ["not recorded: the program has another OMPT tool"], "notes")
+    expect(calls_of(run)["ompt_target"] > 0, "no calls beside a tool that is not there")
     run = recorded(OMP_TOOL="disabled")
     equal(run.counts().get("api_call", 0), 0, "calls with OMP_TOOL=disabled")
 
