@@ -16,14 +16,14 @@ FLAGS = ("-O2", "-g", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
 
 
 @functools.lru_cache(maxsize=None)
-def built():
-    """The program, compiled here: (its path, the environment that finds LLVM's runtime)."""
+def built(program="omp_target"):
+    """A program, compiled here: (its path, the environment that finds LLVM's runtime)."""
     clang = need_own_tool("clang-19")
     library = glob.glob("/usr/lib/llvm-19/lib/libomptarget.so*")
     if not library or not os.path.exists("/usr/lib/llvm-19/bin/clang-offload-packager"):
         raise Skip("libomp-19-dev or clang-tools-19 is not installed")
-    path = os.path.join(WORKPLACE, "omp_target")
-    source = os.path.join(SCRIPTS, "omp_target.c")
+    path = os.path.join(WORKPLACE, program)
+    source = os.path.join(SCRIPTS, program + ".c")
     done = subprocess.run([clang, *FLAGS, source, "-o", path], stderr=subprocess.PIPE, check=False)
     expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
     return path, dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library[0]))
@@ -162,6 +162,57 @@ def _():
     expect(calls_of(run)["ompt_target"] > 0, "no calls beside a tool that is not there")
     run = recorded(OMP_TOOL="disabled")
     equal(run.counts().get("api_call", 0), 0, "calls with OMP_TOOL=disabled")
+
+
+@case("regions from threads of nested parallel regions, also nowait, are each recorded once, on the thread that ran them")
+def _():
+    path, env = built("omp_nested")
+    run = record(path, env=env)
+    equal((run.truth["sum"], run.truth["threads"]), (run.truth["expected"], 4), "the program's result and threads")
+    calls, regions = calls_of(run), run.truth["regions"]
+    equal((calls["ompt_target"], calls["ompt_target_submit"]), (regions, regions), "target regions and launches")
+    equal(run.counts()["work_long"], 3 * regions, "pieces of work: a kernel and two copies each")
+    threads = collections.defaultdict(collections.Counter)
+    for e in run.events("api_call"):
+        threads[e["tid"]][e["kind"], e["fields"]["depth"]] += 1
+    expect(len(threads) >= 4, "calls are of %d threads" % len(threads))
+    for tid, seen in threads.items():
+        equal(seen["ompt_target", 0], seen["ompt_target_submit", 1], "launches inside of the regions of %d" % tid)
+
+
+def host_program():
+    """The nested program without target, compiled by gcc for its own runtime."""
+    path = os.path.join(WORKPLACE, "omp_host")
+    source = os.path.join(SCRIPTS, "omp_nested.c")
+    subprocess.run([need_own_tool("gcc"), "-O2", "-DHOST", "-fopenmp", source, "-o", path], check=True)
+    return path
+
+
+def recorded_on(library):
+    run = record(host_program(), env=dict(os.environ, LD_PRELOAD=library))
+    equal((run.truth["sum"], run.truth["threads"]), (run.truth["expected"], 4), "the program's result and threads")
+    equal(run.counts().get("api_call", 0), 0, "calls of a program without target")
+    return notes_of(run)
+
+
+@case("a program of gcc has LLVM's runtime preloaded: it is seen, and nothing is disturbed")
+def _():
+    library = glob.glob("/usr/lib/llvm-19/lib/libomp.so*")
+    if not library:
+        raise Skip("libomp-19-dev is not installed")
+    equal(recorded_on(library[0]), ["target regions are recorded"], "notes")
+    equal(recorded_on(""), [], "notes of GCC's own runtime, which has no OMPT")
+
+
+@case("a runtime without target callbacks (LLVM 14): the trace says so")
+def _():
+    library = os.environ.get("AFLAME_LIBOMP_OLD") or "".join(glob.glob("/usr/lib/llvm-14/lib/libomp.so.5"))
+    if not library:
+        raise Skip("libomp5-14 is not there; it conflicts with libomp5-19: unpack it, and name its libomp.so.5 in "
+                   "AFLAME_LIBOMP_OLD")
+    notes = recorded_on(library)
+    expect(len(notes) == 1 and notes[0].startswith("not recorded: this OpenMP runtime tells nothing of target regions"),
+           "notes: %s" % notes)
 
 
 run_cases()
