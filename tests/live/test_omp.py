@@ -5,11 +5,12 @@ regions run on devices that are the host."""
 import collections
 import functools
 import glob
+import json
 import os
 import subprocess
 
 from machine import SCRIPTS, WORKPLACE, Skip, need_own_tool
-from recording import must, parse_folded, record
+from recording import aflame, must, parse_folded, record
 from tap import case, equal, expect, run_cases
 
 FLAGS = ("-O2", "-g", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
@@ -162,6 +163,23 @@ def _():
     expect(calls_of(run)["ompt_target"] > 0, "no calls beside a tool that is not there")
     run = recorded(OMP_TOOL="disabled")
     equal(run.counts().get("api_call", 0), 0, "calls with OMP_TOOL=disabled")
+
+
+@case("memory that is mapped 32 times is a finding with its copies and bytes, and 31 times it is none")
+def _():
+    path, env = built("omp_maps")
+    for times, expected in (31, []), (32, [32, 32]), (100, [100, 100]):
+        run = record(path, str(times), env=env)
+        equal((run.truth["first"], run.truth["times"]), (times, times), "the program's result")
+        done = aflame("report", "--json", "usage", run.path)
+        # A trace without any row has no table.
+        rows = json.loads(done.stdout)["tables"][0]["rows"] if expected or not done.returncode else []
+        rows = [r for r in rows if r["kind"] == "repeated-mappings"]
+        equal([r["calls"] for r in rows], expected, "copies of %d regions: %s" % (times, rows))
+        for row in rows:
+            equal((row["bytes"], row["caller"]), (times * run.truth["bytes"], "add"), "bytes and caller")
+            expect(row["time_ns"] > 0, "no time: %s" % row)
+        equal(len({r["function"] for r in rows}), len(rows), "directions")
 
 
 @case("regions from threads of nested parallel regions, also nowait, are each recorded once, on the thread that ran them")

@@ -77,10 +77,10 @@ static bool name_is_dull(const struct af_tree *t, uint32_t name)
 
 	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
 	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
-	       (module && strstr(module, "/libc.so"));
+	       (module && (strstr(module, "/libc.so") || strstr(module, "/libomptarget.so")));
 }
 
-/* Does a frame say nothing of who called: libc's, an interpreter's, a mark, a process? */
+/* Does a frame say nothing of who called: libc's, OpenMP's, an interpreter's, a mark, a process? */
 static bool is_dull(struct maker *m, uint32_t node)
 {
 	uint32_t name = m->scratch.nodes[node].name;
@@ -176,7 +176,7 @@ static struct usage_sum counted(const struct maker *m, const struct usage_sum *s
 {
 	struct usage_sum part = *s;
 
-	if (s->kind == AF_USAGE_TINY && s->calls < AF_USAGE_MANY)
+	if ((s->kind == AF_USAGE_TINY || s->kind == AF_USAGE_MAPPING) && s->calls < AF_USAGE_MANY)
 		part.calls = 0;
 	if (!is_steady(s->kind))
 		return part;
