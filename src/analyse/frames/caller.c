@@ -37,10 +37,10 @@ static bool name_is_dull(const struct af_tree *t, uint32_t name)
 
 	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
 	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
-	       (module && strstr(module, "/libc.so"));
+	       (module && (strstr(module, "/libc.so") || strstr(module, "/libomptarget.so")));
 }
 
-/* Does a frame say nothing of who called: libc's, an interpreter's, a mark, a process? */
+/* Does a frame say nothing of who called: libc's, OpenMP's, an interpreter's, a mark, a process? */
 static bool is_dull(struct af_callers *c, uint32_t node)
 {
 	uint32_t name = c->paths.nodes[node].name;

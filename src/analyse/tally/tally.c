@@ -283,9 +283,9 @@ static void tally_work(void *self, const struct af_world *w, const struct af_wor
 
 	if (work->api != AF_API_OPENCL || !op || !work->launched || work->out_of_range)
 		return;
-	/* The kernel saw the drivers' calls by themselves. */
+	/* The kernel saw the drivers' calls by themselves, and OpenMP's have events. */
 	const struct af_device *device = af_world_device(w, work->process, af_work_device(w, work));
-	if (device && device->api == AF_API_DRM)
+	if (device && (device->api == AF_API_DRM || device->api == AF_API_OPENMP))
 		return;
 	const struct tally_sum like = {.thread = thread_find(t, work->process, work->tid),
 	                               .source = AF_TALLY_ENQUEUED,

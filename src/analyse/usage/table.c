@@ -87,7 +87,7 @@ static struct usage_sum counted(const struct maker *m, const struct usage_sum *s
 {
 	struct usage_sum part = *s;
 
-	if (s->kind == AF_USAGE_TINY && s->calls < AF_USAGE_MANY)
+	if ((s->kind == AF_USAGE_TINY || s->kind == AF_USAGE_MAPPING) && s->calls < AF_USAGE_MANY)
 		part.calls = 0;
 	if (!is_steady(s->kind))
 		return part;

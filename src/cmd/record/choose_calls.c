@@ -25,6 +25,7 @@ static const struct {
     {"mpi", {AF_API_MPI}},
     {"ze", {AF_API_LEVEL_ZERO}},
     {"hip", {AF_API_HIP}},
+    {"omp", {0}},
     {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},

@@ -49,7 +49,7 @@ struct af_omp_call {
 	uint64_t begin_ns, correlation; /* of the work that it does, 0: it does none */
 	uint64_t args[AF_OMP_ARGS];
 	const void *region; /* return address in the program, of the target construct */
-	uint32_t nr_args, descriptor;
+	uint32_t nr_args, descriptor, callpath; /* the last two of work */
 	enum af_omp_function function;
 };
 

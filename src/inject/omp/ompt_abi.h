@@ -29,10 +29,23 @@ struct af_ompt_tool {
 /* ompt_set_callback (19.6.1.3): an enum af_ompt_set */
 typedef int (*af_ompt_set_callback)(int event, af_ompt_function callback);
 
-enum af_ompt_set { AF_OMPT_SET_NEVER = 1, AF_OMPT_SET_IMPOSSIBLE = 2 };
+enum af_ompt_set {
+	AF_OMPT_SET_NEVER = 1,
+	AF_OMPT_SET_IMPOSSIBLE = 2,
+	AF_OMPT_SET_ALWAYS = 5,
+};
+
+/* ompt_get_callback (19.6.1.4): 1 when one is set */
+typedef int (*af_ompt_get_callback)(int event, af_ompt_function *callback);
+
+/* ompt_start_tool (19.2.1) */
+typedef struct af_ompt_tool *(*af_ompt_start)(unsigned version, const char *runtime);
 
 /* ompt_callbacks_t (19.4.2) */
 enum af_ompt_event {
+	AF_OMPT_TARGET_PLAIN = 8,
+	AF_OMPT_TARGET_DATA_OP_PLAIN = 9,
+	AF_OMPT_TARGET_SUBMIT_PLAIN = 10,
 	AF_OMPT_DEVICE_INITIALIZE = 12,
 	AF_OMPT_TARGET_EMI = 33,
 	AF_OMPT_TARGET_DATA_OP_EMI = 34,
@@ -61,5 +74,30 @@ enum af_ompt_data_op {
 	AF_OMPT_DISASSOCIATE = 6,
 	AF_OMPT_ASYNC = 16, /* added to one of the first four */
 };
+
+/* ompt_callback_device_initialize_t (19.5.2.19) */
+typedef void (*af_ompt_on_device)(int device, const char *type, void *handle, af_ompt_lookup lookup,
+                                  const char *documentation);
+
+/* ompt_callback_target_emi_t and ompt_callback_target_t (19.5.2.26) */
+typedef void (*af_ompt_on_target_emi)(int kind, int scope, int device, union af_ompt_data *task,
+                                      union af_ompt_data *target_task, union af_ompt_data *data,
+                                      const void *region);
+typedef void (*af_ompt_on_target)(int kind, int scope, int device, union af_ompt_data *task,
+                                  uint64_t target, const void *region);
+
+/* ompt_callback_target_data_op_emi_t and ompt_callback_target_data_op_t (19.5.2.25) */
+typedef void (*af_ompt_on_data_op_emi)(int scope, union af_ompt_data *target_task,
+                                       union af_ompt_data *data, uint64_t *id, int op, void *from,
+                                       int from_device, void *to, int to_device, size_t bytes,
+                                       const void *region);
+typedef void (*af_ompt_on_data_op)(uint64_t target, uint64_t id, int op, void *from,
+                                   int from_device, void *to, int to_device, size_t bytes,
+                                   const void *region);
+
+/* ompt_callback_target_submit_emi_t and ompt_callback_target_submit_t (19.5.2.28) */
+typedef void (*af_ompt_on_submit_emi)(int scope, union af_ompt_data *data, uint64_t *id,
+                                      unsigned teams);
+typedef void (*af_ompt_on_submit)(uint64_t target, uint64_t id, unsigned teams);
 
 #endif

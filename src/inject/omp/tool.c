@@ -1,22 +1,17 @@
 /*
  * The OMPT tool that an OpenMP runtime finds in the process (OpenMP 5.2, 19.2), and its callbacks.
- * Begin and end of one call come on one thread and nest. The runtime takes one tool only, so
- * another tool's gives it everything, and nothing is recorded.
+ * Begin and end of one call come on one thread and nest. Another tool's callbacks are outside of
+ * what is timed.
  */
-#include <dlfcn.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "inject/core/inject.h"
 #include "inject/core/interpose.h"
+#include "inject/omp/next.h"
 #include "inject/omp/omp.h"
 #include "inject/omp/ompt_abi.h"
 
-enum {
-	CALLS_MAX = 16,
-	/* OpenMP has no name of its own for --api: it is recorded where any device API is. */
-	SELECTED = AF_SESSION_OPENCL | AF_SESSION_CUDA | AF_SESSION_ZE,
-};
+enum { CALLS_MAX = 16 };
 
 /* Calls that this thread is inside of; those deeper than the table are only counted. */
 static __thread struct {
@@ -59,11 +54,9 @@ static void call_end(enum af_omp_function function, const struct af_regs *regs)
 static void device_initialize(int device, const char *type, void *handle, af_ompt_lookup lookup,
                               const char *documentation)
 {
-	(void)handle;
-	(void)lookup;
-	(void)documentation;
 	af_omp_check_fork();
 	af_omp_device(device, type);
+	af_omp_next_device(device, type, handle, lookup, documentation);
 }
 
 static enum af_omp_function target_function(int kind)
@@ -90,21 +83,20 @@ static void target(int kind, int scope, int device, union af_ompt_data *task,
 	struct af_omp_call *c;
 	struct af_regs regs;
 
-	(void)task;
-	(void)target_task;
-	(void)data;
 	AF_REGS_CALLER(&regs);
-	if (!function)
-		return;
+	if (scope & AF_OMPT_BEGIN)
+		af_omp_next_target(kind, scope, device, task, target_task, data, region);
 	af_omp_check_fork();
-	if (scope & AF_OMPT_BEGIN && (c = call_push(function))) {
+	if (function && scope & AF_OMPT_BEGIN && (c = call_push(function))) {
 		c->region = region;
 		c->args[c->nr_args++] = (uint64_t)(int64_t)device;
 		c->args[c->nr_args++] = (uintptr_t)region;
 		af_omp_begin(c, NULL, &regs);
 	}
-	if (scope & AF_OMPT_END)
+	if (function && scope & AF_OMPT_END)
 		call_end(function, &regs);
+	if (!(scope & AF_OMPT_BEGIN))
+		af_omp_next_target(kind, scope, device, task, target_task, data, region);
 }
 
 static enum af_omp_function data_function(int op)
@@ -122,22 +114,12 @@ static enum af_omp_function data_function(int op)
 	return (unsigned)op < sizeof functions / sizeof *functions ? functions[op] : AF_OMP_NONE;
 }
 
-static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_data *data,
-                    uint64_t *id, int op, void *from, int from_device, void *to, int to_device,
-                    size_t bytes, const void *region)
+/* The piece of work that a transfer is, with the queue 0 where it is none of ours. */
+static struct af_ev_descriptor data_work(enum af_omp_function function, int from_device,
+                                         int to_device, size_t bytes)
 {
-	enum af_omp_function function = data_function(op);
 	struct af_ev_descriptor work = {.bytes = bytes};
-	struct af_omp_call *c;
-	struct af_regs regs;
 
-	(void)target_task;
-	(void)data;
-	(void)id;
-	AF_REGS_CALLER(&regs);
-	if (!function)
-		return;
-	af_omp_check_fork();
 	if (function == AF_OMP_TO_DEVICE) {
 		work.op = AF_OP_WRITE;
 		work.queue = af_omp_queue(to_device);
@@ -145,7 +127,25 @@ static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_da
 		work.op = AF_OP_READ;
 		work.queue = af_omp_queue(from_device);
 	}
-	if (scope & AF_OMPT_BEGIN && (c = call_push(function))) {
+	return work;
+}
+
+static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_data *data,
+                    uint64_t *id, int op, void *from, int from_device, void *to, int to_device,
+                    size_t bytes, const void *region)
+{
+	enum af_omp_function function = data_function(op);
+	struct af_omp_call *c;
+	struct af_regs regs;
+
+	AF_REGS_CALLER(&regs);
+	if (scope & AF_OMPT_BEGIN)
+		af_omp_next_data_op(scope, target_task, data, id, op, from, from_device, to,
+		                    to_device, bytes, region);
+	af_omp_check_fork();
+	if (function && scope & AF_OMPT_BEGIN && (c = call_push(function))) {
+		const struct af_ev_descriptor work =
+		    data_work(function, from_device, to_device, bytes);
 		const uint64_t args[] = {(uintptr_t)from, (uint64_t)(int64_t)from_device,
 		                         (uintptr_t)to, (uint64_t)(int64_t)to_device, bytes};
 		_Static_assert(sizeof args == sizeof c->args, "all arguments");
@@ -154,8 +154,11 @@ static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_da
 		c->region = region;
 		af_omp_begin(c, work.queue ? &work : NULL, &regs);
 	}
-	if (scope & AF_OMPT_END)
+	if (function && scope & AF_OMPT_END)
 		call_end(function, &regs);
+	if (!(scope & AF_OMPT_BEGIN))
+		af_omp_next_data_op(scope, target_task, data, id, op, from, from_device, to,
+		                    to_device, bytes, region);
 }
 
 /* The target construct that this thread is inside of names the device and the region. */
@@ -167,9 +170,9 @@ static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned t
 	struct af_omp_call *c;
 	struct af_regs regs;
 
-	(void)data;
-	(void)id;
 	AF_REGS_CALLER(&regs);
+	if (scope & AF_OMPT_BEGIN)
+		af_omp_next_submit(scope, data, id, teams);
 	af_omp_check_fork();
 	if (around)
 		work.queue = af_omp_queue((int)around->args[0]);
@@ -180,6 +183,8 @@ static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned t
 	}
 	if (scope & AF_OMPT_END)
 		call_end(AF_OMP_SUBMIT, &regs);
+	if (!(scope & AF_OMPT_BEGIN))
+		af_omp_next_submit(scope, data, id, teams);
 }
 
 static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_ompt_data *data)
@@ -197,33 +202,27 @@ static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_o
 #undef F
 	const af_ompt_set_callback set = (af_ompt_set_callback)lookup("ompt_set_callback");
 	bool refused = !set;
+	uint64_t taken = 0;
 
-	(void)initial_device;
 	(void)data;
-	for (size_t i = 0; set && i < sizeof callbacks / sizeof *callbacks; i++)
-		refused |= set(callbacks[i].event, callbacks[i].callback) <= AF_OMPT_SET_IMPOSSIBLE;
+	for (size_t i = 0; set && i < sizeof callbacks / sizeof *callbacks; i++) {
+		bool is_set =
+		    set(callbacks[i].event, callbacks[i].callback) > AF_OMPT_SET_IMPOSSIBLE;
+		taken |= (uint64_t)is_set << callbacks[i].event;
+		refused |= !is_set;
+	}
 	af_inject_note("omp", refused ? "not recorded: this OpenMP runtime tells nothing of target "
 	                                "regions (LLVM's does from version 17 on)"
 	                              : "target regions are recorded");
 	af_omp_check_fork();
-	return !refused; /* 0: the runtime goes on without a tool */
+	/* 0: the runtime goes on without a tool. */
+	return af_omp_next_initialize(lookup, initial_device, taken) || !refused;
 }
 
 static void tool_finalize(union af_ompt_data *data)
 {
 	(void)data;
-}
-
-/* Another tool of the process: one behind us, or one that the runtime will load. */
-static struct af_ompt_tool *other_tool(unsigned version, const char *runtime, bool *any)
-{
-	struct af_ompt_tool *(*next)(unsigned, const char *) =
-	    (struct af_ompt_tool * (*)(unsigned, const char *)) dlsym(RTLD_NEXT, "ompt_start_tool");
-	struct af_ompt_tool *other = next ? next(version, runtime) : NULL;
-	const char *libraries = getenv("OMP_TOOL_LIBRARIES");
-
-	*any = other || (libraries && *libraries);
-	return other;
+	af_omp_next_finalize();
 }
 
 INTERPOSE struct af_ompt_tool *ompt_start_tool(unsigned version, const char *runtime);
@@ -231,16 +230,18 @@ INTERPOSE struct af_ompt_tool *ompt_start_tool(unsigned version, const char *run
 {
 	static struct af_ompt_tool ours = {tool_initialize, tool_finalize, {0}};
 	const struct af_session *session = af_inject_start() ? af_inject_session() : NULL;
-	bool any;
-	struct af_ompt_tool *other = other_tool(version, runtime, &any);
+	struct af_ompt_tool *other = af_omp_next_loaded(version, runtime);
 
-	if (!session || !(session->flags & SELECTED))
+	if (!session || !(session->flags & AF_SESSION_OMP))
 		return other;
-	if (any)
-		af_inject_note("omp", "not recorded: the program has another OMPT tool");
-	else if (session->flags & AF_SESSION_SUMS)
+	if (session->flags & AF_SESSION_SUMS) {
 		af_inject_note("omp", "not recorded: sums of calls do not have OpenMP's");
-	else
-		return &ours;
-	return other;
+		return other;
+	}
+	if (!other)
+		other = af_omp_next_named(version, runtime);
+	if (other)
+		af_inject_note("omp", "another OMPT tool gets all callbacks too");
+	af_omp_next_is(other);
+	return &ours;
 }

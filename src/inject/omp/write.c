@@ -56,23 +56,26 @@ void af_omp_begin(struct af_omp_call *c, const struct af_ev_descriptor *work,
 
 	if (t) {
 		struct af_ev_descriptor is = *work;
-		uint32_t callpath = af_thread_callpath(t, regs);
+		c->callpath = af_thread_callpath(t, regs);
 		if (is.op == AF_OP_KERNEL)
 			is.kernel = af_omp_kernel(t, c->region);
 		c->correlation = 1ull << CORRELATION_BIT | (atomic_fetch_add(&nr_works, 1) + 1);
+		/* Reading the clock once more costs more than what follows takes. */
+		uint64_t now = c->begin_ns = af_now_ns();
 		c->descriptor =
-		    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, af_now_ns(), &is);
-		af_stream_put(&t->stream, launch, af_now_ns(), .callpath = callpath,
+		    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &is);
+		af_stream_put(&t->stream, launch, now, .callpath = c->callpath,
 		              .correlation = c->correlation);
 		af_thread_leave(t);
+	} else {
+		c->begin_ns = af_now_ns();
 	}
-	c->begin_ns = af_now_ns();
 }
 
 static void call_put(struct af_thread_context *t, const struct af_omp_call *c, uint8_t depth,
                      uint64_t end_ns, const struct af_regs *regs)
 {
-	uint32_t callpath = af_thread_callpath(t, regs);
+	uint32_t callpath = c->callpath ? c->callpath : af_thread_callpath(t, regs);
 
 	/* The stack's definition may be the later event: the call begins when it began. */
 	if (end_ns < t->stream.last_ns)

@@ -72,6 +72,7 @@ enum af_session_flag {
 	    16384,              /* CPU samples count from the program's call of aflame_begin() on */
 	AF_SESSION_WALL = 8192, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 	AF_SESSION_ZE = 65536,  /* Level Zero */
+	AF_SESSION_OMP = 131072, /* OpenMP's target constructs, by OMPT */
 	AF_SESSION_KOKKOS = 1048576, /* Kokkos calls libaflame.so as its tool */
 	AF_SESSION_OWN = 32768, /* the process records itself (src/prof): its children are silent */
 };
