@@ -177,6 +177,10 @@ const struct report_kind report_kinds[] = {
      .what = "the same while each kernel ran: measured by launch, or apportioned by time",
      .answers = AF_ANSWER_KERNEL_COUNTERS,
      .print = report_counters},
+    {.name = "energy",
+     .what = "how many joules each kernel took, by who launched it, and devices while idle",
+     .answers = AF_ANSWER_ENERGY,
+     .print = report_energy},
     {.name = "annotate",
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
@@ -425,7 +429,7 @@ static const struct af_option report_options[] = {
 const struct af_command af_command_report = {
     .name = "report",
     .usage = "[summary|findings|coverage|ranks|top|flat|tree|callers|callees|gaps|stalls|counters|"
-	     "kernel-counters|annotate|diff|TABLE] "
+	     "kernel-counters|energy|annotate|diff|TABLE] "
 	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
@@ -441,7 +445,8 @@ const struct af_command af_command_report = {
 	"gaps: why devices were idle, and their longest idle times.\n"
 	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
-	"counters: of devices and of the host. kernel-counters: while each kernel ran, measured\n"
+	"energy: joules by kernel and caller. counters: of devices and of the host.\n"
+	"kernel-counters: while each kernel ran, measured\n"
 	"over single launches, or apportioned: the device's mean over the kernel's times.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"

@@ -95,6 +95,7 @@ int report_parts(struct report *r, struct af_err *err);
 int report_gaps(struct report *r, struct af_err *err);
 int report_stalls(struct report *r, struct af_err *err);
 int report_counters(struct report *r, struct af_err *err); /* of devices, or of kernels */
+int report_energy(struct report *r, struct af_err *err);
 int report_annotate(struct report *r, struct af_err *err);
 
 /* report_trees.c: reports of trees. */

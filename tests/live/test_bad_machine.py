@@ -238,7 +238,7 @@ def _():
     done = aflame("doctor", "--json")
     answer = json.loads(done.stdout)
     works = {c["name"]: c["works"] for c in answer["collectors"]}
-    equal(set(works), {"bpf", "perf", "timer", "opencl", "cuda", "cuda-pc", "xe-eustall", "i915-eustall",
+    equal(set(works), {"bpf", "perf", "timer", "opencl", "cuda", "cuda-pc", "hip", "xe-eustall", "i915-eustall",
                        "ze", "kokkos", "zet-stall", "zet-metrics", "xe-oa"},
           "collectors")
     expect(

@@ -9,7 +9,7 @@ import os
 import subprocess
 import sys
 
-from machine import AFLAME
+from machine import AFLAME, BUILD
 from recording import USAGE, Recording, aflame, must, new_path, record, refused
 from tap import Skip, case, equal, expect, near, note, run_cases
 
@@ -288,6 +288,74 @@ def _():
         drawn = {e["name"] for e in json.load(file)["traceEvents"] if e["ph"] == "C"}
     missing = {name for name in t.by_name if not any(name in track for track in drawn)}
     equal(missing, set(), "counters without a track")
+
+
+# --- NVIDIA's management library: a mock of it, tests/mock_nvml
+
+MOCK_NVML = os.path.join(BUILD, "tests/mock_nvml")
+
+
+def nvml(what="nvml=10", seconds=0.6, **knobs):
+    env = dict(os.environ, LD_LIBRARY_PATH=MOCK_NVML, **{k: str(v) for k, v in knobs.items()})
+    run = record(*python("import time; time.sleep(%f)" % seconds), options=("--telemetry", what), env=env)
+    return run, Telemetry(run)
+
+
+def levels_by_time(t, name):
+    """[(ns since the first, value in its unit)]"""
+    first = t.of[name][0][0]
+    return [(time - first, value / t.by_name[name]["per"]) for time, _, value in t.of[name]]
+
+
+@case("NVML: power, clocks and throttling are those of the time, and energy is what power adds up to")
+def _():
+    run, t = nvml()
+    # The device takes 400 W from 250 ms after it was first looked for on.
+    for name, before, after in (("power", 200, 400), ("SM clock", 1980, 1200), ("throttled: power cap", 0, 1)):
+        values = [value for _, value in levels_by_time(t, name)]
+        change = values.index(after)
+        expect(3 < change < len(values) - 3, "%s changes at reading %d of %d" % (name, change, len(values)))
+        equal((set(values[:change]), set(values[change:])), ({before}, {after}), name)
+    power = levels_by_time(t, "power")
+    joule = sum(w * (next_ns - ns) / 1e9 for (ns, w), (next_ns, _) in zip(power, power[1:]))
+    near(t.total("energy") / t.by_name["energy"]["per"] / joule, 1, 0.05, "energy over integrated power")
+    equal({v for v in t.values("memory used")}, {41 << 30}, "bytes")
+    devices = {e["fields"]["device"]: e["fields"]["name"] for e in run.events("device")}
+    equal(devices[t.by_name["power"]["device"]], "Mock H200", "whose power it is")
+    equal(devices[t.by_name["temperature"]["device"]], "Mock H100", "whose temperature it is")
+    notes = {e["fields"]["value"] for e in run.events("device_note") if e["fields"]["key"] == "pci"}
+    equal(notes, {"0000:18:00.0", "0000:2a:00.0"}, "PCI addresses")
+    t = nvml("nvml-links=10")[1]
+    moved = t.total("PCIe received") / sum(span for _, span, _ in t.of["PCIe received"]) * 1e9
+    near(moved / 1e9, 1, 0.01, "GB a second")
+    expect("NVLink sent" not in t.by_name, "a counter that the device does not have")
+
+
+@case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
+def _():
+    # Some 60 us, with what a sleep takes: one part in 10,000 of the time.
+    t = nvml(seconds=2.5, MOCK_NVML_SLOW_US=5)[1]
+    energy = t.of["energy"]
+    expect(len(t.of["power"]) > 50, "power was read %d times" % len(t.of["power"]))
+    expect(2 <= len(energy) <= 12, "energy was read %d times" % len(energy))
+    for (before, _, _), (time, span, _) in zip(energy, energy[1:]):
+        equal(span, time - before, "the time that energy is of")
+    whole = t.of["power"][-1][0] - t.of["power"][0][0]
+    equal(sum(span for _, span, _ in energy), whole, "all of them")
+
+
+@case("NVML: what a device does not have, or no longer, is left out and reported")
+def _():
+    t = nvml(MOCK_NVML_FIELDS=0)[1]
+    equal(set(t.values("power")), {200000, 400000}, "power without fields")
+    missing = nvml("nvml-links=10", MOCK_NVML_FIELDS=0)[1].notes["telemetry.nvml-links"]
+    expect("no device here that answers" in missing, missing)
+    t = nvml(MOCK_NVML_GONE_MS=300)[1]
+    expect("values could not be had, first: " in t.notes["telemetry.nvml"], t.notes)
+    expect("NVML's error 15" in t.notes["telemetry.nvml"], t.notes)
+    expect(10 < len(t.of["power"]) < len(t.of["temperature"]) - 10, "readings of a device that was lost")
+    t = nvml(MOCK_NVML_INIT=9)[1]
+    expect("nvmlInit failed (9)" in t.notes["telemetry.nvml"], t.notes)
 
 
 @case("a source without anything is reported where it is named, and nowhere else")

@@ -176,6 +176,7 @@ extern const struct af_pass_ops af_pass_sampled;
 extern const struct af_pass_ops af_pass_usage;
 extern const struct af_pass_ops af_pass_counters;
 extern const struct af_pass_ops af_pass_kernel_counters;
+extern const struct af_pass_ops af_pass_energy;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query

@@ -238,7 +238,7 @@ const struct af_command af_command_api = {
 	"values. aflame is built from such models. diff shows what headers add to, drop from or\n"
 	"change in the model inside aflame, so it answers whether aflame knows all of a newer\n"
 	"version. Models: opencl, cuda, cudart, mpi_openmpi, mpi_mpich,\n"
-	"ze.\n"
+	"ze, hip.\n"
 	"\n"
 	"A FILE is a header: a path, or a name as #include <...> finds it. Functions come\n"
 	"from the headers and from what they include of the same folder. diff takes the options\n"

@@ -14,10 +14,11 @@ AF_EMBED(api_cudart);
 AF_EMBED(api_mpi_openmpi);
 AF_EMBED(api_mpi_mpich);
 AF_EMBED(api_ze);
+AF_EMBED(api_hip);
 
 const struct af_api_model af_api_models[] = {
     MODEL(opencl),    MODEL(cuda), MODEL(cudart), MODEL(mpi_openmpi),
-    MODEL(mpi_mpich), MODEL(ze),   {NULL}};
+    MODEL(mpi_mpich), MODEL(ze),   MODEL(hip),    {NULL}};
 #else
 const struct af_api_model af_api_models[] = {{NULL}};
 #endif

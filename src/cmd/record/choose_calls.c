@@ -24,6 +24,7 @@ static const struct {
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
     {"ze", {AF_API_LEVEL_ZERO}},
+    {"hip", {AF_API_HIP}},
     {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},
@@ -141,7 +142,8 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 
 	if (o->tally_only)
 		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
-	bool has_work = api->api == AF_API_CUDA || api->api == AF_API_LEVEL_ZERO;
+	bool has_work =
+	    api->api == AF_API_CUDA || api->api == AF_API_LEVEL_ZERO || api->api == AF_API_HIP;
 
 	if (o->api_stacks || (has_work && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
@@ -151,13 +153,23 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool is_preloaded(const struct af_api_table *api, const struct af_session_options *s)
+{
+	return (api->api == AF_API_MPI && s->mpi_library) ||
+	       (api->api == AF_API_HIP && s->hip_library);
+}
+
+/*
+ * At the level minimal the hooks of the APIs record what is needed; MPI and HIP have no others, and
+ * wrappers only where their library is preloaded.
+ */
 static bool has_events(const struct af_api_table *api, enum af_api_level level,
                        const struct af_session_options *s)
 {
 	if (api->api == AF_API_LEVEL_ZERO && !s->ze_library)
 		return false;
-	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+	return is_preloaded(api, s) ||
+	       (level > AF_API_MINIMAL && api->api != AF_API_MPI && api->api != AF_API_HIP);
 }
 
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
@@ -280,7 +292,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		}
 	}
 	for (uint32_t i = 0; af_apis[i]; i++) {
-		if (!o->api && s->mpi_library && !traced && af_apis[i]->api == AF_API_MPI) {
+		if (!o->api && !(traced >> i & 1) && is_preloaded(af_apis[i], s)) {
 			api_choose(af_apis[i], AF_API_MINIMAL, o, how);
 			traced |= 1u << i;
 		}

@@ -112,22 +112,6 @@ static void snapshot_tell(const char *line)
 	fprintf(stderr, "aflame: %s\n", line);
 }
 
-/* A user who did not ask for MPI gets a trace without it where our library is missing. */
-static int choose_mpi(const struct af_record_options *o, struct af_session_options *s,
-                      struct af_err *err)
-{
-	static char library[PATH_MAX];
-	struct af_err why = {0};
-	int rc =
-	    af_library_find_other(library, s->library, "libaflame-mpi.so", "calls of MPI", &why);
-
-	if (!rc)
-		s->mpi_library = library;
-	if (rc && af_api_is_named(o->api, "mpi"))
-		return af_fail_plain(err, rc, "%s", why.msg);
-	return 0;
-}
-
 /* Calls of Level Zero with their arguments: an empty list has the sums of all. */
 static int choose_ze(const struct af_record_options *o, struct af_session_options *s,
                      struct af_err *err)
@@ -189,8 +173,10 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
 	rc = rc < 0 ? rc : af_library_find(library, err);
 	s->library = library;
-	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
-		rc = choose_mpi(o, s, err);
+	if (!rc)
+		rc = af_mpi_choose(o, nr_words ? words : NULL, s, err);
+	if (!rc)
+		rc = af_hip_choose(o, nr_words ? words : NULL, s, err);
 	if (!rc)
 		rc = choose_ze(o, s, err);
 	if (!rc && o->alloc)

@@ -80,14 +80,14 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, ze, kokkos, none (all that work); NAME:default "    \
-	     "also "                                                                                 \
+	     "APIs to record: cuda, opencl, mpi, ze, hip, kokkos, none (all that work); "            \
+	     "NAME:default also "                                                                    \
 	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|ze|ze:default|ze:full|kokkos|all|none"},                                          \
+	     "full|ze|ze:default|ze:full|hip|hip:default|hip:full|kokkos|all|none"},                 \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \

@@ -44,6 +44,9 @@ int af_opencl_probe(char *words, size_t size, struct af_err *err);
 int af_cuda_probe(char *words, size_t size, struct af_err *err);
 int af_cuda_pc_probe(char *words, size_t size, struct af_err *err);
 
+/* src/collect/probe/hip.c */
+int af_hip_probe(char *words, size_t size, struct af_err *err);
+
 /* src/collect/probe/ze.c */
 int af_ze_probe(char *words, size_t size, struct af_err *err);
 

@@ -90,8 +90,9 @@ struct af_session_options {
 	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
 	const char *library;     /* path of libaflame.so */
 	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
-	const char *ze_library;  /* … of libaflame-ze.so, or NULL: its calls have no arguments */
-	const char *wall_library;  /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
+	const char *hip_library;  /* … of libaflame-hip.so, or NULL: HIP's calls are not */
+	const char *ze_library;   /* … of libaflame-ze.so, or NULL: its calls have no arguments */
+	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;

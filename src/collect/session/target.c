@@ -72,8 +72,8 @@ static void env_prepend(const char *name, const char *path, char separator)
 static void preload_ours(const struct af_session_options *o)
 {
 	/* libaflame.so stands in for zeInit as well, and is to come behind libaflame-ze.so. */
-	const char *const ours[] = {o->mpi_library, o->wall_library, o->library, o->ze_library,
-	                            o->alloc_library};
+	const char *const ours[] = {o->hip_library, o->mpi_library, o->wall_library,
+	                            o->library,     o->ze_library,  o->alloc_library};
 
 	for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (ours[i])

@@ -32,7 +32,9 @@ struct telemetry_device {
 /* The values that telemetry_put() and telemetry_total() took at this tick. */
 struct telemetry_reading {
 	bool again; /* nothing is known of the time before */
+	uint64_t time_ns;
 	struct af_source_value levels[TELEMETRY_VALUES], amounts[TELEMETRY_VALUES];
+	uint64_t since_ns[TELEMETRY_VALUES]; /* of each amount: it was added from then on */
 	uint32_t nr_levels, nr_amounts;
 };
 
@@ -48,7 +50,7 @@ struct telemetry_ops {
 
 extern const struct telemetry_ops telemetry_system, telemetry_memory, telemetry_pressure,
     telemetry_disk, telemetry_network, telemetry_lustre, telemetry_rapl, telemetry_gpu,
-    telemetry_nvml;
+    telemetry_nvml, telemetry_nvml_links;
 
 /* A file that holds one number, of which a counter is made. */
 struct telemetry_file {
@@ -60,8 +62,8 @@ struct telemetry_file {
 
 /* The last total of an AMOUNT. */
 struct telemetry_total {
-	uint64_t was;
-	uint64_t wraps; /* it begins at 0 again after this; 0: never */
+	uint64_t was, was_ns; /* at the tick of that time */
+	uint64_t wraps;       /* it begins at 0 again after this; 0: never */
 	bool known;
 };
 
@@ -78,8 +80,7 @@ struct telemetry_source {
 	uint32_t nr_devices, cap_devices;
 	struct telemetry_file *files;
 	uint32_t nr_files, cap_files;
-	void *own; /* of the source */
-	uint64_t read_ns;
+	void *own;                    /* of the source */
 	uint64_t nr_failed;           /* values that could not be had */
 	char failed[200], why[400];   /* the first of those; why there is nothing, or less */
 	struct telemetry_reading now; /* while it is read */

@@ -81,10 +81,11 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
 {
 	struct telemetry_total *t = &s->totals[counter];
 	struct telemetry_reading *to = &s->now;
-	uint64_t was = t->was;
+	uint64_t was = t->was, since_ns = t->was_ns;
 	bool known = t->known && !to->again;
 
 	t->was = total;
+	t->was_ns = to->time_ns;
 	t->known = true;
 	if (!known || to->nr_amounts == TELEMETRY_VALUES)
 		return;
@@ -92,6 +93,7 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
 	if (total < was && (!t->wraps || was > t->wraps))
 		return;
 	uint64_t amount = total < was ? t->wraps - was + total : total - was;
+	to->since_ns[to->nr_amounts] = since_ns;
 	to->amounts[to->nr_amounts++] = (struct af_source_value){counter, amount};
 }
 

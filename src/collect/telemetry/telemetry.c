@@ -13,8 +13,9 @@
 enum { PERIOD_NS = 100000000, MS_MOST = 60000, NS_PER_MS = 1000000 };
 
 static const struct telemetry_ops *const sources[] = {
-    &telemetry_system,  &telemetry_memory, &telemetry_pressure, &telemetry_disk,
-    &telemetry_network, &telemetry_lustre, &telemetry_rapl,     &telemetry_gpu,
+    &telemetry_system,  &telemetry_memory,     &telemetry_pressure, &telemetry_disk,
+    &telemetry_network, &telemetry_lustre,     &telemetry_rapl,     &telemetry_gpu,
+    &telemetry_nvml,    &telemetry_nvml_links,
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
@@ -127,7 +128,29 @@ static void device_write(struct af_event_writer *w, const struct telemetry_devic
 		af_event_writer_note(w, d->number, "pci", d->pci);
 }
 
-/* Levels are of the moment, amounts of the time since the last tick. */
+/* Most are of the time since the last tick; some are not read at each. */
+static void amounts_write(struct telemetry_source *s)
+{
+	struct telemetry_reading *now = &s->now;
+	struct af_source_value values[TELEMETRY_VALUES];
+
+	while (now->nr_amounts) {
+		uint64_t since_ns = now->since_ns[0];
+		uint32_t nr = 0, left = 0;
+		for (uint32_t i = 0; i < now->nr_amounts; i++) {
+			if (now->since_ns[i] == since_ns) {
+				values[nr++] = now->amounts[i];
+				continue;
+			}
+			now->since_ns[left] = now->since_ns[i];
+			now->amounts[left++] = now->amounts[i];
+		}
+		now->nr_amounts = left;
+		af_reading_write(&s->writer, &s->known, now->time_ns, now->time_ns - since_ns,
+		                 values, nr);
+	}
+}
+
 static void source_tick(void *arg, bool again)
 {
 	struct telemetry_source *s = arg;
@@ -140,12 +163,10 @@ static void source_tick(void *arg, bool again)
 	}
 	now->nr_levels = now->nr_amounts = 0;
 	now->again = again;
+	now->time_ns = af_now_ns();
 	s->ops->read(s, now);
-	uint64_t before_ns = s->read_ns;
-	s->read_ns = af_now_ns();
-	af_reading_write(&s->writer, &s->known, s->read_ns, 0, now->levels, now->nr_levels);
-	af_reading_write(&s->writer, &s->known, s->read_ns, s->read_ns - before_ns, now->amounts,
-	                 now->nr_amounts);
+	af_reading_write(&s->writer, &s->known, now->time_ns, 0, now->levels, now->nr_levels);
+	amounts_write(s);
 }
 
 static void source_missed(void *arg, uint64_t count)

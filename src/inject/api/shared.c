@@ -1,6 +1,7 @@
 #include "inject/api/shared.h"
 
 #include "inject/core/inject.h"
+#include "inject/nvtx/ranges.h"
 
 _Atomic(af_api_stand_in *) af_api_stands_in;
 
@@ -28,6 +29,7 @@ __attribute__((visibility("default"))) const struct af_api_shared *aflame_calls(
 	    .at = af_api_at,
 	    .note = af_inject_note,
 	    .stand_in = &af_api_stands_in,
+	    .range = af_range_put,
 	};
 
 	return version == AF_API_SHARED_VERSION ? &shared : NULL;

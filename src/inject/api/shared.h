@@ -8,8 +8,10 @@
 
 #include "inject/api/api.h"
 
+struct af_annotation;
+
 /* Another number, another layout of the two structs. */
-enum { AF_API_SHARED_VERSION = 2 };
+enum { AF_API_SHARED_VERSION = 3 };
 
 /*
  * The function that stands in for the function @name of a loader, which the program has looked up
@@ -50,6 +52,7 @@ struct af_api_shared {
 	uint64_t (*at)(struct af_api_hook *c, const void *from, uint32_t size);
 	void (*note)(const char *key, const char *value); /* af_inject_note() */
 	_Atomic(af_api_stand_in *) *stand_in;             /* af_api_stands_in */
+	bool (*range)(const struct af_annotation *a);     /* af_range_put() */
 };
 
 /* The functions that are lent, for good; NULL where libaflame.so has another version. */
