@@ -112,6 +112,18 @@ def _():
     equal(called(run), {"odd_step": 2 * 10 + 2 * 30}, "calls")
 
 
+def wait_for_probes(pid):
+    """Until the recorder has attached all that it will, and reads the kernel's ring."""
+    folder, end = "/proc/%d/fd" % pid, time.monotonic() + 60
+    while time.monotonic() < end:
+        files = [os.readlink(os.path.join(folder, f)) for f in os.listdir(folder)]
+        if any("bpf_link" in f or "bpf-link" in f for f in files) and "anon_inode:[eventpoll]" in files:
+            time.sleep(0.5)
+            return
+        time.sleep(0.1)
+    expect(False, "the recorder has no probes after a minute: %s" % files)
+
+
 @case("-p: the program and the libraries that a process has mapped")
 def _():
     need("bpf")
@@ -126,7 +138,7 @@ def _():
         + ["--uprobe", "-:odd_step", "--uprobe", "libc.so.6:getchar"],
         stderr=subprocess.PIPE,
     )
-    time.sleep(1)
+    wait_for_probes(recorder.pid)
     output = target.communicate(b"\n", timeout=60)[0].decode()
     reported = recorder.communicate(timeout=60)[1].decode()
     equal(recorder.returncode, 0, "status of the recorder: " + reported)
