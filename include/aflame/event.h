@@ -825,7 +825,8 @@ enum af_api {
 	AF_API_OPENMP = 5,
 	AF_API_CUDART = 6, /* the runtime, whose calls have calls of CUDA's driver in them */
 	AF_API_MPI = 7,
-	AF_API_DRM = 8 /* the kernel's drivers of GPUs, as the kernel saw their calls and work */
+	AF_API_DRM = 8, /* the kernel's drivers of GPUs, as the kernel saw their calls and work */
+	AF_API_FUNCTION = 9 /* of no API: any function that the user named */
 };
 
 enum af_queue_flag {

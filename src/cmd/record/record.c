@@ -79,12 +79,12 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
 	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks ||
-	                      o->alloc || o->launch_metrics || o->launches))
+	                      o->alloc || o->launch_metrics || o->launches || o->uprobes.nr))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
-		    "--gpu-samples, --launch-metrics, --launches, --autograd, --api-stacks and "
-		    "--alloc");
+		    "--gpu-samples, --launch-metrics, --launches, --autograd, --api-stacks, "
+		    "--alloc and --uprobe");
 	if (o->launch_metrics && !nr_words)
 		return af_fail_plain(err, -EINVAL,
 		                     "--launch-metrics measures a program that aflame starts: "
@@ -136,15 +136,16 @@ static int choose_wall(const struct af_record_options *o, struct af_session_opti
 {
 	static char library[PATH_MAX];
 
-	if (o->off_cpu || o->pids || o->all ||
+	if (o->off_cpu || o->pids || o->all || o->uprobes.nr ||
 	    (strcmp(af_cpu_sampler_of(o), "auto") && strcmp(o->sample, "timer")))
 		return af_fail_plain(err, -EINVAL,
 		                     "--wall samples a program that aflame starts by timers in it: "
 		                     "leave out %s",
-		                     o->off_cpu ? "--off-cpu"
-		                     : o->pids  ? "-p"
-		                     : o->all   ? "-a"
-		                                : "--sample");
+		                     o->off_cpu      ? "--off-cpu"
+		                     : o->pids       ? "-p"
+		                     : o->all        ? "-a"
+		                     : o->uprobes.nr ? "--uprobe"
+		                                     : "--sample");
 	s->flags |= AF_SESSION_WALL;
 	s->wall_library = library;
 	return af_library_find_other(library, s->library, "libaflame-wall.so", "waits", err);
@@ -183,7 +184,7 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 	if (!rc && o->wall)
 		rc = choose_wall(o, s, err);
 	if (!rc && !o->wall)
-		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
+		rc = af_scope_choose(o, nr_words, words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
 		rc = af_choose_sampler(o, s, sampler, size, err);
 	/* Samples programs without a sampler inside, where no privileges allow watching all. */

@@ -48,6 +48,7 @@ struct af_record_options {
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
 	uint64_t min_block_ns;
+	struct af_strings uprobes; /* "LIB:FUNC@1/N", … */
 	/* of `record` */
 	const char *stage;
 	uint64_t grace_ns;
@@ -272,6 +273,14 @@ struct af_record_options {
 	     "also record where threads were off the CPU; wakers: and who woke them",                \
 	     offsetof(type, off_cpu),                                                                \
 	     "blocked|wakers"},                                                                      \
+	    {AF_OPT_LIST,                                                                            \
+	     "uprobe",                                                                               \
+	     0,                                                                                      \
+	     "LIB:FUNC",                                                                             \
+	     "also record the calls of a function, or of all that match a pattern, with stacks: "    \
+	     "libz.so.1:deflate, -:my_function (- is the program), or with a stack for one "         \
+	     "call in N of a thread, LIB:FUNC@1/N; may be given again",                              \
+	     offsetof(type, uprobes)},                                                               \
 	    {AF_OPT_FLAG,                                                                            \
 	     "alloc",                                                                                \
 	     0,                                                                                      \
