@@ -5,6 +5,7 @@
  */
 #include <string.h>
 
+#include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/interpose.h"
 #include "inject/omp/next.h"
@@ -15,15 +16,19 @@ enum { CALLS_MAX = 16 };
 
 /* Calls that this thread is inside of; those deeper than the table are only counted. */
 static __thread struct {
-	struct af_omp_call calls[CALLS_MAX];
+	struct af_omp_call *calls; /* CALLS_MAX of them, while nr is not 0 and there is memory */
 	uint32_t nr;
 } inside;
+
+static struct af_spares spares = {.size = CALLS_MAX * sizeof(struct af_omp_call)};
 
 static struct af_omp_call *call_push(enum af_omp_function function)
 {
 	uint32_t i = inside.nr++;
 
-	if (i >= CALLS_MAX)
+	if (!i)
+		inside.calls = af_spares_take(&spares);
+	if (i >= CALLS_MAX || !inside.calls)
 		return NULL;
 	memset(&inside.calls[i], 0, sizeof inside.calls[i]);
 	inside.calls[i].function = function;
@@ -35,10 +40,10 @@ static struct af_omp_call *call_pop(enum af_omp_function function)
 {
 	while (inside.nr) {
 		uint32_t i = --inside.nr;
-		if (i < CALLS_MAX && inside.calls[i].function == function)
-			return &inside.calls[i];
-		if (i >= CALLS_MAX)
+		if (i >= CALLS_MAX || !inside.calls)
 			return NULL;
+		if (inside.calls[i].function == function)
+			return &inside.calls[i];
 	}
 	return NULL;
 }
@@ -49,6 +54,10 @@ static void call_end(enum af_omp_function function, const struct af_regs *regs)
 
 	if (c)
 		af_omp_end(c, (uint8_t)inside.nr, regs);
+	if (inside.nr || !inside.calls)
+		return;
+	af_spares_give(&spares, inside.calls);
+	inside.calls = NULL;
 }
 
 static void device_initialize(int device, const char *type, void *handle, af_ompt_lookup lookup,
@@ -164,8 +173,9 @@ static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_da
 /* The target construct that this thread is inside of names the device and the region. */
 static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned teams)
 {
-	const struct af_omp_call *around =
-	    inside.nr && inside.nr <= CALLS_MAX ? &inside.calls[inside.nr - 1] : NULL;
+	const struct af_omp_call *around = inside.nr && inside.nr <= CALLS_MAX && inside.calls
+	                                       ? &inside.calls[inside.nr - 1]
+	                                       : NULL;
 	struct af_ev_descriptor work = {.op = AF_OP_KERNEL, .global_x = teams};
 	struct af_omp_call *c;
 	struct af_regs regs;
