@@ -88,7 +88,7 @@ def _():
                        options=("--cuda-buffer", words))  # fmt: skip
         check_paths(run)
     # The mock is no witness that agrees with everything.
-    done = cuda_run("cuda_paths", "1", knobs={"MOCK_CUPTI_BUFFER_BYTES": 12345}, quiet=False,
+    done = cuda_run("cuda_paths", "200", knobs={"MOCK_CUPTI_BUFFER_BYTES": 12345}, quiet=False,
                     status=None, check=False)  # fmt: skip
     equal(done.status, -signal.SIGABRT, "its status for buffers of another size")
 
