@@ -718,7 +718,8 @@ enum af_lost {
 	S(7, FRAME_POINTERS, "followed by frame pointers only: functions without one are missing") \
 	S(8, COPY_ENDS, "the stack goes on beyond what was copied of it")                          \
 	S(9, NO_FILE, "the file with the unwind table is not at hand")                             \
-	S(10, COSTLY, "unwind tables that take too long to read")
+	S(10, COSTLY, "unwind tables that take too long to read")                                  \
+	S(11, NOT_CHOSEN, "--launches left out the stack of this launch")
 
 enum af_stop {
 #define AF_S(number, NAME, meaning) AF_STOP_##NAME = number,
@@ -824,7 +825,8 @@ enum af_api {
 	AF_API_OPENMP = 5,
 	AF_API_CUDART = 6, /* the runtime, whose calls have calls of CUDA's driver in them */
 	AF_API_MPI = 7,
-	AF_API_DRM = 8 /* the kernel's drivers of GPUs, as the kernel saw their calls and work */
+	AF_API_DRM = 8, /* the kernel's drivers of GPUs, as the kernel saw their calls and work */
+	AF_API_FUNCTION = 9 /* of no API: any function that the user named */
 };
 
 enum af_queue_flag {

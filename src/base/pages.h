@@ -25,6 +25,39 @@ static inline void *af_pages(size_t size, int flags)
 	return p == MAP_FAILED ? NULL : p;
 }
 
+enum { AF_SPARES = 16 };
+
+/*
+ * Pages that threads have in turn: each takes one of @size bytes while it needs it. For what is too
+ * large for thread-local storage, of which a library that is opened late has hardly 1,600 bytes.
+ * Any thread, no lock. A zeroed one is empty.
+ */
+struct af_spares {
+	size_t size;
+	_Atomic(void *) all[AF_SPARES];
+};
+
+/* One that has whatever it was left with, or zeros; NULL: there is no memory. */
+static inline void *af_spares_take(struct af_spares *s)
+{
+	void *p = NULL;
+
+	for (int i = 0; i < AF_SPARES && !p; i++)
+		if (atomic_load_explicit(&s->all[i], memory_order_relaxed))
+			p = atomic_exchange(&s->all[i], NULL);
+	return p ? p : af_pages(s->size, 0);
+}
+
+static inline void af_spares_give(struct af_spares *s, void *p)
+{
+	for (int i = 0; i < AF_SPARES; i++) {
+		void *none = NULL;
+		if (atomic_compare_exchange_strong(&s->all[i], &none, p))
+			return;
+	}
+	munmap(p, s->size);
+}
+
 enum { AF_POOL_CHUNKS = 256, AF_POOL_ENTRIES = 1024 /* of a chunk */ };
 
 /* Zeroed: empty. Its chunks are never unmapped: who lost a race may still read the link of one. */

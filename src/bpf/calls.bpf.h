@@ -24,17 +24,16 @@ static __always_inline void caller_stack_take(struct pt_regs *ctx, struct af_bpf
 		s->stack_bytes = AF_BPF_WORDS_MAX;
 }
 
-static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 function,
-                                      __u32 correlation)
+/* False: the call has no record. */
+static __always_inline _Bool call_record(struct pt_regs *ctx, __u32 kind, __u32 function,
+                                         __u64 number)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 tid = bpf_get_current_pid_tgid();
-
-	if (silent || !in_scope(seen_current()))
-		return;
 	struct af_bpf_stacks *s = kept_of(&callers, tid, AF_BPF_COUNT_NO_CALLER);
+
 	if (!s)
-		return;
+		return 0;
 	/* The thread's identity stays the same as long as the entry. */
 	if (s->head.kind != kind)
 		head_fill(&s->head, kind, task);
@@ -43,9 +42,16 @@ static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 fun
 	s->head.time_ns = clock_ns();
 	s->head.cpu = bpf_get_smp_processor_id();
 	s->what = function;
-	s->wake = correlation;
+	s->wake = number;
 	caller_stack_take(ctx, s);
-	stacks_emit(s);
+	return stacks_emit(s);
+}
+
+static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 function,
+                                      __u32 correlation)
+{
+	if (!silent && in_scope(seen_current()))
+		call_record(ctx, kind, function, correlation);
 }
 
 /* At the entry of a function of the API: its address says which. */

@@ -7,6 +7,7 @@
 #define AF_BPF_PROCESSES_BPF_H
 
 #include "bpf/balance.bpf.h"
+#include "bpf/turns.bpf.h"
 
 /* (struct task_struct *parent, struct task_struct *child) */
 SEC("raw_tp/sched_process_fork")
@@ -30,6 +31,8 @@ int on_exec(struct bpf_raw_tracepoint_args *ctx)
 	struct linux_binprm *bprm = (void *)ctx->args[2];
 	__u32 pid = seen_current(), zero = 0;
 
+	if (probes)
+		turns_end(ctx->args[1]);
 	if (!in_scope(pid))
 		return 0;
 	bpf_map_delete_elem(&covered, &pid);
@@ -80,8 +83,10 @@ int on_exit(struct bpf_raw_tracepoint_args *ctx)
 	const struct signal_struct *signal = BPF_CORE_READ(task, signal);
 	__u32 tid = bpf_get_current_pid_tgid();
 
-	if (probes)
+	if (probes) {
 		bpf_map_delete_elem(&callers, &tid);
+		turns_end(tid);
+	}
 	__u32 pid = seen_current();
 	struct af_bpf_covered *c = bpf_map_lookup_elem(&covered, &pid);
 	struct balance *b = c && !silent ? balance_of(c) : 0;

@@ -7,6 +7,7 @@
  * helpers.
  */
 #include "bpf/calls.bpf.h"
+#include "bpf/functions.bpf.h"
 #include "bpf/processes.bpf.h"
 #include "bpf/samples.bpf.h"
 #include "bpf/submissions.bpf.h"

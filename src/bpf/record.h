@@ -38,6 +38,7 @@ enum {
 	AF_BPF_BATCH_KERNELS = 64,
 	AF_BPF_BATCH_COMMANDS = 8192, /* of a batch that are read in the kernel */
 	AF_BPF_NAME = 32,             /* bytes of a ring's or a device's name */
+	AF_BPF_FUNCTIONS = 128,       /* of --uprobe; a power of two */
 };
 
 enum af_bpf_kind {
@@ -55,6 +56,8 @@ enum af_bpf_kind {
 	AF_BPF_WORK = 12,
 	AF_BPF_BATCH = 13,
 	AF_BPF_UNBOUND = 14,
+	AF_BPF_FUNCTION = 15,
+	AF_BPF_PASSED = 16,
 };
 
 /*
@@ -122,9 +125,9 @@ struct af_bpf_head {
 };
 
 /*
- * SAMPLE, OFFCPU, WAKE, CALLs, SUBMIT: @pcs holds the kernel's part, then the user's part by frame
- * pointers, then the top of the user's stack, with which the recorder finds functions without a
- * frame pointer.
+ * SAMPLE, OFFCPU, WAKE, CALLs, SUBMIT, FUNCTION: @pcs holds the kernel's part, then the user's part
+ * by frame pointers, then the top of the user's stack, with which the recorder finds functions
+ * without a frame pointer.
  */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
@@ -132,13 +135,14 @@ struct af_bpf_stacks {
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: no wake-up was seen */
 	/*
 	 * OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number; RECORDED_CALL: the call's;
-	 * SAMPLE: the periods that it stands for; SUBMIT: the address of the work's fence
+	 * SAMPLE: the periods that it stands for; SUBMIT: the address of the work's fence;
+	 * FUNCTION: the thread's calls of it before that have no record
 	 */
 	__u64 wake;
 	/*
 	 * SAMPLE: 1 joins the next SAMPLE of the thread; OFFCPU: enum af_thread_state; WAKE: the
 	 * thread that was woken, as it sees itself; RECORDED_CALL: the function; DRIVER_CALL: its
-	 * number in AF_BPF_DRIVER_HOOKS
+	 * number in AF_BPF_DRIVER_HOOKS; FUNCTION: its number in the options
 	 */
 	__u32 what;
 	__u32 kernel_bytes, user_bytes, stack_bytes;
@@ -237,6 +241,16 @@ struct af_bpf_batch_key {
 struct af_bpf_batch_range {
 	__u64 gpu, bytes, cpu; /* the whole range; cpu 0: no process has it in its own memory */
 	__u32 handle, pad;     /* of the buffer, 0: memory of a process */
+};
+
+/*
+ * PASSED: calls of a thread that have no FUNCTION of their own, by number of the function. Its
+ * first part is the record; all of it is the thread's value in the map `turns`.
+ */
+struct af_bpf_turns {
+	struct af_bpf_head head;
+	__u32 passed[AF_BPF_FUNCTIONS];
+	__u32 left[AF_BPF_FUNCTIONS]; /* calls until the next that gets a FUNCTION */
 };
 
 enum af_bpf_count {

@@ -78,14 +78,17 @@ static __always_inline void head_fill(struct af_bpf_head *h, __u32 kind,
 
 /*
  * The recorder looks several times a second by itself: waking it for each record would cost more.
+ * False: there is no room in the ring.
  */
-static __always_inline void emit(void *record, __u64 size)
+static __always_inline _Bool emit(void *record, __u64 size)
 {
 	__u64 flags = bpf_ringbuf_query(&ring, BPF_RB_AVAIL_DATA) >= ring_low ? BPF_RB_FORCE_WAKEUP
 	                                                                      : BPF_RB_NO_WAKEUP;
 
-	if (bpf_ringbuf_output(&ring, record, size, flags))
-		__sync_fetch_and_add(&counts[AF_BPF_COUNT_RING_FULL], 1);
+	if (!bpf_ringbuf_output(&ring, record, size, flags))
+		return 1;
+	__sync_fetch_and_add(&counts[AF_BPF_COUNT_RING_FULL], 1);
+	return 0;
 }
 
 /* Returns at most @limit; the barrier keeps the compiler from comparing a copy of @n. */
@@ -188,14 +191,14 @@ static __always_inline void stacks_take(void *ctx, struct af_bpf_stacks *s, _Boo
 		s->stack_bytes = AF_BPF_WORDS_MAX; /* near its end */
 }
 
-static __always_inline void stacks_emit(struct af_bpf_stacks *s)
+static __always_inline _Bool stacks_emit(struct af_bpf_stacks *s)
 {
 	__u64 bytes = (__u64)s->kernel_bytes + s->user_bytes + s->stack_bytes;
 
 	asm volatile("" : "+r"(bytes));
 	if (bytes > sizeof s->pcs)
-		return;
-	emit(s, __builtin_offsetof(struct af_bpf_stacks, pcs) + bytes);
+		return 0;
+	return emit(s, __builtin_offsetof(struct af_bpf_stacks, pcs) + bytes);
 }
 
 static __always_inline struct af_bpf_stacks *scratch(__u32 which)

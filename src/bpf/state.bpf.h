@@ -89,6 +89,25 @@ struct {
 } callers SEC(".maps");
 
 /*
+ * Threads that called a function of --uprobe, by the kernel's own tid. The recorder makes room for
+ * them where there are any.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_HASH);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct af_bpf_turns);
+} turns SEC(".maps");
+
+/* A value of it is so at first: never written to. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct af_bpf_turns);
+} no_turns SEC(".maps");
+
+/*
  * Where records are put together. A sample may interrupt the making of another kind of record on
  * its CPU, so each kind has its own.
  */

@@ -20,7 +20,8 @@
 #include "cmd/shared/summary.h"
 #include "cmd/shared/together.h"
 
-static const struct report_options report_defaults = {.limit = UINT64_MAX, .sort = "self"};
+static const struct report_options report_defaults = {
+    .limit = UINT64_MAX, .sort = "self", .output.file = "-"};
 
 uint32_t report_limit(const struct report *r, uint32_t standard)
 {
@@ -176,6 +177,10 @@ const struct report_kind report_kinds[] = {
      .what = "the same while each kernel ran: measured by launch, or apportioned by time",
      .answers = AF_ANSWER_KERNEL_COUNTERS,
      .print = report_counters},
+    {.name = "energy",
+     .what = "how many joules each kernel took, by who launched it, and devices while idle",
+     .answers = AF_ANSWER_ENERGY,
+     .print = report_energy},
     {.name = "annotate",
      .what = "a kernel's source and instructions, of KERNEL or of the one that took most time",
      .takes_words = true,
@@ -333,6 +338,8 @@ static int report_run(void *state, int nr_words, char **words, struct af_err *er
 	r.weight = r.options->weight;
 	if (r.options->list && !nr_words)
 		return report_list();
+	if (r.options->plugins.nr)
+		return report_plugins(r.options, nr_words, words, err);
 	if (nr_words && !strcmp(words[0], "diff") && (r.options->from_ns || r.options->to_ns))
 		return af_fail_plain(err, -EINVAL,
 		                     "a difference is of whole runs, without --from "
@@ -415,13 +422,14 @@ static const struct af_option report_options[] = {
     {AF_OPT_LIST, "search", 0, "REGEX",
      "only stacks with a function that matches; each counts once",
      offsetof(struct report_options, search)},
+    REPORT_PLUGIN_OPTIONS,
     {AF_OPT_END},
 };
 
 const struct af_command af_command_report = {
     .name = "report",
     .usage = "[summary|findings|coverage|ranks|top|flat|tree|callers|callees|gaps|stalls|counters|"
-	     "kernel-counters|annotate|diff|TABLE] "
+	     "kernel-counters|energy|annotate|diff|TABLE] "
 	     "[OPTIONS] [FUNCTION] [DIR]",
     .summary = "Print a trace as tables or as a tree",
     .details =
@@ -437,12 +445,14 @@ const struct af_command af_command_report = {
 	"gaps: why devices were idle, and their longest idle times.\n"
 	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
-	"counters: of devices and of the host. kernel-counters: while each kernel ran, measured\n"
+	"energy: joules by kernel and caller. counters: of devices and of the host.\n"
+	"kernel-counters: while each kernel ran, measured\n"
 	"over single launches, or apportioned: the device's mean over the kernel's times.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"
 	"TABLE: one table of the summary by its name in JSON: threads, processes, lost, …\n"
 	"DIR may be a folder of ranks: the results are then those of all of them, with the least,\n"
 	"the median and the most of a rank beside each sum, and the ranks that are missing.\n"
+	"--plugin ./x.so ARGS… DIR: what a plug-in makes of the trace (docs/plugins.md).\n"
 	"A last line counts and weighs what a table leaves out; in JSON, `truncated` does.",
     .examples =
 	"aflame report top --json --limit 50\tfor a script or an agent\n"
@@ -452,7 +462,8 @@ const struct af_command af_command_report = {
 	"aflame report callers cudaLaunchKernel\twho launches kernels, and with what weight\n"
 	"aflame report tree --view gpu --search gemm -n 0\tall stacks with such a kernel\n"
 	"aflame report ranks run1\twhich rank the others wait for, and what it does\n"
-	"aflame report gaps\twhy the device was idle",
+	"aflame report gaps\twhy the device was idle\n"
+	"aflame report --plugin ./x.so -o x.svg\tthe tree that a plug-in makes, as a flame graph",
     .options = report_options,
     .state_size = sizeof(struct report_options),
     .defaults = &report_defaults,

@@ -10,6 +10,7 @@
 #include "analyse/pass/pass.h"
 #include "base/buf.h"
 #include "cmd/options/command.h"
+#include "cmd/output/atomic_write.h"
 #include "render/text/tables.h"
 
 struct af_err;
@@ -22,6 +23,9 @@ struct report_options {
 	const char *view, *weight, *sort, *depth, *by, *rank, *sources, *heat, *counters;
 	struct af_strings focus, hide, search;
 	uint64_t from_ns, to_ns;
+	struct af_strings plugins;
+	uint64_t plugin_memory, plugin_ns;
+	struct af_output output; /* of plug-ins */
 };
 
 /* One requested report. */
@@ -91,6 +95,7 @@ int report_parts(struct report *r, struct af_err *err);
 int report_gaps(struct report *r, struct af_err *err);
 int report_stalls(struct report *r, struct af_err *err);
 int report_counters(struct report *r, struct af_err *err); /* of devices, or of kernels */
+int report_energy(struct report *r, struct af_err *err);
 int report_annotate(struct report *r, struct af_err *err);
 
 /* report_trees.c: reports of trees. */
@@ -110,6 +115,41 @@ int report_one_table(struct report *r, struct af_err *err);
 bool report_names_table(const char *word, const char *dir);
 int report_no_trace(const struct report *r, int rc, struct af_err *err);
 int report_too_many(const struct report *r, const char *word, struct af_err *err);
+
+/*
+ * report_plugin.c: what plug-ins give. @words: those for them, and the trace behind them. The rows
+ * of their options.
+ */
+int report_plugins(const struct report_options *o, int nr_words, char **words, struct af_err *err);
+
+#define REPORT_PLUGIN_OPTIONS                                                                      \
+	{AF_OPT_GROUP, .help = "For plug-ins"},                                                    \
+	    {AF_OPT_LIST,                                                                          \
+	     "plugin",                                                                             \
+	     0,                                                                                    \
+	     "FILE",                                                                               \
+	     "show what the shared object FILE makes of the trace, with the words before DIR as "  \
+	     "its arguments; may be given again",                                                  \
+	     offsetof(struct report_options, plugins)},                                            \
+	    {AF_OPT_STRING,                                                                        \
+	     "output",                                                                             \
+	     'o',                                                                                  \
+	     "FILE",                                                                               \
+	     "file to write: a tree to .svg, .html or .folded, slices to .json or "                \
+	     ".perfetto-trace (-)",                                                                \
+	     offsetof(struct report_options, output.file)},                                        \
+	    AF_PUBLIC_OPTION(struct report_options, output.public),                                \
+	    {AF_OPT_SIZE,                                                                          \
+	     "plugin-memory",                                                                      \
+	     0,                                                                                    \
+	     "SIZE",                                                                               \
+	     "memory that its process may allocate (4G)",                                          \
+	     offsetof(struct report_options, plugin_memory)},                                      \
+	{                                                                                          \
+		AF_OPT_TIME, "plugin-time", 0, "TIME",                                             \
+		    "time that one of its callbacks may take (60s)",                               \
+		    offsetof(struct report_options, plugin_ns)                                     \
+	}
 
 /* The clocks of a set's hosts against that of its first rank; reads the set itself. */
 int report_clocks(struct report *r, struct af_err *err);

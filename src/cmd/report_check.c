@@ -29,6 +29,10 @@ int report_check(const struct report *r, struct af_err *err)
 	if (o->counters && !is_kind(r, "counters") && !is_kind(r, "kernel-counters"))
 		return af_fail_plain(err, -EINVAL,
 		                     "--counters is for counters and kernel-counters");
+	if (strcmp(o->output.file, "-") != 0 || o->plugin_memory || o->plugin_ns)
+		return af_fail_plain(err, -EINVAL,
+		                     "-o, --plugin-memory and --plugin-time are for --plugin; "
+		                     "> FILE writes a report to a file");
 	if (o->to_ns && o->to_ns <= o->from_ns)
 		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	return 0;

@@ -72,6 +72,23 @@ int report_counters(struct report *r, struct af_err *err)
 	return 0;
 }
 
+int report_energy(struct report *r, struct af_err *err)
+{
+	const struct af_table *t = af_tables_find(&r->results.tables, "energy");
+	struct af_buf b = {0};
+
+	if (!t)
+		return af_fail_plain(err, -ENODATA,
+		                     "%s: no device's power or energy was read: record with "
+		                     "--telemetry nvml, or gpu",
+		                     r->dir);
+	if (r->options->json)
+		return report_json(r);
+	report_table(r, &b, t);
+	report_print(&b);
+	return 0;
+}
+
 /* The kernel that is meant, or that took most time; reads the trace itself. */
 int report_annotate(struct report *r, struct af_err *err)
 {

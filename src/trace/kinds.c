@@ -99,8 +99,15 @@ static const struct af_value_info device_values[] = {
     NAMED(DEVICE, OTHER, ""),
 };
 static const struct af_value_info api_values[] = {
-    NAMED(API, OPENCL, ""), NAMED(API, CUDA, ""),   NAMED(API, LEVEL_ZERO, ""), NAMED(API, HIP, ""),
-    NAMED(API, OPENMP, ""), NAMED(API, CUDART, ""), NAMED(API, MPI, ""),
+    NAMED(API, OPENCL, ""),
+    NAMED(API, CUDA, ""),
+    NAMED(API, LEVEL_ZERO, ""),
+    NAMED(API, HIP, ""),
+    NAMED(API, OPENMP, ""),
+    NAMED(API, CUDART, ""),
+    NAMED(API, MPI, ""),
+    NAMED(API, DRM, ""),
+    NAMED(API, FUNCTION, "no API: a function that --uprobe named"),
 };
 static const struct af_value_info range_values[] = {
     NAMED(RANGE, PUSH, "begins, and ends with the next POP of the thread and domain"),

@@ -2,7 +2,7 @@
  * api_call PAIRS ROUNDS THREADS: calls of an API that do next to nothing, in bursts with a pause
  * after each, so that what records them can catch up. A line a burst and thread: ns of CPU time a
  * call, and of wall time. The first burst, in which memory is touched, is left out. For
- * tests/bench/api. With WITH_MPI it calls MPI, else OpenCL.
+ * tests/bench/api. With WITH_MPI it calls MPI, with WITH_ZE Level Zero, else OpenCL.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -40,6 +40,54 @@ static void burst(long thread)
 static void end(void)
 {
 	MPI_Finalize();
+}
+#elif defined WITH_ZE
+#include <level_zero/ze_api.h>
+
+static ze_kernel_handle_t kernels[THREADS_MAX];
+
+/* The driver is the tests' mock, whose kernels are named and take what their argument says. */
+static void begin(int argc, char **argv)
+{
+	static const uint8_t text[] = "heavy";
+	const ze_context_desc_t context_desc = {.stype = ZE_STRUCTURE_TYPE_CONTEXT_DESC};
+	const ze_module_desc_t module_desc = {.stype = ZE_STRUCTURE_TYPE_MODULE_DESC,
+	                                      .format = ZE_MODULE_FORMAT_NATIVE,
+	                                      .inputSize = sizeof text - 1,
+	                                      .pInputModule = text};
+	const ze_kernel_desc_t kernel_desc = {.stype = ZE_STRUCTURE_TYPE_KERNEL_DESC,
+	                                      .pKernelName = "heavy"};
+	ze_driver_handle_t driver;
+	ze_device_handle_t device;
+	ze_context_handle_t context;
+	ze_module_handle_t module;
+	uint32_t nr = 1;
+
+	(void)argc;
+	(void)argv;
+	if (zeInit(0) || zeDriverGet(&nr, &driver) || zeDeviceGet(driver, &nr, &device) ||
+	    zeContextCreate(driver, &context_desc, &context) ||
+	    zeModuleCreate(context, device, &module_desc, &module, NULL)) {
+		fprintf(stderr, "api_call: no Level Zero device\n");
+		exit(1);
+	}
+	for (long i = 0; i < nr_threads; i++)
+		if (zeKernelCreate(module, &kernel_desc, &kernels[i]))
+			exit(1);
+}
+
+static void burst(long thread)
+{
+	uint64_t ns = 80;
+
+	for (long i = 0; i < pairs; i++) {
+		zeKernelSetGroupSize(kernels[thread], 64, 2, 1);
+		zeKernelSetArgumentValue(kernels[thread], 0, sizeof ns, &ns);
+	}
+}
+
+static void end(void)
+{
 }
 #else
 #define CL_TARGET_OPENCL_VERSION 300

@@ -26,6 +26,8 @@ PORTABLE = os.path.join(BUILD, "packaging/aflame-portable")
 LIBRARY = os.path.join(BUILD, "packaging/libaflame-portable.so")
 ALLOC_LIBRARY = os.path.join(BUILD, "packaging/libaflame-alloc-portable.so")
 MPI_LIBRARY = os.path.join(BUILD, "packaging/libaflame-mpi-portable.so")
+ZE_LIBRARY = os.path.join(BUILD, "packaging/libaflame-ze-portable.so")
+HIP_LIBRARY = os.path.join(BUILD, "packaging/libaflame-hip-portable.so")
 WALL_LIBRARY = os.path.join(BUILD, "packaging/libaflame-wall-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
 MODULES = ("libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6", "ld-linux-x86-64.so.2")
@@ -91,7 +93,7 @@ def files(folder):
 @case("its programs ask for nothing but glibc, and for nothing younger than 2.17 of that")
 def _():
     need_portable()
-    for path in PORTABLE, LIBRARY, MPI_LIBRARY, WALL_LIBRARY:
+    for path in PORTABLE, LIBRARY, MPI_LIBRARY, ZE_LIBRARY, HIP_LIBRARY, WALL_LIBRARY:
         reported = run("objdump", "-p", path).stdout
         needed = re.findall(r"^ *NEEDED +(\S+)", reported, re.M)
         foreign = sorted(set(needed) - set(MODULES))
@@ -136,7 +138,7 @@ def _():
     built = exports(os.path.join(BUILD, "src/inject/libaflame.so"))
     expect("pthread_create" in built, "%s" % built)
     equal(exports(LIBRARY), built, "what is exported")
-    for name in ("alloc", "mpi", "wall"):
+    for name in ("alloc", "hip", "mpi", "wall"):
         portable = os.path.join(BUILD, "packaging/libaflame-%s-portable.so" % name)
         equal(exports(portable), exports(os.path.join(BUILD, "src/inject/libaflame-%s.so" % name)), "what is exported")
 

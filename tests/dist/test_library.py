@@ -210,6 +210,38 @@ def exported(library):
     return {line.split()[-1].split("@")[0] for line in printed.splitlines()} - {"AFLAME_TRACE_0"}
 
 
+def plugin(source, compiler, *words):
+    """A plug-in, built with nothing but the installed headers, as docs/plugins.md says."""
+    compiler = os.environ.get("CXX" if compiler == "c++" else "CC", compiler)
+    if not shutil.which(compiler):
+        raise Skip("no %s" % compiler)
+    to = os.path.join(WORKPLACE, os.path.basename(source).replace(".", "-") + ".so")
+    done = run(compiler, *WARNINGS, "-Wno-missing-field-initializers", *words, "-I" + os.path.join(installed()[0], "include"), "-shared",
+               "-fPIC", source, "-o", to, check=False, cwd=WORKPLACE)
+    equal((done.returncode, done.stderr), (0, ""), "what the compiler says")
+    return to
+
+
+def table(path, name, of="cuda"):
+    document = json.loads(run(AFLAME, "report", "--json", "-n", "0", "--plugin", path, trace(of)).stdout)
+    (rows,) = [t["rows"] for t in document["tables"] if t["name"] == name]
+    return rows
+
+
+@case("plug-ins: those of the tree, and that of docs/plugins.md, build outside of it in C and C++, and agree")
+def _():
+    example = os.path.join(WORKPLACE, "kernels_by_grid.c")
+    shutil.copy(os.path.join(SOURCE, "examples/plugins/kernels_by_grid.c"), example)
+    inside = table(os.path.join(BUILD, "examples/plugins/kernels_by_grid.so"), "kernels_by_grid")
+    equal(table(plugin(example, "cc", "-std=c11"), "kernels_by_grid"), inside, "rows, built outside and inside of the tree")
+    expect(len(inside) > 1, "rows: %s" % inside)
+    text = block("c", "samples_by_thread", "plugins.md")
+    for name, compiler, standard in ("samples.c", "cc", "-std=c11"), ("samples.cc", "c++", "-std=c++17"):
+        rows = table(plugin(write(name, text), compiler, standard), "samples_by_thread", "mixed")
+        own = json.loads(run(AFLAME, "report", "tree", "--view", "cpu", "-w", "samples", "--json", trace("mixed")).stdout)
+        equal(sum(row["samples"] for row in rows), own["total"], "samples, of the program of docs/plugins.md")
+
+
 @case("it exports what its header declares and nothing else, and needs libc alone")
 def _():
     prefix, libdir = installed()

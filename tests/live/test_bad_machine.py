@@ -238,8 +238,8 @@ def _():
     done = aflame("doctor", "--json")
     answer = json.loads(done.stdout)
     works = {c["name"]: c["works"] for c in answer["collectors"]}
-    equal(set(works), {"bpf", "perf", "timer", "opencl", "cuda", "cuda-pc", "xe-eustall", "i915-eustall",
-                       "ze", "zet-stall", "zet-metrics", "xe-oa"},
+    equal(set(works), {"bpf", "perf", "timer", "opencl", "cuda", "cuda-pc", "hip", "xe-eustall", "i915-eustall",
+                       "ze", "kokkos", "omp", "zet-stall", "zet-metrics", "xe-oa"},
           "collectors")
     expect(
         all(c["works"] or c["says"] for c in answer["collectors"]),

@@ -114,6 +114,16 @@ static void activity_deliver(void)
 	activity_buffer = NULL;
 }
 
+static void activity_size_check(void)
+{
+	unsigned long long wanted = mock_setting("MOCK_CUPTI_BUFFER_BYTES", activity_size);
+
+	if (activity_size == wanted)
+		return;
+	fprintf(stderr, "mock CUPTI: a buffer of %zu bytes, not of %llu\n", activity_size, wanted);
+	abort();
+}
+
 static bool activity_open(size_t needed)
 {
 	size_t nr_max = 0;
@@ -125,6 +135,7 @@ static bool activity_open(size_t needed)
 	activity_size = activity_valid = 0;
 	activity_request(&activity_buffer, &activity_size, &nr_max);
 	activity_room = nr_max ? nr_max : SIZE_MAX;
+	activity_size_check();
 	if ((uintptr_t)activity_buffer % ACTIVITY_ALIGNMENT) {
 		fprintf(stderr, "mock CUPTI: a buffer at %p\n", (void *)activity_buffer);
 		abort();

@@ -16,6 +16,7 @@
  *	MOCK_CUPTI_SWAP_EVERY       every so many records end before they start
  *	MOCK_CUPTI_NEWER_IDS        functions of the driver that no version has yet
  *	MOCK_CUPTI_DROP_EVERY       every so many records are dropped, and counted
+ *	MOCK_CUPTI_BUFFER_BYTES     how large buffers for records have to be, or it aborts
  *	MOCK_CUPTI_FLUSH_MS         a flush takes so long
  *	MOCK_CUPTI_RECORDED         a file of real records (tests/gpu/recorded), which come with
  *	                            the first flush

@@ -92,13 +92,39 @@ static ze_result_t ZE_APICALL kernel_base(ze_kernel_handle_t k, uint64_t *addres
 	return ZE_RESULT_SUCCESS;
 }
 
+/* It is in no table of the mock's: only who asks for its address has it. */
+static ze_result_t ZE_APICALL kernel_offset(ze_kernel_handle_t k, uint32_t x, uint32_t y,
+                                            uint32_t z)
+{
+	(void)k;
+	return x + y + z == 6 ? ZE_RESULT_SUCCESS : ZE_RESULT_ERROR_INVALID_ARGUMENT;
+}
+
+static ze_result_t ZE_APICALL kernel_newer(ze_kernel_handle_t k)
+{
+	(void)k;
+	return ZE_RESULT_SUCCESS;
+}
+
 static ze_result_t ZE_APICALL driver_extension(ze_driver_handle_t d, const char *name, void **f)
 {
+	static const struct {
+		const char *name;
+		void *function;
+	} extensions[] = {
+	    {"zexKernelGetBaseAddress", (void *)kernel_base},
+	    {"zeKernelSetGlobalOffsetExp", (void *)kernel_offset},
+	    {"zexKernelNewerThanAll", (void *)kernel_newer},
+	};
+
 	(void)d;
-	if (strcmp(name, "zexKernelGetBaseAddress"))
-		return ZE_RESULT_ERROR_INVALID_ARGUMENT;
-	*f = (void *)kernel_base;
-	return ZE_RESULT_SUCCESS;
+	for (unsigned i = 0; i < sizeof extensions / sizeof *extensions; i++) {
+		if (strcmp(name, extensions[i].name))
+			continue;
+		*f = extensions[i].function;
+		return ZE_RESULT_SUCCESS;
+	}
+	return ZE_RESULT_ERROR_INVALID_ARGUMENT;
 }
 
 static ze_result_t ZE_APICALL device_get(ze_driver_handle_t d, uint32_t *nr, ze_device_handle_t *to)

@@ -106,6 +106,12 @@ static const char *mpi_wait_text(struct findings *s, const struct use *u)
 	return af_tables_text(s->f, "waiting in %s of %s", u->calls, u->function);
 }
 
+static const char *mapping_text(struct findings *s, const struct use *u)
+{
+	return af_tables_text(s->f, "%s copies%s by OpenMP, of the same memory again and again,",
+	                      u->nr, bytes_text(s, u));
+}
+
 static const struct {
 	use_text *what;
 	const char *helps;
@@ -126,6 +132,8 @@ static const struct {
     [AF_USAGE_TINY] = {tiny_text, "fewer and larger messages, or a collective"},
     [AF_USAGE_MPI_WAIT] = {mpi_wait_text, "work that is shared out evenly, and communication "
                                           "that goes on while the program computes"},
+    [AF_USAGE_MAPPING] = {mapping_text, "target data around what repeats, so that memory that "
+                                        "does not change stays on the device"},
 };
 
 static const char *helps_of(const struct use *u, int kind)

@@ -147,6 +147,7 @@ static void flame_event(void *self, const struct af_world *w, const struct af_ev
 
 	if (af_call_seen_read(w, ev, &call))
 		flame_seen_add(&f->seen, w, &call);
+	flame_seen_probed(&f->seen, w, ev);
 	flame_summed(f, w, ev);
 	flame_allocated(f, w, ev);
 	if (!af_wait_read(w, ev, &wait))
@@ -275,7 +276,8 @@ static uint32_t flame_trees(const struct flame *f, const struct af_world *w, str
 
 	for (uint32_t i = 0; i < f->nr; i++)
 		out->has[flame_view(f, w, &f->sums[i])] |= flame_has(&f->sums[i], false);
-	out->has[AF_VIEW_GPU] |= flame_work_has(&f->work) | flame_seen_has(&f->seen);
+	out->has[AF_VIEW_GPU] |= flame_work_has(&f->work) | flame_seen_has(&f->seen, false);
+	out->has[AF_VIEW_CPU] |= flame_seen_has(&f->seen, true);
 	if (out->sampled.exact + out->sampled.apportioned + out->sampled.unattributed)
 		out->has[AF_VIEW_GPU] |= 1 << AF_WEIGHT_SAMPLES;
 	out->has[AF_VIEW_CPU] |= f->counted ? AF_HAS_COUNTED : 0;
@@ -344,6 +346,7 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 	struct flame *f = self;
 
 	flame_live(f);
+	flame_work_share(&f->work, w);
 	uint32_t trees = flame_trees(f, w, out);
 
 	out->summed = f->summed;
@@ -356,6 +359,8 @@ static void flame_finish(void *self, const struct af_world *w, struct af_results
 			continue;
 		if (v != AF_VIEW_GPU || f->summed)
 			flame_add_sums(f, w, out, (int)v);
+		if (v != AF_VIEW_GPU)
+			flame_seen_draw_probed(&f->seen, w, t, &out->query);
 		if (v != AF_VIEW_CPU)
 			flame_work_draw(&f->work, w, t, out, v == AF_VIEW_GPU || !cpu_samples);
 		if (v != AF_VIEW_CPU)
@@ -383,7 +388,7 @@ const struct af_pass_ops af_pass_flame = {
     .works_for = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TOP,
     .works_fast = true,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED |
-             1ull << AF_KIND_ALLOCATED,
+             1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_CALL_SUM,
     .state_size = sizeof(struct flame),
     .event = flame_event,
     .sample = flame_sample,

@@ -9,6 +9,7 @@
 struct flame_seen_sum {
 	uint32_t process, path, function;
 	uint64_t count;
+	bool probed; /* a function of no API, that the user named */
 };
 
 /* Is it work that a device is asked for? */
@@ -40,6 +41,29 @@ void flame_seen_add(struct flame_seen *f, const struct af_world *w, const struct
 	sum_of(f, call->process, call->path, call->function)->count++;
 }
 
+void flame_seen_probed(struct flame_seen *f, const struct af_world *w, const struct af_event *ev)
+{
+	struct af_ev_call_sum fixed;
+	struct af_call call;
+	uint64_t count = 1;
+
+	if (ev->kind == AF_KIND_CALL_SUM) {
+		if (w->time_range.to_ns || !af_event_decode(ev, &fixed, sizeof fixed, NULL))
+			return;
+		call =
+		    (struct af_call){.process = ev->process,
+		                     .function = af_world_function(w, ev->process, fixed.function)};
+		count = fixed.count;
+	} else if (!af_call_seen_read(w, ev, &call)) {
+		return;
+	}
+	if (!call.function || w->functions[call.function].api != AF_API_FUNCTION)
+		return;
+	struct flame_seen_sum *s = sum_of(f, call.process, call.path, call.function);
+	s->probed = true;
+	s->count += count;
+}
+
 void flame_seen_matched(struct flame_seen *f, const struct af_work *work)
 {
 	struct flame_seen_sum *s = sum_of(f, work->process, work->path, work->matched);
@@ -51,14 +75,16 @@ void flame_seen_merge(struct flame_seen *f, const struct flame_seen *from)
 {
 	for (uint32_t i = 0; i < from->nr; i++) {
 		const struct flame_seen_sum *s = &from->sums[i];
-		sum_of(f, s->process, s->path, s->function)->count += s->count;
+		struct flame_seen_sum *to = sum_of(f, s->process, s->path, s->function);
+		to->count += s->count;
+		to->probed = s->probed;
 	}
 }
 
-uint32_t flame_seen_has(const struct flame_seen *f)
+uint32_t flame_seen_has(const struct flame_seen *f, bool probed)
 {
 	for (uint32_t i = 0; i < f->nr; i++)
-		if (f->sums[i].count)
+		if (f->sums[i].count && f->sums[i].probed == probed)
 			return 1 << AF_WEIGHT_COUNT;
 	return 0;
 }
@@ -71,7 +97,7 @@ void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struc
 	for (uint32_t i = 0; i < f->nr && query->weights & 1 << AF_WEIGHT_COUNT; i++) {
 		const struct flame_seen_sum *s = &f->sums[i];
 		const struct af_function *function = &w->functions[s->function];
-		if (!s->count)
+		if (!s->count || s->probed)
 			continue;
 		uint32_t node = af_frames_process(t, w, s->process);
 
@@ -80,6 +106,25 @@ void flame_seen_draw(const struct flame_seen *f, const struct af_world *w, struc
 		snprintf(text, sizeof text, "[%s seen from outside]",
 		         af_call_category_text(function->category));
 		node = af_frames_under(t, node, text, AF_FRAME_GPU);
+		af_tree_add(t, node, AF_WEIGHT_COUNT, s->count);
+	}
+}
+
+void flame_seen_draw_probed(const struct flame_seen *f, const struct af_world *w, struct af_tree *t,
+                            const struct af_query *query)
+{
+	for (uint32_t i = 0; i < f->nr && query->weights & 1 << AF_WEIGHT_COUNT; i++) {
+		const struct flame_seen_sum *s = &f->sums[i];
+		struct af_stack_location at = {.process = s->process, .path = s->path};
+		if (!s->count || !s->probed)
+			continue;
+		uint32_t node = af_frames_process(t, w, s->process);
+
+		/* The stack of a call ends in the function itself. */
+		node = af_frames_place(t, w, node, &at);
+		if (!s->path)
+			node = af_frames_under(t, node, w->functions[s->function].name,
+			                       AF_FRAME_NATIVE);
 		af_tree_add(t, node, AF_WEIGHT_COUNT, s->count);
 	}
 }

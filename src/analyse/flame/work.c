@@ -10,21 +10,6 @@
 #include "analyse/frames/frames.h"
 #include "base/arena.h"
 
-/*
- * Works that are one frame with one stack. The label is one number for all descriptors of an
- * operation, a kernel and a queue, of which @descriptor is one: sizes do not split frames.
- */
-struct flame_launch_group {
-	uint32_t process, path, function;
-	uint32_t doing; /* of w->annotations */
-	uint32_t label;
-	uint32_t node;    /* of a graph, w->nodes; 0 for none */
-	uint32_t matched; /* 1: the path is that of a call at about the time */
-	uint32_t after;   /* the group that came next on its path, plus 1; 0: not known */
-	uint64_t time_ns, count, bytes;
-	uint32_t descriptor;
-};
-
 static uint32_t label_of(struct flame_work *f, const struct af_world *w, uint32_t descriptor)
 {
 	const struct af_work_descriptor *s = &w->descriptors[descriptor];

@@ -2,7 +2,7 @@
  * The device's part of the flame graph: work is added up by its call while the trace is read, and
  * drawn when all names are known.
  *
- *	{ flame_work_add }* → flame_work_has, flame_work_draw → flame_work_free
+ *	{ flame_work_add }* → flame_work_share → flame_work_has, flame_work_draw → flame_work_free
  */
 #ifndef AF_ANALYSE_FLAME_WORK_H
 #define AF_ANALYSE_FLAME_WORK_H
@@ -12,6 +12,21 @@
 #include "analyse/flame/scratch.h"
 #include "analyse/pass/pass.h"
 #include "base/keys.h"
+
+/*
+ * Works that are one frame with one stack. The label is one number for all descriptors of an
+ * operation, a kernel and a queue, of which @descriptor is one: sizes do not split frames.
+ */
+struct flame_launch_group {
+	uint32_t process, path, function;
+	uint32_t doing; /* of w->annotations */
+	uint32_t label;
+	uint32_t node;    /* of a graph, w->nodes; 0 for none */
+	uint32_t matched; /* 1: the path is that of a call at about the time */
+	uint32_t after;   /* the group that came next on its path, plus 1; 0: not known */
+	uint64_t time_ns, count, bytes;
+	uint32_t descriptor;
+};
 
 struct flame_work {
 	struct flame_launch_group *launch_groups; /* with their weights */
@@ -31,6 +46,14 @@ void flame_work_add(struct flame_work *f, const struct af_world *w, const struct
 /* Add what @from added up in another part of the trace. */
 void flame_work_merge(struct flame_work *f, const struct af_world *w,
                       const struct flame_work *from);
+
+/*
+ * Share the work of launches whose stacks were not taken (--launches) among the groups of the same
+ * kernel that have stacks, in proportion to their own: its time by time, its count by count, its
+ * bytes by bytes. Groups of the same annotations take it if there are any. Sums stay what they are;
+ * what has nobody to go to stays where it is.
+ */
+void flame_work_share(struct flame_work *f, const struct af_world *w);
 
 /* The weights that are not zero, as bits. */
 uint32_t flame_work_has(const struct flame_work *f);

@@ -344,7 +344,8 @@ static enum frame_cuda frame_cuda(const struct af_world *w, const struct af_stac
 	                       ? af_strtab_get(&w->strings, s->frames[(s->nr_frames - 1) * 3])
 	                       : "";
 	if (starts_with(module, "libcuda.so") || starts_with(module, "libcupti.so") ||
-	    starts_with(module, "libaflame.so") || starts_with(module, "libze_"))
+	    starts_with(module, "libaflame.so") || starts_with(module, "libaflame-ze") ||
+	    starts_with(module, "libze_"))
 		return FRAME_CUDA_BELOW;
 	if (starts_with(name, "libcudart_static_") || starts_with(name, "__cudart"))
 		return FRAME_CUDA_INSIDE;

@@ -61,6 +61,11 @@ static inline struct launches_device *device_of(struct af_launches *l, const str
 	           : device_find(l, table, device);
 }
 
+static bool is_left_out(const struct af_world *w, uint32_t path)
+{
+	return w->stacks[w->paths[path].stack].stop == AF_STOP_NOT_CHOSEN;
+}
+
 static inline void hand_over(struct af_launches *l, const struct af_world *w,
                              const struct launches_table *t, struct af_work *work,
                              struct launches_call *call)
@@ -84,6 +89,7 @@ static inline void hand_over(struct af_launches *l, const struct af_world *w,
 		work->call_end_ns = call->end_ns;
 		at_ns = call->start_ns;
 		call->worked = true;
+		l->stackless += w->stacks_left_out && is_left_out(w, work->path);
 	} else {
 		l->unlaunched++;
 	}
@@ -261,7 +267,8 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
 	const struct af_api_table *api = af_api_of(ev->kind);
 	struct af_api_head head;
 
-	if (!api || api->api != AF_API_CUDA || ev->payload_size < sizeof head)
+	if (!api || (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO) ||
+	    ev->payload_size < sizeof head)
 		return;
 	memcpy(&head, ev->payload, sizeof head);
 	/* No work has the number of a call without one, nor that of a call that only waits. */

@@ -62,6 +62,7 @@ struct af_launches {
 	 */
 	uint64_t unfinished;
 	uint64_t unlaunched; /* works without a call */
+	uint64_t stackless;  /* works of calls whose stack was left out (AF_STOP_NOT_CHOSEN) */
 	uint64_t failed;     /* works with an error, and CUDA's launches that the driver refused */
 	uint64_t unstamped;  /* works without times */
 	uint64_t unknown;    /* works whose descriptor the trace does not have */

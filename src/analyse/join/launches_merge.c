@@ -96,6 +96,7 @@ static void tables_add(struct af_launches *l, const struct af_launches *from,
 		d->untimed += f->untimed;
 	}
 	l->unlaunched += from->unlaunched;
+	l->stackless += from->stackless;
 	l->failed += from->failed;
 	l->unstamped += from->unstamped;
 	l->unknown += from->unknown;

@@ -148,6 +148,7 @@ void analysis_join_end(struct analysis *a, struct af_results *out)
 	out->works_unlaunched = a->launches.unlaunched;
 	out->works_unstamped = a->launches.unstamped;
 	out->works_unknown = a->launches.unknown;
+	out->works_stackless = a->launches.stackless;
 	out->works_matched = a->match.matched;
 	out->calls_seen_alone = a->launches.seen_alone;
 	analysis_part(a, out);

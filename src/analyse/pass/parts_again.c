@@ -122,6 +122,7 @@ static void sums_copy(const struct af_results *from, struct af_results *out)
 	out->launches_unfinished = from->launches_unfinished;
 	out->works_failed = from->works_failed;
 	out->works_unlaunched = from->works_unlaunched;
+	out->works_stackless = from->works_stackless;
 	out->works_unstamped = from->works_unstamped;
 	out->works_unknown = from->works_unknown;
 	out->calls_seen_alone = from->calls_seen_alone;

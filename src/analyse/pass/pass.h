@@ -82,6 +82,7 @@ struct af_results {
 	/* Launches and work that could not be joined, when a pass takes work: see launches.h. */
 	uint64_t launches_unfinished, works_failed, works_unlaunched, works_unstamped,
 	    works_unknown, works_matched, calls_seen_alone;
+	uint64_t works_stackless; /* whose launches have no stack, by --launches */
 	/*
 	 * Instruction samples of all devices, when a pass asks for them. The first two are for
 	 * finish() alone; NULL when there are no samples.
@@ -175,6 +176,7 @@ extern const struct af_pass_ops af_pass_sampled;
 extern const struct af_pass_ops af_pass_usage;
 extern const struct af_pass_ops af_pass_counters;
 extern const struct af_pass_ops af_pass_kernel_counters;
+extern const struct af_pass_ops af_pass_energy;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query

@@ -90,10 +90,19 @@ static void calls_timed(struct calls *c, const struct af_world *w, const struct 
 	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
 }
 
-static void calls_seen(struct calls *c, const struct af_call *call)
+/* Was a function of no API called? */
+static bool is_probed(const struct af_world *w, uint32_t function)
+{
+	return function && w->functions[function].api == AF_API_FUNCTION;
+}
+
+static void calls_seen(struct calls *c, const struct af_world *w, const struct af_call *call)
 {
 	const struct call_sum key = {
-	    .process = call->process, .function = call->function, .source = CALL_SEEN};
+	    .process = call->process,
+	    .function = call->function,
+	    .source = is_probed(w, call->function) ? CALL_PROBED : CALL_SEEN,
+	};
 
 	/* One with a number is a CALL, too. */
 	if (call->correlation)
@@ -110,9 +119,10 @@ static void calls_summed(struct calls *c, const struct af_world *w, const struct
 
 	if (w->time_range.to_ns || !af_event_decode(ev, &fixed, sizeof fixed, tails))
 		return;
+	const uint32_t function = af_world_function(w, ev->process, fixed.function);
 	const struct call_sum key = {.process = ev->process,
-	                             .function = af_world_function(w, ev->process, fixed.function),
-	                             .source = CALL_TIMED};
+	                             .function = function,
+	                             .source = is_probed(w, function) ? CALL_PROBED : CALL_TIMED};
 	if (is_upper(w, key.function))
 		return;
 	struct call_sum *sum = sum_of(c, &key);
@@ -138,7 +148,7 @@ static void calls_event(void *self, const struct af_world *w, const struct af_ev
 		break;
 	case AF_KIND_CALL_SEEN:
 		if (af_call_seen_read(w, ev, &room))
-			calls_seen(c, &room);
+			calls_seen(c, w, &room);
 		break;
 	default:
 		call = af_time_range_call_at(w, ev, &room);

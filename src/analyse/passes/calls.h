@@ -13,7 +13,8 @@ struct af_world;
 /* Where it is known from that a call was made. */
 enum call_source {
 	CALL_TIMED, /* recorded in the program, with its times */
-	CALL_SEEN   /* by the kernel alone: it has no times */
+	CALL_SEEN,  /* by the kernel alone: it has no times */
+	CALL_PROBED /* the same, of a function that the user named */
 };
 
 /* All calls of one function in one process. */
@@ -37,7 +38,7 @@ struct calls {
 	struct call_cost cost[AF_OVERHEAD_END]; /* 0: of kinds that this version does not know */
 };
 
-/* calls_tables.c: "calls", "overhead", "calls_twice", "calls_seen". */
+/* calls_tables.c: "calls", "overhead", "calls_twice", "calls_seen", "functions_called". */
 void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out);
 
 #endif

@@ -160,10 +160,34 @@ static void table_seen(const struct calls *c, const struct af_world *w, struct a
 	free(sums);
 }
 
+/* One call in N has a record, and the others are counted: the sum is exact. */
+static void table_functions(const struct calls *c, const struct af_world *w, struct af_tables *f)
+{
+	static const struct af_column columns[] = {AF_PROBED_COLUMNS(AF_ROW_COLUMN)};
+	uint32_t nr;
+	struct call_sum *sums = sums_made(c, w, CALL_PROBED, false, &nr);
+	struct af_table *t =
+	    nr ? AF_TABLE(f, "functions_called", "Calls of functions", columns) : NULL;
+
+	if (t)
+		t->note = "of --uprobe, all of them; stacks: aflame flame -w count";
+	AF_SORT(sums, nr, by_count);
+	for (uint32_t i = 0; i < nr; i++) {
+		const struct af_process *p = af_world_process(w, sums[i].process);
+		struct af_probed_row *row = af_table_row(f, t);
+		row->function.text = af_tables_text(f, "%s", w->functions[sums[i].function].name);
+		row->calls.value = sums[i].count;
+		row->process.text = af_tables_text(f, "%s", p ? p->name : "");
+		row->pid.value = p ? p->pid : 0;
+	}
+	free(sums);
+}
+
 void calls_tables(const struct calls *c, const struct af_world *w, struct af_results *out)
 {
 	table_calls(c, w, &out->tables);
 	table_overhead(c, &out->tables);
 	table_twice(c, out);
 	table_seen(c, w, &out->tables);
+	table_functions(c, w, &out->tables);
 }

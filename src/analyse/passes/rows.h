@@ -199,6 +199,15 @@ struct af_seen_row {
 	AF_SEEN_COLUMNS(AF_ROW_CELL)
 };
 
+#define AF_PROBED_COLUMNS(C)                                                                       \
+	C(function, "Function", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                               \
+	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(process, "Process", AF_CELL_TEXT)                                                        \
+	C(pid, "PID", AF_CELL_COUNT)
+struct af_probed_row {
+	AF_PROBED_COLUMNS(AF_ROW_CELL)
+};
+
 #define AF_LOST_COLUMNS(C)                                                                         \
 	C(what, "What", AF_CELL_TEXT)                                                              \
 	C(count, "Count", AF_CELL_COUNT)                                                           \

@@ -128,6 +128,17 @@ static void rows_intel(struct af_tables *f, struct af_table *t, const struct af_
 	row_note(f, t, w, "Level Zero reports", "collector.zet_metrics.reports");
 }
 
+/* Each source of counters over time, by its name. */
+static void rows_telemetry(struct af_tables *f, struct af_table *t, const struct af_world *w)
+{
+	static const char key[] = "telemetry.";
+
+	for (const struct af_note *n = w->notes; n; n = n->next)
+		if (!strncmp(n->key, key, strlen(key)))
+			row_note(f, t, w, af_tables_text(f, "telemetry, %s", n->key + strlen(key)),
+			         n->key);
+}
+
 static void table_run(const struct af_world *w, const struct af_results *out, struct af_tables *f)
 {
 	struct af_table *t = af_pairs_table(f, "run", "The run");
@@ -148,10 +159,13 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "CPU samples", "collector.cpu");
 	af_allocations_rows(f, t, w);
 	row_note(f, t, w, "OpenCL", "collector.opencl");
+	row_note(f, t, w, "HIP", "collector.hip");
 	row_note(f, t, w, "calls switched", "calls.switched");
+	row_note(f, t, w, "launches with a stack", "launches");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");
 	rows_intel(f, t, w);
+	rows_telemetry(f, t, w);
 	row_note(f, t, w, "CUDA from outside", "cuda.seen");
 	row_note(f, t, w, "Level Zero from outside", "ze.seen");
 	row_note(f, t, w, "OpenCL from outside", "opencl.seen");
@@ -288,6 +302,9 @@ static void table_lost(const struct run *r, const struct af_world *w, struct af_
 	row_lost(f, t, "works_matched",
 	         "pieces of device work with the stack of a call at about its time",
 	         out->works_matched);
+	row_lost(f, t, "works_stackless",
+	         "device work without a stack (--launches), shared by kernel",
+	         out->works_stackless);
 	row_lost(f, t, "works_untimed", "pieces of device work without times", unstamped);
 	row_lost(f, t, "works_unknown", "pieces of device work of which nothing else is known",
 	         out->works_unknown);

@@ -50,6 +50,7 @@ enum {
 	AF_ANSWER_COUNTERS = 512 << AF_VIEWS, /* of the tables only the counters */
 	/* Counters while kernels ran: not among all tables. */
 	AF_ANSWER_KERNEL_COUNTERS = 1024 << AF_VIEWS,
+	AF_ANSWER_ENERGY = 2048 << AF_VIEWS, /* of kernels and callers; not among all tables */
 };
 
 /* Frames between a process and its stacks. */

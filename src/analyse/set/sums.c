@@ -188,6 +188,7 @@ static void counters_of(struct set_counters *to, const struct af_results *r)
 	             [SET_WORKS_UNSTAMPED] = r->works_unstamped,
 	             [SET_WORKS_UNKNOWN] = r->works_unknown,
 	             [SET_WORKS_MATCHED] = r->works_matched,
+	             [SET_WORKS_STACKLESS] = r->works_stackless,
 	             [SET_CALLS_SEEN_ALONE] = r->calls_seen_alone,
 	             [SET_SHOWN_NS] = r->shown_ns,
 	             [SET_EVENTS] = r->nr_events,
@@ -251,6 +252,7 @@ static void counters_take(const struct set_counters *c, struct af_results *out)
 	out->works_unstamped = c->sums[SET_WORKS_UNSTAMPED];
 	out->works_unknown = c->sums[SET_WORKS_UNKNOWN];
 	out->works_matched = c->sums[SET_WORKS_MATCHED];
+	out->works_stackless = c->sums[SET_WORKS_STACKLESS];
 	out->calls_seen_alone = c->sums[SET_CALLS_SEEN_ALONE];
 	out->shown_ns = c->sums[SET_SHOWN_NS];
 	out->nr_events = c->sums[SET_EVENTS];

@@ -25,6 +25,7 @@ static const struct {
     [AF_API_CUDART] = {"CUDA runtime", AF_TALLY_RUNTIME},
     [AF_API_MPI] = {"MPI", AF_TALLY_MPI},
     [AF_API_DRM] = {"DRM", AF_TALLY_DEVICE},
+    [AF_API_FUNCTION] = {"functions", AF_TALLY_RUNTIME},
 };
 
 /* The makings of rows. */

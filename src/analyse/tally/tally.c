@@ -223,8 +223,11 @@ static void tally_summed(struct tally *t, const struct af_world *w, const struct
 	if (!af_event_decode(ev, &fixed, sizeof fixed, tails) || fixed.function > UINT16_MAX)
 		return;
 	uint32_t thread = thread_find(t, ev->process, fixed.tid);
-	const struct tally_sum like = {
-	    .thread = thread, .function = af_world_function(w, ev->process, fixed.function)};
+	const uint32_t function = af_world_function(w, ev->process, fixed.function);
+	const bool probed = function && w->functions[function].api == AF_API_FUNCTION;
+	const struct tally_sum like = {.thread = thread,
+	                               .function = function,
+	                               .source = probed ? AF_TALLY_SEEN : AF_TALLY_TIMED};
 	struct tally_sum *sum = fixed.function >= AF_KIND_API
 	                            ? api_sum(t, thread, (uint16_t)fixed.function, &number)
 	                            : path_sum(t, &like);
@@ -283,9 +286,9 @@ static void tally_work(void *self, const struct af_world *w, const struct af_wor
 
 	if (work->api != AF_API_OPENCL || !op || !work->launched || work->out_of_range)
 		return;
-	/* The kernel saw the drivers' calls by themselves. */
+	/* The kernel saw the drivers' calls by themselves, and OpenMP's have events. */
 	const struct af_device *device = af_world_device(w, work->process, af_work_device(w, work));
-	if (device && device->api == AF_API_DRM)
+	if (device && (device->api == AF_API_DRM || device->api == AF_API_OPENMP))
 		return;
 	const struct tally_sum like = {.thread = thread_find(t, work->process, work->tid),
 	                               .source = AF_TALLY_ENQUEUED,

@@ -83,6 +83,24 @@ static enum usage_role role_mpi(const char *name, uint32_t category, bool blocks
 	           : USAGE_OTHER;
 }
 
+/* Calls of OpenMP are API_CALLs: the words begin behind the fixed fields and their number. */
+static enum usage_role role_openmp(struct usage_function *f, const char *name, uint32_t category)
+{
+	enum {
+		WORDS = sizeof(struct af_ev_api_call) + sizeof(uint32_t),
+		FROM = 0,
+		TO = 2,
+		BYTES = 4
+	};
+	const int host = has(name, "from_device") ? TO : FROM;
+
+	if (category != AF_CATEGORY_COPY)
+		return USAGE_RUNTIME;
+	f->host = (struct usage_value){(uint16_t)(WORDS + 8 * host), 8};
+	f->bytes = (struct usage_value){WORDS + 8 * BYTES, 8};
+	return USAGE_MAPPING;
+}
+
 static void values_learn(struct usage_function *f, const struct af_api_function *is)
 {
 	const struct {
@@ -127,8 +145,10 @@ void usage_function_learn(struct usage_function *f, const struct af_function *is
 	case AF_API_MPI:
 		f->role = (uint8_t)role_mpi(name, is->category, model && model->blocks);
 		break;
-	case AF_API_CUDART:
 	case AF_API_OPENMP:
+		f->role = (uint8_t)role_openmp(f, name, is->category);
+		break;
+	case AF_API_CUDART:
 		f->role = USAGE_RUNTIME;
 		break;
 	}

@@ -26,7 +26,8 @@ enum usage_role {
 	USAGE_MEMORY, /* they allocate or free, without a queue */
 	USAGE_LOAD,
 	USAGE_MESSAGE,
-	USAGE_MPI_WAIT
+	USAGE_MPI_WAIT,
+	USAGE_MAPPING /* they copy what OpenMP maps */
 };
 
 /* Where a value is in the payload of a call; of no bytes: nowhere. */
@@ -59,7 +60,8 @@ struct usage_moments {
 	uint64_t stride; /* calls in one; 0 is 1 */
 };
 
-/* Calls of one use: of a thread, function and path; of messages also to one peer. */
+/* Calls of one use: of a thread, function and path; of messages also to one peer,
+ * of mappings of one address of the host, by a hash. */
 struct usage_sum {
 	enum af_usage_kind kind;
 	uint32_t thread, function, path, peer;

@@ -1,11 +1,8 @@
 /* The table of the pass: sums of all threads and paths with one use, function and caller. */
-#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "analyse/frames/frames.h"
-#include "analyse/frames/last.h"
-#include "analyse/names/glue.h"
+#include "analyse/frames/caller.h"
 #include "analyse/pass/pass.h"
 #include "analyse/tree/ids.h"
 #include "analyse/usage/private.h"
@@ -23,21 +20,13 @@ struct maker {
 	const struct usage *u;
 	const struct af_world *w;
 	struct af_tables texts; /* until rows have copies */
-	struct af_tree scratch; /* call paths */
-	struct caller {
-		bool is_known;
-		uint32_t runtime, caller; /* nodes of scratch, or 0 */
-	} * callers;                      /* by path of the world */
-	uint8_t *dull;                    /* by name of scratch: DULL_… */
-	uint32_t cap_callers, cap_dull;
+	struct af_callers callers;
 	uint64_t from_ns, to_ns; /* the steady part, on the trace's clock; to_ns 0: none */
 	uint64_t run_ns, steps;  /* how long what is shown lasted; steps of the steady part */
 	struct made *rows;
 	uint32_t nr, cap;
 	struct af_keys by_row, by_member;
 };
-
-enum { DULL_UNKNOWN, DULL_NO, DULL_YES };
 
 /* Kinds that count in the steady part alone. */
 static bool is_steady(enum af_usage_kind kind)
@@ -68,88 +57,10 @@ static const char *keep(struct maker *m, const struct af_tree *t, uint32_t node)
 	return af_arena_strdup(&m->texts.arena, text, len);
 }
 
-static bool name_is_dull(const struct af_tree *t, uint32_t name)
-{
-	enum af_frame frame = af_tree_frame(t, name);
-	const char *module = af_tree_module(t, name);
-	size_t len;
-	const char *text = af_tree_text(t, name, &len);
-
-	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
-	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
-	       (module && strstr(module, "/libc.so"));
-}
-
-/* Does a frame say nothing of who called: libc's, an interpreter's, a mark, a process? */
-static bool is_dull(struct maker *m, uint32_t node)
-{
-	uint32_t name = m->scratch.nodes[node].name;
-
-	AF_REACH(m->dull, name, m->cap_dull);
-	if (m->dull[name] == DULL_UNKNOWN)
-		m->dull[name] = name_is_dull(&m->scratch, name) ? DULL_YES : DULL_NO;
-	return m->dull[name] == DULL_YES;
-}
-
-/* The nearest Python function; without one the nearest function of machine code. */
-static uint32_t caller_node(struct maker *m, uint32_t node)
-{
-	const struct af_tree *t = &m->scratch;
-	uint32_t best = 0;
-
-	for (; node; node = t->nodes[node].parent) {
-		if (is_dull(m, node))
-			continue;
-		if (af_tree_frame(t, t->nodes[node].name) == AF_FRAME_PYTHON)
-			return node;
-		best = best ? best : node;
-	}
-	return best;
-}
-
-static bool is_runtime_name(const char *text, size_t len)
-{
-	return len > 4 && !memcmp(text, "cuda", 4) && isupper((unsigned char)text[4]);
-}
-
-/*
- * The function of the CUDA runtime that a path ends in, a node, or 0: the last one, or the one that
- * called the last ones, where they are in the runtime's library.
- */
-static uint32_t runtime_node(const struct af_tree *t, uint32_t node)
-{
-	for (; node; node = t->nodes[node].parent) {
-		const char *module = af_tree_module(t, t->nodes[node].name);
-		size_t len;
-		const char *text = af_tree_text(t, t->nodes[node].name, &len);
-		if (is_runtime_name(text, len))
-			return node;
-		if (!module || !strstr(module, "libcudart"))
-			break;
-	}
-	return 0;
-}
-
-/* Many sums have one path: those of each thread, use and function. */
-static const struct caller *caller_of(struct maker *m, uint32_t path)
-{
-	struct af_tree *t = &m->scratch;
-
-	AF_REACH(m->callers, path, m->cap_callers);
-	struct caller *c = &m->callers[path];
-	if (c->is_known)
-		return c;
-	uint32_t node = path ? af_frames_call(t, m->w, 0, path) : 0;
-	uint32_t runtime = runtime_node(t, node);
-	*c = (struct caller){.is_known = true, .runtime = runtime};
-	c->caller = caller_node(m, runtime ? t->nodes[runtime].parent : node);
-	return c;
-}
-
 static void made_names(struct maker *m, struct made *r, const struct usage_sum *s)
 {
-	const struct af_tree *t = &m->scratch;
-	const struct caller *c = caller_of(m, s->path);
+	const struct af_tree *t = &m->callers.paths;
+	const struct af_caller *c = af_callers_find(&m->callers, s->path);
 
 	r->function = af_tables_text(&m->texts, "%s", m->w->functions[s->function].name);
 	r->driver = r->caller = "";
@@ -176,7 +87,7 @@ static struct usage_sum counted(const struct maker *m, const struct usage_sum *s
 {
 	struct usage_sum part = *s;
 
-	if (s->kind == AF_USAGE_TINY && s->calls < AF_USAGE_MANY)
+	if ((s->kind == AF_USAGE_TINY || s->kind == AF_USAGE_MAPPING) && s->calls < AF_USAGE_MANY)
 		part.calls = 0;
 	if (!is_steady(s->kind))
 		return part;
@@ -293,15 +204,12 @@ static void row_fill(const struct maker *m, struct af_tables *f, struct af_usage
 
 void usage_table(const struct usage *u, const struct af_world *w, struct af_results *out)
 {
-	static const struct af_tree_weight none[] = {{"none", ""}};
 	static const struct af_column columns[] = {AF_USAGE_COLUMNS(AF_ROW_COLUMN)};
 	struct maker m = {.u = u, .w = w};
-	struct af_frames_last last = {0};
 	struct af_table *t = NULL;
 
 	maker_part(&m, out);
-	af_tree_open(&m.scratch, none, 1);
-	m.scratch.last = &last;
+	af_callers_open(&m.callers, w);
 	for (uint32_t i = 0; i < u->nr_sums; i++)
 		maker_sum(&m, &u->sums[i]);
 	AF_SORT(m.rows, m.nr, made_order);
@@ -313,12 +221,9 @@ void usage_table(const struct usage *u, const struct af_world *w, struct af_resu
 			             columns);
 		row_fill(&m, &out->tables, af_table_row(&out->tables, t), &m.rows[i]);
 	}
-	af_tree_close(&m.scratch);
-	af_frames_last_free(&last);
+	af_callers_close(&m.callers);
 	af_keys_free(&m.by_row);
 	af_keys_free(&m.by_member);
 	af_tables_free(&m.texts);
-	free(m.callers);
-	free(m.dull);
 	free(m.rows);
 }

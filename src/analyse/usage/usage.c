@@ -58,6 +58,9 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 
 	if (f->role == USAGE_RUNTIME || is_inner(f, ev))
 		return;
+	/* Those of other APIs have no arguments that are known. */
+	if (ev->kind == AF_KIND_API_CALL && f->role != USAGE_MAPPING)
+		return;
 	uint32_t thread = thread_of(u, ev);
 	const struct usage_thread *t = &u->threads[thread];
 	if (f->role != USAGE_QUERY && (t->nr_loops || !t->has_called))
@@ -146,7 +149,7 @@ const struct af_pass_ops af_pass_usage = {
     .question = "what do calls of APIs cost by their use?",
     .answers = AF_ANSWER_TABLES,
     .wants = 1ull << AF_KIND_CALL | 1ull << AF_KIND_CALL_LONG | 1ull << AF_KIND_MEMORY |
-             1ull << AF_KIND_QUEUE | 1ull << AF_KIND_API_BIT,
+             1ull << AF_KIND_QUEUE | 1ull << AF_KIND_API_CALL | 1ull << AF_KIND_API_BIT,
     .holds = 1ull << AF_KIND_MEMORY | 1ull << AF_KIND_QUEUE,
     .state_size = sizeof(struct usage),
     .event = usage_event,

@@ -17,7 +17,8 @@
 	U(WAIT_EACH, "waits-each", "wait after each piece of work")                                \
 	U(POLLING, "polling", "queries in a loop")                                                 \
 	U(TINY, "tiny-messages", "messages below 1 kB")                                            \
-	U(MPI_WAIT, "mpi-waits", "wait in MPI")
+	U(MPI_WAIT, "mpi-waits", "wait in MPI")                                                    \
+	U(MAPPING, "repeated-mappings", "the same memory mapped again")
 
 enum af_usage_kind {
 #define AF_U(NAME, word, text) AF_USAGE_##NAME,
@@ -29,7 +30,7 @@ enum af_usage_kind {
 enum {
 	AF_USAGE_TINY_BYTES = 1024, /* a message of less is tiny */
 	AF_USAGE_LOOP_LEAST = 16,   /* queries in a row: fewer are no loop */
-	AF_USAGE_MANY = 32          /* waits, or messages from a thread to one peer */
+	AF_USAGE_MANY = 32 /* waits, messages from a thread to one peer, or copies of one address */
 };
 
 #define AF_USAGE_COLUMNS(C)                                                                        \

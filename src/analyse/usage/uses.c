@@ -3,6 +3,7 @@
 #include "analyse/usage/private.h"
 #include "analyse/world/work.h"
 #include "base/arena.h"
+#include "base/hash.h"
 
 /* A wait that takes longer had something to wait for, whatever the trace shows. */
 enum { NEEDLESS_NS = 50000 };
@@ -184,6 +185,9 @@ void usage_call_counts(const struct usage_call *c)
 		break;
 	case USAGE_MESSAGE:
 		call_message(c);
+		break;
+	case USAGE_MAPPING:
+		call_add(c, AF_USAGE_MAPPING, (uint32_t)af_mix(usage_value(c->ev, c->f->host)));
 		break;
 	case USAGE_MPI_WAIT:
 		call_add(c, AF_USAGE_MPI_WAIT, 0);

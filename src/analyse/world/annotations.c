@@ -55,7 +55,7 @@ void af_annotations_free(struct af_annotations *r)
 /* A name as it is shown: short, without what numbers each call, and whole in UTF-8. */
 static size_t name_len(const char *name)
 {
-	static const char *const numbers[] = {", seq = ", ", op_id = "};
+	static const char *const numbers[] = {", seq = ", ", op_id = ", ", bytes = "};
 	size_t len = strnlen(name, NAME_BYTES);
 
 	for (unsigned i = 0; i < sizeof numbers / sizeof *numbers; i++) {

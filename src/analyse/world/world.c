@@ -67,6 +67,7 @@ static void learn_stack(struct af_world *w, const struct af_event *ev)
 	    .nr = tails[0].len,
 	    .pcs = world_u64s(w, &tails[0]),
 	};
+	w->stacks_left_out |= fixed.stop == AF_STOP_NOT_CHOSEN;
 	*af_map_at(&w->by_stack, world_key(ev->stream, fixed.stack), NULL) = i;
 }
 

@@ -219,6 +219,7 @@ struct af_world {
 	uint64_t nr_events;
 	/* Set before the first event by a caller that wants locations told apart by threads */
 	bool threads_apart;
+	bool stacks_left_out; /* launches have stacks that end with AF_STOP_NOT_CHOSEN */
 	struct af_time_range
 	    time_range; /* the query's part; definitions outside of it are learnt too */
 

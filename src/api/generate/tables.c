@@ -227,7 +227,7 @@ void gen_tables(const struct gen_api *api, FILE *out)
 	        "af_api_%s = {"
 	        "\"%s\", \"%s\", AF_API_",
 	        m->name, m->name, m->name, m->title);
-	for (const char *p = m->name; *p; p++)
+	for (const char *p = strcmp(m->name, "ze") ? m->name : "level_zero"; *p; p++)
 		fputc(*p >= 'a' && *p <= 'z' ? *p - 'a' + 'A' : *p, out);
 	fprintf(out, ", %u, %u, functions, ", m->kind, last + 1);
 	if (errors)

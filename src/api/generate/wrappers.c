@@ -94,6 +94,18 @@ static void wrapper_write(const struct gen_api *api, enum gen_way way, const str
 	fprintf(out, ");\n%s}\n\n", f->result_size ? "\treturn result;\n" : "");
 }
 
+/* For who looks functions up by name: only where the code that is included wants it. */
+static void export_table_write(const struct gen_api *api, FILE *out)
+{
+	fprintf(out, "#ifdef AF_API_ENTRIES\nconst struct af_api_entry af_api_%s_entries[] = {\n",
+	        api->model->name);
+	for (uint32_t i = 0; i < api->nr_functions; i++) {
+		const struct gen_function *f = &api->functions[i];
+		fprintf(out, "\t{\"%s\", %u, (void *)%s, -1},\n", f->name, f->number, f->name);
+	}
+	fputs("\t{NULL, 0, NULL, 0},\n};\n#endif\n", out);
+}
+
 static void layer_table_write(const struct gen_api *api, FILE *out)
 {
 	fprintf(out, "const struct af_api_entry af_api_%s_entries[] = {\n", api->model->name);
@@ -214,6 +226,8 @@ void gen_wrappers(const struct gen_api *api, enum gen_way way, const struct gen_
 		wrapper_write(api, way, &api->functions[i], out);
 	if (way == GEN_LAYER)
 		layer_table_write(api, out);
-	if (way == GEN_PRELOAD)
+	if (way == GEN_PRELOAD) {
+		export_table_write(api, out);
 		gen_fortran(api, out);
+	}
 }

@@ -407,12 +407,20 @@ static void put_member(struct af_buf *b, const char *name, uint64_t value)
 	af_buf_u64(b, value);
 }
 
-static void line_json(const struct af_line *line, const char *of, const struct af_world *w,
-                      struct af_values *v, struct af_buf *b)
+/* OpenMP has functions and no table. */
+static const char *api_name(const struct af_line *line, const struct af_world *w)
 {
 	uint32_t number = function_of(line);
 	const struct af_api_table *api =
 	    number >= AF_KIND_API && number <= UINT16_MAX ? af_api_of((uint16_t)number) : NULL;
+	uint32_t is = api ? 0 : af_world_function(w, line->ev.process, number);
+
+	return api ? api->name : is && w->functions[is].api == AF_API_OPENMP ? "openmp" : "";
+}
+
+static void line_json(const struct af_line *line, const char *of, const struct af_world *w,
+                      struct af_values *v, struct af_buf *b)
+{
 	struct whole is;
 
 	whole_read(line, &is);
@@ -426,7 +434,7 @@ static void line_json(const struct af_line *line, const char *of, const struct a
 	af_buf_str(b, ",\"kind\":");
 	put_function(line, w, true, b);
 	af_buf_str(b, ",\"fields\":{\"api\":\"");
-	af_buf_str(b, api ? api->name : "");
+	af_buf_str(b, api_name(line, w));
 	put_member(b, "\",\"begin_ns\":", line->begin_ns);
 	if (line->is_open)
 		af_buf_str(b, ",\"duration_ns\":null");

@@ -22,6 +22,13 @@ int af_choose_devices(const char *sample, const char *gpu_samples, struct af_ses
                       struct af_err *err);
 
 /*
+ * "NAME[=MS],…": counters that are read over time, see collect/telemetry/telemetry.h. A source that
+ * is named and has nothing here fails where @strict, else the trace notes it.
+ */
+int af_choose_telemetry(const char *list, bool strict, struct af_session_options *s,
+                        struct af_err *err);
+
+/*
  * "GROUP", or "GROUP@1/N": which launches of Level Zero are measured, into s->launch_metrics and
  * what is beside it. A group that no device has is noted there, and fails where @strict.
  */

@@ -113,6 +113,9 @@ void af_begin_notes(struct af_recording *r, const struct af_record_options *o,
 		af_session_note(r, "sample.clock", "wall");
 	if (r->options->flags & AF_SESSION_OPENCL)
 		af_session_note(r, "collector.opencl", "recorded by a loader layer");
+	if (r->options->launches_every > 1)
+		af_session_note(r, "launches", "one in %u, by chance, as --launches asked",
+		                r->options->launches_every);
 	if (*r->options->launch_metrics_why)
 		af_session_note(r, "ze.metrics", "launches are not measured: %s",
 		                r->options->launch_metrics_why);

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "base/err.h"
@@ -9,6 +10,12 @@
 #include "cmd/record/record.h"
 #include "collect/probe/collect.h"
 #include "collect/session/session.h"
+
+enum {
+	LAUNCHES_MOST = 1000000,
+	CUDA_BUFFER_LEAST = 16 << 10, /* CUPTI wants room for a record with its name */
+	CUDA_BUFFER_MOST = 16 << 20,
+};
 
 const char *af_cpu_sampler_of(const struct af_record_options *o)
 {
@@ -51,6 +58,37 @@ int af_choose_sampler(const struct af_record_options *o, struct af_session_optio
 	return 0;
 }
 
+/* "1/N" */
+static int choose_launches(const char *how, struct af_session_options *s, struct af_err *err)
+{
+	char *end = "";
+	unsigned long every = 0;
+
+	if (!strncmp(how, "1/", 2) && how[2] >= '1' && how[2] <= '9')
+		every = strtoul(how + 2, &end, 10);
+	if (!every || every > LAUNCHES_MOST || *end)
+		return af_fail_plain(err, -EINVAL,
+		                     "--launches takes 1/N: the stack of one launch in N, with N "
+		                     "from 1 to %u, not \"%s\"",
+		                     (unsigned)LAUNCHES_MOST, how);
+	s->launches_every = (uint32_t)every;
+	return 0;
+}
+
+static int choose_cuda_buffer(uint64_t bytes, struct af_session_options *s, struct af_err *err)
+{
+	const uint64_t page = 4096;
+
+	if (!bytes)
+		return 0;
+	if (!(s->flags & AF_SESSION_CUDA))
+		return af_fail_plain(err, -EINVAL, "--cuda-buffer needs --api cuda");
+	if (bytes < CUDA_BUFFER_LEAST || bytes > CUDA_BUFFER_MOST)
+		return af_fail_plain(err, -EINVAL, "--cuda-buffer takes 16K to 16M");
+	s->cuda_buffer_bytes = (uint32_t)((bytes + page - 1) / page * page);
+	return 0;
+}
+
 int af_choose_apis(const struct af_record_options *o, struct af_session_options *s,
                    struct af_err *err)
 {
@@ -67,7 +105,12 @@ int af_choose_apis(const struct af_record_options *o, struct af_session_options 
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
 	if (o->autograd && !(s->flags & AF_SESSION_CUDA))
 		return af_fail_plain(err, -EINVAL, "--autograd needs --api cuda");
-	if (o->launch_metrics)
+	if (o->launches)
+		rc = choose_launches(o->launches, s, err);
+	if (!rc)
+		rc = choose_cuda_buffer(o->cuda_buffer_bytes, s, err);
+	if (!rc && o->launch_metrics)
 		rc = af_choose_launch_metrics(o->launch_metrics, o->strict, s, err);
-	return rc ? rc : af_choose_devices(o->sample, o->gpu_samples, s, err);
+	rc = rc ? rc : af_choose_devices(o->sample, o->gpu_samples, s, err);
+	return rc || !o->telemetry ? rc : af_choose_telemetry(o->telemetry, o->strict, s, err);
 }

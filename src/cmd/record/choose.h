@@ -29,9 +29,13 @@ bool af_api_is_chosen(const char *list, const char *name);
 /* The same where nothing but its own name counts. */
 bool af_api_is_named(const char *list, const char *name);
 
+/* Does it name @name, or all, with a level above minimal? */
+bool af_api_is_traced_by(const char *list, const char *name);
+
 /*
  * Fill s->how and s->metadata by the levels of --api, and s->tsc; the two last as long as the
- * program. MPI's calls are among them where s->mpi_library is set.
+ * program. MPI's calls are among them where s->mpi_library is set, Level Zero's where
+ * s->ze_library is.
  */
 int af_choose_calls(const struct af_record_options *o, struct af_session_options *s,
                     struct af_err *err);

@@ -23,6 +23,10 @@ static const struct {
     {"cuda", {AF_API_CUDA, AF_API_CUDART}},
     {"opencl", {AF_API_OPENCL}},
     {"mpi", {AF_API_MPI}},
+    {"ze", {AF_API_LEVEL_ZERO}},
+    {"hip", {AF_API_HIP}},
+    {"omp", {0}},
+    {"kokkos", {0}},
     {"all", {0}},
     {"none", {0}},
 };
@@ -72,6 +76,17 @@ bool af_api_is_named(const char *list, const char *name)
 	return false;
 }
 
+bool af_api_is_traced_by(const char *list, const char *name)
+{
+	struct item i;
+
+	while (item_next(&list, &i))
+		if (i.level && !word_is(i.level, i.level_len, levels[AF_API_MINIMAL]) &&
+		    (word_is(i.name, i.name_len, name) || word_is(i.name, i.name_len, "all")))
+			return true;
+	return false;
+}
+
 bool af_api_is_chosen(const char *list, const char *name)
 {
 	return !list || af_api_is_named(list, name) || af_api_is_named(list, "all");
@@ -107,8 +122,16 @@ static int item_family(const struct item *i, unsigned *family, struct af_err *er
 	for (unsigned f = 0; f < FAMILIES; f++)
 		af_nearest_offer(&near, families[f].name);
 	const char *best = af_nearest_best(&near);
-	return af_fail_plain(err, -EINVAL,
-	                     "--api knows cuda, opencl, mpi, all and none, not \"%s\"%s%s%s", name,
+	char known[256] = "";
+	for (unsigned f = 0; f < FAMILIES; f++) {
+		size_t used = strlen(known);
+		snprintf(known + used, sizeof known - used, "%s%s",
+		         !f                  ? ""
+		         : f + 1 == FAMILIES ? " and "
+		                             : ", ",
+		         families[f].name);
+	}
+	return af_fail_plain(err, -EINVAL, "--api knows %s, not \"%s\"%s%s%s", known, name,
 	                     best ? ": did you mean " : "", best ? best : "", best ? "?" : "");
 }
 
@@ -120,16 +143,34 @@ static uint8_t function_how(const struct af_api_table *api, const struct af_api_
 
 	if (o->tally_only)
 		return f->blocks ? AF_HOW_SUM | AF_HOW_WAITS : AF_HOW_SUM;
-	if (o->api_stacks || (api->api == AF_API_CUDA && f->level == AF_API_MINIMAL))
+	bool has_work =
+	    api->api == AF_API_CUDA || api->api == AF_API_LEVEL_ZERO || api->api == AF_API_HIP;
+
+	if (o->api_stacks || (has_work && f->level == AF_API_MINIMAL))
 		how |= AF_HOW_STACK;
+	if (f->category == AF_CATEGORY_LAUNCH || f->category == AF_CATEGORY_GRAPH_LAUNCH ||
+	    f->category == AF_CATEGORY_COPY || f->category == AF_CATEGORY_FILL)
+		how |= AF_HOW_LAUNCH;
 	return f->blocks ? how | AF_HOW_WAITS : how;
 }
 
-/* At the level minimal the hooks of the APIs record what is needed; MPI has no others. */
+static bool is_preloaded(const struct af_api_table *api, const struct af_session_options *s)
+{
+	return (api->api == AF_API_MPI && s->mpi_library) ||
+	       (api->api == AF_API_HIP && s->hip_library);
+}
+
+/*
+ * At the level minimal the hooks of the APIs record what is needed; MPI and HIP have no others, and
+ * wrappers only where their library is preloaded.
+ */
 static bool has_events(const struct af_api_table *api, enum af_api_level level,
                        const struct af_session_options *s)
 {
-	return api->api == AF_API_MPI ? s->mpi_library != NULL : level > AF_API_MINIMAL;
+	if (api->api == AF_API_LEVEL_ZERO && !s->ze_library)
+		return false;
+	return is_preloaded(api, s) ||
+	       (level > AF_API_MINIMAL && api->api != AF_API_MPI && api->api != AF_API_HIP);
 }
 
 static void api_choose(const struct af_api_table *api, enum af_api_level level,
@@ -252,7 +293,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 		}
 	}
 	for (uint32_t i = 0; af_apis[i]; i++) {
-		if (!o->api && s->mpi_library && !traced && af_apis[i]->api == AF_API_MPI) {
+		if (!o->api && !(traced >> i & 1) && is_preloaded(af_apis[i], s)) {
 			api_choose(af_apis[i], AF_API_MINIMAL, o, how);
 			traced |= 1u << i;
 		}

@@ -20,6 +20,7 @@
 #include "cmd/shared/summary.h"
 #include "collect/bpf/bpf.h"
 #include "collect/probe/collect.h"
+#include "collect/telemetry/telemetry.h"
 #include "sym/device/disassembler.h"
 #include "sym/resolve/packages.h"
 #include "trace/read/reader.h"
@@ -244,6 +245,31 @@ static const struct {
     {"shm", "shm", doctor_shm},
 };
 
+/* Sources of `record --telemetry`. */
+static void doctor_telemetry(struct af_buf *json)
+{
+	const char *name, *summary;
+	char says[900], about[300];
+
+	if (json)
+		af_buf_str(json, ",\"telemetry\":[");
+	for (unsigned i = 0; (name = af_telemetry_name(i, &summary)); i++) {
+		bool works = !af_telemetry_probe(i, says, sizeof says);
+		if (json)
+			af_buf_fmt(json, "%s{\"name\":\"%s\",\"works\":%s,\"says\":", i ? "," : "",
+			           name, works ? "true" : "false");
+		if (json)
+			af_buf_json(json, says, strlen(says));
+		if (json)
+			af_buf_char(json, '}');
+		snprintf(about, sizeof about, "--telemetry %s: %s", name, summary);
+		if (!json)
+			doctor_line(works, name, says, about);
+	}
+	if (json)
+		af_buf_char(json, ']');
+}
+
 static int doctor_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	const struct doctor_options *o = state;
@@ -287,6 +313,7 @@ static int doctor_run(void *state, int nr_words, char **words, struct af_err *er
 		if (checks[i].check == doctor_kernel)
 			doctor_check(o->json ? &json : NULL, "names", "names", names, names_say);
 	}
+	doctor_telemetry(o->json ? &json : NULL);
 	if (o->json)
 		printf("{\"format\":1,\"collectors\":[%s}\n", json.data);
 	af_buf_free(&json);

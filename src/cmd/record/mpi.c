@@ -8,10 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/scope.h"
 #include "base/system/fs.h"
 #include "base/system/program.h"
 #include "cmd/record/choose.h"
+#include "cmd/record/library.h"
+#include "collect/session/session.h"
 #include "trace/write/rank.h"
 
 enum { HEADERS = 64, DYNAMIC = 512 };
@@ -64,14 +67,14 @@ static uint64_t offset_of(const struct elf_file *f, uint64_t address)
 	return 0;
 }
 
-/* libmpi.so.40, libmpi_mpifh.so.40, libmpich.so.12, libmpifort.so.12, … */
-static bool is_linked(const char *path)
+/* Is it linked with a library whose name begins so? */
+static bool is_linked(const char *path, const char *prefix)
 {
-	static const char mpi[] = "libmpi";
 	struct elf_file f = {.fd = af_open_regular(AT_FDCWD, path, 0)};
 	scope_close int fd = f.fd;
 	uint64_t names = 0;
-	char name[sizeof mpi - 1];
+	char name[32];
+	size_t len = strlen(prefix);
 
 	if (fd < 0 || !elf_read(&f))
 		return false;
@@ -80,8 +83,8 @@ static bool is_linked(const char *path)
 			names = offset_of(&f, f.dynamic[i].d_un.d_ptr);
 	for (unsigned i = 0; names && i < f.nr_dynamic; i++)
 		if (f.dynamic[i].d_tag == DT_NEEDED &&
-		    read_at(fd, name, sizeof name, names + f.dynamic[i].d_un.d_val) &&
-		    !memcmp(name, mpi, sizeof name))
+		    read_at(fd, name, len, names + f.dynamic[i].d_un.d_val) &&
+		    !memcmp(name, prefix, len))
 			return true;
 	return false;
 }
@@ -101,7 +104,7 @@ static bool is_launcher(const char *program)
 	return false;
 }
 
-bool af_mpi_is_wanted(const char *list, char **words)
+static bool mpi_is_wanted(const char *list, char **words)
 {
 	const char *variable = NULL;
 	char path[PATH_MAX];
@@ -115,5 +118,56 @@ bool af_mpi_is_wanted(const char *list, char **words)
 		return true;
 	if (!words || !words[0] || !af_program_find(words[0], path))
 		return false;
-	return is_launcher(path) || is_linked(path);
+	/* libmpi.so.40, libmpi_mpifh.so.40, libmpich.so.12, libmpifort.so.12, … */
+	return is_launcher(path) || is_linked(path, "libmpi");
+}
+
+static bool hip_is_wanted(const char *list, char **words)
+{
+	char path[PATH_MAX];
+
+	if (list && !af_api_is_chosen(list, "hip"))
+		return false;
+	if (af_api_is_named(list, "hip") || !access("/dev/kfd", F_OK))
+		return true;
+	if (!words || !words[0] || !af_program_find(words[0], path))
+		return false;
+	/* ROCTX by its older and its newer library. */
+	return is_linked(path, "libamdhip64") || is_linked(path, "libroctx64") ||
+	       is_linked(path, "librocprofiler-sdk-roctx");
+}
+
+/* A user who did not ask for the API gets a trace without it where our library is missing. */
+static int library_choose(const struct af_record_options *o, const char *api, const char *name,
+                          const char *what, char path[PATH_MAX], const char **library,
+                          const struct af_session_options *s, struct af_err *err)
+{
+	struct af_err why = {0};
+	int rc = af_library_find_other(path, s->library, name, what, &why);
+
+	if (!rc)
+		*library = path;
+	return rc && af_api_is_named(o->api, api) ? af_fail_plain(err, rc, "%s", why.msg) : 0;
+}
+
+int af_mpi_choose(const struct af_record_options *o, char **words, struct af_session_options *s,
+                  struct af_err *err)
+{
+	static char path[PATH_MAX];
+
+	if (!mpi_is_wanted(o->api, words))
+		return 0;
+	return library_choose(o, "mpi", "libaflame-mpi.so", "calls of MPI", path, &s->mpi_library,
+	                      s, err);
+}
+
+int af_hip_choose(const struct af_record_options *o, char **words, struct af_session_options *s,
+                  struct af_err *err)
+{
+	static char path[PATH_MAX];
+
+	if (!hip_is_wanted(o->api, words))
+		return 0;
+	return library_choose(o, "hip", "libaflame-hip.so", "calls of HIP", path, &s->hip_library,
+	                      s, err);
 }

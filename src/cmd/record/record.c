@@ -79,11 +79,12 @@ static int bounds_check(const struct af_record_options *o, struct af_session_opt
 		                     "--ring keeps the newest events and --max-size the oldest: "
 		                     "choose one of them");
 	if (o->tally_only && (o->off_cpu || o->gpu_samples || o->autograd || o->api_stacks ||
-	                      o->alloc || o->launch_metrics))
+	                      o->alloc || o->launch_metrics || o->launches || o->uprobes.nr))
 		return af_fail_plain(
 		    err, -EINVAL,
 		    "--tally-only has no samples and no stacks: leave out --off-cpu, "
-		    "--gpu-samples, --launch-metrics, --autograd, --api-stacks and --alloc");
+		    "--gpu-samples, --launch-metrics, --launches, --autograd, --api-stacks, "
+		    "--alloc and --uprobe");
 	if (o->launch_metrics && !nr_words)
 		return af_fail_plain(err, -EINVAL,
 		                     "--launch-metrics measures a program that aflame starts: "
@@ -111,20 +112,22 @@ static void snapshot_tell(const char *line)
 	fprintf(stderr, "aflame: %s\n", line);
 }
 
-/* A user who did not ask for MPI gets a trace without it where our library is missing. */
-static int choose_mpi(const struct af_record_options *o, struct af_session_options *s,
-                      struct af_err *err)
+/* Calls of Level Zero with their arguments: an empty list has the sums of all. */
+static int choose_ze(const struct af_record_options *o, struct af_session_options *s,
+                     struct af_err *err)
 {
 	static char library[PATH_MAX];
 	struct af_err why = {0};
-	int rc =
-	    af_library_find_other(library, s->library, "libaflame-mpi.so", "calls of MPI", &why);
+	bool is_named = af_api_is_named(o->api, "ze");
 
+	if (!af_api_is_traced_by(o->api, "ze") &&
+	    !(o->tally_only && (!o->api || is_named || af_api_is_named(o->api, "all"))))
+		return 0;
+	int rc = af_library_find_other(library, s->library, "libaflame-ze.so",
+	                               "calls of Level Zero", &why);
 	if (!rc)
-		s->mpi_library = library;
-	if (rc && af_api_is_named(o->api, "mpi"))
-		return af_fail_plain(err, rc, "%s", why.msg);
-	return 0;
+		s->ze_library = library;
+	return rc && is_named ? af_fail_plain(err, rc, "%s", why.msg) : 0;
 }
 
 /* The wall clock goes by timers in the program alone. */
@@ -133,15 +136,16 @@ static int choose_wall(const struct af_record_options *o, struct af_session_opti
 {
 	static char library[PATH_MAX];
 
-	if (o->off_cpu || o->pids || o->all ||
+	if (o->off_cpu || o->pids || o->all || o->uprobes.nr ||
 	    (strcmp(af_cpu_sampler_of(o), "auto") && strcmp(o->sample, "timer")))
 		return af_fail_plain(err, -EINVAL,
 		                     "--wall samples a program that aflame starts by timers in it: "
 		                     "leave out %s",
-		                     o->off_cpu ? "--off-cpu"
-		                     : o->pids  ? "-p"
-		                     : o->all   ? "-a"
-		                                : "--sample");
+		                     o->off_cpu      ? "--off-cpu"
+		                     : o->pids       ? "-p"
+		                     : o->all        ? "-a"
+		                     : o->uprobes.nr ? "--uprobe"
+		                                     : "--sample");
 	s->flags |= AF_SESSION_WALL;
 	s->wall_library = library;
 	return af_library_find_other(library, s->library, "libaflame-wall.so", "waits", err);
@@ -169,14 +173,18 @@ static int record_choose(const struct af_record_options *o, int nr_words, char *
 		rc = patterns[i] ? af_job_name(name, sizeof name, patterns[i], s->job, err) : 0;
 	rc = rc < 0 ? rc : af_library_find(library, err);
 	s->library = library;
-	if (!rc && af_mpi_is_wanted(o->api, nr_words ? words : NULL))
-		rc = choose_mpi(o, s, err);
+	if (!rc)
+		rc = af_mpi_choose(o, nr_words ? words : NULL, s, err);
+	if (!rc)
+		rc = af_hip_choose(o, nr_words ? words : NULL, s, err);
+	if (!rc)
+		rc = choose_ze(o, s, err);
 	if (!rc && o->alloc)
 		rc = choose_alloc(s, err);
 	if (!rc && o->wall)
 		rc = choose_wall(o, s, err);
 	if (!rc && !o->wall)
-		rc = af_scope_choose(o, nr_words, s, scope, sampler, size, err);
+		rc = af_scope_choose(o, nr_words, words, s, scope, sampler, size, err);
 	if (!rc && !scope->bpf)
 		rc = af_choose_sampler(o, s, sampler, size, err);
 	/* Samples programs without a sampler inside, where no privileges allow watching all. */

@@ -39,12 +39,16 @@ struct af_record_options {
 	const char *cuda_calls;     /* "once", "twice", NULL */
 	const char *gpu_samples;    /* a rate, "exact", NULL */
 	const char *launch_metrics; /* "GROUP@1/N", NULL */
+	const char *launches;       /* "1/N", NULL */
+	uint64_t cuda_buffer_bytes; /* 0: as is best */
+	const char *telemetry;      /* "NAME=MS,…", NULL */
 	bool held;                  /* AF_SESSION_HELD */
 	bool no_python, autograd, verify, quiet, live, strict, wall;
 	const char *pids;    /* list of running processes */
 	bool all;            /* every process there is */
 	const char *off_cpu; /* "blocked", "wakers", NULL */
 	uint64_t min_block_ns;
+	struct af_strings uprobes; /* "LIB:FUNC@1/N", … */
 	/* of `record` */
 	const char *stage;
 	uint64_t grace_ns;
@@ -76,12 +80,14 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, none (all that work); NAME:default also calls "     \
+	     "APIs to record: cuda, opencl, mpi, ze, hip, omp, kokkos, none (all that work); "       \
+	     "NAME:default also "                                                                    \
+	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|all|none"},                                                                       \
+	     "full|ze|ze:default|ze:full|hip|hip:default|hip:full|omp|kokkos|all|none"},             \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \
@@ -138,6 +144,29 @@ struct af_record_options {
 	     "Intel GPUs: read a metric group (see `aflame doctor --metrics`: event-based) over "    \
 	     "every launch of Level Zero, which then runs alone; GROUP@1/N: over one in N",          \
 	     offsetof(type, launch_metrics)},                                                        \
+	    {AF_OPT_STRING,                                                                          \
+	     "launches",                                                                             \
+	     0,                                                                                      \
+	     "1/N",                                                                                  \
+	     "take the stack of one launch in N, by chance; all launches are recorded, and work "    \
+	     "without a stack is shared among the stacks of the same kernel",                        \
+	     offsetof(type, launches)},                                                              \
+	    {AF_OPT_SIZE,                                                                            \
+	     "cuda-buffer",                                                                          \
+	     0,                                                                                      \
+	     "SIZE",                                                                                 \
+	     "size of the buffers that CUPTI fills with records of device work, 16K to 16M "         \
+	     "(256K); "                                                                              \
+	     "together they take at most 48M of the program's memory",                               \
+	     offsetof(type, cuda_buffer_bytes)},                                                     \
+	    {AF_OPT_STRING,                                                                          \
+	     "telemetry",                                                                            \
+	     0,                                                                                      \
+	     "NAME",                                                                                 \
+	     "read counters of the machine over time, each 100 ms or NAME=MS; several with "         \
+	     "commas, "                                                                              \
+	     "or all: `aflame doctor` lists them",                                                   \
+	     offsetof(type, telemetry)},                                                             \
 	    {AF_OPT_FLAG,                                                                            \
 	     "autograd",                                                                             \
 	     0,                                                                                      \
@@ -244,6 +273,14 @@ struct af_record_options {
 	     "also record where threads were off the CPU; wakers: and who woke them",                \
 	     offsetof(type, off_cpu),                                                                \
 	     "blocked|wakers"},                                                                      \
+	    {AF_OPT_LIST,                                                                            \
+	     "uprobe",                                                                               \
+	     0,                                                                                      \
+	     "LIB:FUNC",                                                                             \
+	     "also record the calls of a function, or of all that match a pattern, with stacks: "    \
+	     "libz.so.1:deflate, -:my_function (- is the program), or with a stack for one "         \
+	     "call in N of a thread, LIB:FUNC@1/N; may be given again",                              \
+	     offsetof(type, uprobes)},                                                               \
 	    {AF_OPT_FLAG,                                                                            \
 	     "alloc",                                                                                \
 	     0,                                                                                      \

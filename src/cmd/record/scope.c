@@ -10,6 +10,7 @@
 
 #include "base/arena.h"
 #include "base/err.h"
+#include "cmd/functions/functions.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/record.h"
 #include "collect/bpf/bpf.h"
@@ -67,6 +68,8 @@ static const char *needs_bpf(const struct af_record_options *o)
 		return "recording all processes";
 	if (calls_twice(o))
 		return "--cuda-calls=twice";
+	if (o->uprobes.nr)
+		return "--uprobe";
 	return o->off_cpu ? "--off-cpu" : NULL;
 }
 
@@ -84,8 +87,22 @@ static void sample_by_bpf(const struct af_record_options *o, struct af_session_o
 	snprintf(why, size, "bpf: %s, %llu a second", words, (unsigned long long)o->rate);
 }
 
-int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_session_options *s,
-                    struct af_scope *scope, char *why, size_t size, struct af_err *err)
+/* They live as long as the program, which records once. */
+static int functions_choose(const struct af_record_options *o, const char *program,
+                            struct af_watch_options *watch, struct af_err *err)
+{
+	static struct af_functions functions;
+	const struct af_functions_of of = {program, watch->pids, watch->nr_pids};
+	int rc = af_functions_find(&functions, o->uprobes.items, o->uprobes.nr, &of, err);
+
+	watch->functions = functions.all;
+	watch->nr_functions = functions.nr;
+	return rc;
+}
+
+int af_scope_choose(const struct af_record_options *o, int nr_words, char **command,
+                    struct af_session_options *s, struct af_scope *scope, char *why, size_t size,
+                    struct af_err *err)
 {
 	const char *needed = needs_bpf(o);
 	const char *sample = af_cpu_sampler_of(o);
@@ -96,6 +113,8 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_s
 	*scope = (struct af_scope){0};
 	if (!rc && o->pids)
 		rc = pids_parse(o->pids, &s->watch, err);
+	if (!rc && o->uprobes.nr)
+		rc = functions_choose(o, nr_words ? command[0] : NULL, &s->watch, err);
 	if (rc || (!needed && !query && !automatic))
 		return rc;
 	struct af_watch_options watch = s->watch;

@@ -20,11 +20,13 @@ struct af_scope {
 
 /*
  * Fills s->bpf and its flags when the kernel takes part: by --sample bpf (or auto where that
- * works), -p, -a or --off-cpu. Call it before the sampler is chosen. If samples come from the
- * kernel, @why tells so. Without the rights, -p, -a and --off-cpu fail, and the message tells how
- * to get them. Memory that the options borrow lives as long as the program.
+ * works), -p, -a, --off-cpu or --uprobe, for which @command is the program and its arguments. Call
+ * it before the sampler is chosen. If samples come from the kernel, @why tells so. Without the
+ * rights, these options fail, and the message tells how to get them. Memory that the options borrow
+ * lives as long as the program.
  */
-int af_scope_choose(const struct af_record_options *o, int nr_words, struct af_session_options *s,
-                    struct af_scope *scope, char *why, size_t size, struct af_err *err);
+int af_scope_choose(const struct af_record_options *o, int nr_words, char **command,
+                    struct af_session_options *s, struct af_scope *scope, char *why, size_t size,
+                    struct af_err *err);
 
 #endif

@@ -54,6 +54,8 @@ static int bpf_start(struct af_bpf *b, struct af_err *err)
 	b->own_cgroup = bpf_image_need(b, (uint32_t)getpid(), af_now_ns())->cgroup;
 	bpf_image_at(b, (uint32_t)getpid(), UINT64_MAX)->in_scope = false;
 	rc = bpf_programs_attach(b, err);
+	if (!rc)
+		rc = bpf_functions_attach(b, err);
 	bpf_usage_begin(b);
 	for (uint32_t i = 0; !rc && i < b->options->nr_pids; i++)
 		watch(b, b->options->pids[i]);
@@ -348,6 +350,7 @@ static void watcher_stop(void *self)
 	bpf_queue_write(b, UINT64_MAX);
 	bpf_drm_poll(b, UINT64_MAX);
 	bpf_drm_over(b);
+	bpf_functions_over(b);
 	if (b->options->off_cpu)
 		blocked_write(b);
 	b->stopped = true;
@@ -371,6 +374,7 @@ static void watcher_close(void *self)
 	struct af_bpf *b = self;
 
 	ring_buffer__free(b->ring);
+	bpf_functions_close(b);
 	bpf_programs_close(b);
 	af_sideband_close(&b->sideband);
 	bpf_images_free(b);

@@ -5,13 +5,14 @@
  *	programs.c  loading and attaching
  *	image.c     which program a pid ran when, its ordinal and its words
  *	mapping.c   which code it had mapped
- *	elf.c       ELF files of strangers
+ *	elf.c       ELF files of strangers, and USDT in them
  *	unwind.c    frames without a frame pointer
  *	stream.c    events in the process's stream
  *	queue.c     records of the kernel's programs, held and written
  *	library.c   where the functions lie in libcuda's files
  *	calls.c     calls of CUDA by processes without libaflame, and on request by those with it
- *	probes.c    uprobes; usdt.c where a library wants them
+ *	functions.c calls of the functions that --uprobe names
+ *	probes.c    uprobes
  *	kernel.c    facts about the kernel's own code
  *	drm.c       work of the kernel's GPU drivers
  *	usage.c     the CPU time that processes used
@@ -74,6 +75,7 @@ struct bpf_out {
 	/* Epoch of struct af_session in which the ids were given */
 	uint32_t epoch;
 	uint64_t functions[BPF_FUNCTIONS_MAX / 64]; /* bits of the functions that are defined */
+	uint64_t probed[AF_BPF_FUNCTIONS / 64];     /* … of those of --uprobe */
 };
 
 /* Must the kernel report calls of device APIs for this process? */
@@ -168,6 +170,8 @@ struct af_bpf {
 	uint32_t nr_links;
 	struct af_sideband sideband;
 	struct bpf_queue queue;
+	struct bpf_probes *probed; /* of --uprobe */
+	uint64_t *nr_calls;        /* of each of its functions, so far */
 	struct af_strtab strings;
 	struct bpf_image **images;
 	uint32_t nr_images, cap_images;
@@ -321,10 +325,10 @@ struct record_bpf;
 
 /*
  * Places in a file; @semaphores are the counters of attached tracers, as offsets in the file too,
- * or NULL.
+ * or NULL; @cookies are words that the program finds there, or NULL.
  */
 struct bpf_places {
-	const uint64_t *offsets, *semaphores;
+	const uint64_t *offsets, *semaphores, *cookies;
 	uint32_t nr;
 };
 
@@ -332,8 +336,8 @@ struct bpf_places {
 bool bpf_probes_at_once(void);
 
 /*
- * Attach @program at @at of the file @path, in the process @pid only. 0, or -errno and *@to is
- * NULL.
+ * Attach @program at @at of the file @path, in the process @pid only, or in all processes (0).
+ * 0, or -errno and *@to is NULL.
  */
 int bpf_probes_open(struct bpf_probes **to, const struct bpf_program *program, const char *path,
                     const struct bpf_places *at, uint32_t pid);
@@ -359,7 +363,7 @@ Elf *bpf_elf_open(struct bpf_elf *e, int fd);
 void bpf_elf_close(struct bpf_elf *e);
 
 /*
- * usdt.c: the place @provider:@name of the file and its semaphore, as offsets. False: there is
+ * The place @provider:@name of the file and its semaphore, as offsets. False: there is
  * none.
  */
 bool bpf_usdt_find(int fd, const char *provider, const char *name, uint64_t *offset,
@@ -409,6 +413,21 @@ bool bpf_calls_recorded(const struct bpf_image *image, const struct af_bpf_stack
 /* A CALL_SEEN of the function @s->what with the number @s->wake. */
 void bpf_calls_write(struct bpf_out *out, const struct af_bpf_stacks *s, uint32_t callpath);
 void bpf_calls_close(struct af_bpf *b);
+
+/* functions.c */
+
+/* Attach the probes of b->options->functions. 0, or -errno with a message. */
+int bpf_functions_attach(struct af_bpf *b, struct af_err *err);
+
+/* A CALL_SEEN of the FUNCTION @s; a CALL_SUM for each function of @t, of @size bytes. */
+void bpf_functions_write(struct af_bpf *b, struct bpf_out *out, const struct af_bpf_stacks *s,
+                         uint32_t callpath);
+void bpf_functions_passed(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_turns *t,
+                          size_t size);
+
+/* Recording ends, and streams are still open: what threads that go on have left; and notes. */
+void bpf_functions_over(struct af_bpf *b);
+void bpf_functions_close(struct af_bpf *b);
 
 /* drm.c */
 

@@ -90,7 +90,8 @@ static bool is_prepared(const struct af_bpf *b)
 	return prepared.programs && prepared.pid == getpid() &&
 	       prepared.period_ns == b->period_ns && o->samples == p->samples && o->all == p->all &&
 	       o->nr_pids == p->nr_pids && o->off_cpu == p->off_cpu &&
-	       o->min_block_ns == p->min_block_ns && o->calls_twice == p->calls_twice;
+	       o->min_block_ns == p->min_block_ns && o->calls_twice == p->calls_twice &&
+	       o->functions == p->functions;
 }
 
 bool bpf_prepared_take(struct af_bpf *b)
@@ -123,6 +124,8 @@ int af_bpf_prepare(const struct af_watch_options *o, uint64_t period_ns, char *w
 	scope_rights(AF_RIGHTS_KERNEL);
 	struct af_bpf b = {.options = o, .period_ns = period_ns};
 
+	if (o->nr_functions && !af_linux_is_at_least(5, 15))
+		return af_fail_plain(err, -EOPNOTSUPP, "--uprobe needs Linux 5.15 or later");
 	/* The room for calls of others depends on what else the session is. */
 	if (o->all || o->nr_pids || o->calls_twice)
 		return af_bpf_probe(words, size, err);

@@ -1,6 +1,6 @@
 /*
- * Uprobes on functions of CUDA libraries, all at once where the kernel can (multi-uprobes), else
- * one by one.
+ * Uprobes on functions of libraries and programs, all at once where the kernel can (multi-uprobes),
+ * else one by one.
  */
 #include <errno.h>
 #include <linux/bpf.h>
@@ -41,6 +41,7 @@ static int probe_at_once(int program, const char *path, const struct bpf_places 
 	    .path = (uintptr_t)path,
 	    .offsets = (uintptr_t)at->offsets,
 	    .references = (uintptr_t)at->semaphores,
+	    .cookies = (uintptr_t)at->cookies,
 	    .nr = at->nr,
 	    .pid = pid,
 	};
@@ -69,9 +70,10 @@ static int probe_each(struct bpf_probes *p, const struct bpf_program *program, c
 		struct bpf_uprobe_opts options = {
 		    .sz = sizeof options,
 		    .ref_ctr_offset = at->semaphores ? at->semaphores[i] : 0,
+		    .bpf_cookie = at->cookies ? at->cookies[i] : 0,
 		};
-		struct bpf_link *link = bpf_program__attach_uprobe_opts(program, (int)pid, path,
-		                                                        at->offsets[i], &options);
+		struct bpf_link *link = bpf_program__attach_uprobe_opts(
+		    program, pid ? (int)pid : -1, path, at->offsets[i], &options);
 		if (!link)
 			return -errno;
 		p->each[p->nr++] = link;

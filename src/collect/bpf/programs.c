@@ -24,9 +24,11 @@
 enum {
 	RING_MIN = 1 << 20, /* bytes */
 	RING_MAX = 64 << 20,
-	RING_OFF_CPU = 16 << 20, /* switches come in bursts */
-	RING_CALLS = 8 << 20,    /* so do launches, each with a kilobyte of stack */
-	RECORD_GUESS = 700,      /* bytes of a sample */
+	RING_OFF_CPU = 16 << 20,   /* switches come in bursts */
+	RING_CALLS = 8 << 20,      /* so do launches, each with a kilobyte of stack */
+	RING_FUNCTIONS = 24 << 20, /* and calls of any function */
+	RECORD_GUESS = 700,        /* bytes of a sample */
+	TURNS_MOST = 8192,         /* threads that call functions of --uprobe at a time */
 };
 
 /* libbpf's own words, for who debugs us: AFLAME_BPF_DEBUG=1. */
@@ -47,6 +49,8 @@ static uint32_t ring_bytes(const struct af_bpf *b, bool drivers, long nr_cpus)
 		want += RING_CALLS;
 	if (drivers)
 		want += RING_CALLS;
+	if (b->options->nr_functions)
+		want += RING_FUNCTIONS;
 	if (b->options->samples && period_ns)
 		want += 500000000ull / period_ns * (uint64_t)nr_cpus * RECORD_GUESS;
 	while (bytes < want && bytes < RING_MAX)
@@ -62,6 +66,19 @@ static uint32_t pid_namespace(void)
 	if (stat("/proc/self/ns/pid", &st) || (uint32_t)st.st_ino == 0xeffffffcu)
 		return 0;
 	return (uint32_t)st.st_ino;
+}
+
+/* For --uprobe; nothing of it otherwise. */
+static void functions_choose(const struct af_bpf *b)
+{
+	struct record_bpf *p = b->programs;
+
+	bpf_program__set_autoload(p->progs.function_call, b->options->nr_functions);
+	if (bpf_probes_at_once())
+		bpf_program__set_expected_attach_type(p->progs.function_call,
+		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
+	if (b->options->nr_functions)
+		bpf_map__set_max_entries(p->maps.turns, TURNS_MOST);
 }
 
 /* Open them, set as @b's options are, with those for GPU drivers that are wanted, and load them. */
@@ -94,6 +111,7 @@ static int programs_try(struct af_bpf *b, enum bpf_drivers wanted, struct af_err
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
 	}
 	bpf_program__set_autoload(p->progs.recorded_call, b->options->calls_twice);
+	functions_choose(b);
 	if (!b->options->off_cpu) {
 		bpf_map__set_max_entries(p->maps.slots, 1);
 		bpf_program__set_autoload(p->progs.on_switch, false);

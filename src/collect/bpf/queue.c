@@ -112,6 +112,37 @@ static void call_write(struct af_bpf *b, struct bpf_image *i, struct af_bpf_stac
 		bpf_write_stacks(b, i, s);
 }
 
+/* A record with stacks, which is whole. */
+static void stacks_take(struct af_bpf *b, struct bpf_image *i, struct af_bpf_stacks *s)
+{
+	switch (s->head.kind) {
+	case AF_BPF_SAMPLE:
+	case AF_BPF_OFFCPU:
+	case AF_BPF_WAKE:
+		if (i || s->head.kind == AF_BPF_WAKE)
+			stacks_write(b, i, s);
+		break;
+	case AF_BPF_FUNCTION:
+		if (i)
+			stacks_write(b, i, s);
+		break;
+	case AF_BPF_CALL:
+		if (i && bpf_calls_are_ours(i))
+			call_write(b, i, s);
+		break;
+	case AF_BPF_RECORDED_CALL:
+		if (i && bpf_calls_recorded(i, s))
+			bpf_write_stacks(b, i, s);
+		break;
+	case AF_BPF_DRIVER_CALL:
+	case AF_BPF_SUBMIT:
+		/* libaflame records the work itself, at the API that the program uses. */
+		if (i && bpf_calls_are_ours(i))
+			bpf_write_stacks(b, i, s);
+		break;
+	}
+}
+
 void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 {
 	struct bpf_image *i = h->pid ? image_of(b, h) : NULL;
@@ -122,22 +153,17 @@ void bpf_record_write(struct af_bpf *b, struct af_bpf_head *h, size_t size)
 	case AF_BPF_SAMPLE:
 	case AF_BPF_OFFCPU:
 	case AF_BPF_WAKE:
-		if (has_size((void *)h, size) && (i || h->kind == AF_BPF_WAKE))
-			stacks_write(b, i, (void *)h);
-		break;
+	case AF_BPF_FUNCTION:
 	case AF_BPF_CALL:
-		if (i && bpf_calls_are_ours(i) && has_size((void *)h, size))
-			call_write(b, i, (void *)h);
-		break;
 	case AF_BPF_RECORDED_CALL:
-		if (i && has_size((void *)h, size) && bpf_calls_recorded(i, (void *)h))
-			bpf_write_stacks(b, i, (void *)h);
-		break;
 	case AF_BPF_DRIVER_CALL:
 	case AF_BPF_SUBMIT:
-		/* libaflame records the work itself, at the API that the program uses. */
-		if (i && bpf_calls_are_ours(i) && has_size((void *)h, size))
-			bpf_write_stacks(b, i, (void *)h);
+		if (has_size((void *)h, size))
+			stacks_take(b, i, (void *)h);
+		break;
+	case AF_BPF_PASSED:
+		if (i)
+			bpf_functions_passed(b, i, (void *)h, size);
 		break;
 	case AF_BPF_WORK:
 		if (i && size >= sizeof(struct af_bpf_work))

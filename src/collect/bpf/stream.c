@@ -83,6 +83,7 @@ static void out_see_epoch(const struct af_bpf *b, struct bpf_out *out)
 	af_keys_free(&out->stacks);
 	out->nr_kstacks = out->nr_stacks = 0;
 	memset(out->functions, 0, sizeof out->functions);
+	memset(out->probed, 0, sizeof out->probed);
 }
 
 static void out_thread(struct bpf_out *out, const struct af_bpf_head *h)
@@ -193,6 +194,8 @@ void bpf_write_stacks(struct af_bpf *b, struct bpf_image *image, struct af_bpf_s
 		              .cpu = s->head.cpu, .weight_ns = s->wake * b->period_ns);
 	else if (s->head.kind == AF_BPF_CALL || s->head.kind == AF_BPF_RECORDED_CALL)
 		bpf_calls_write(out, s, callpath);
+	else if (s->head.kind == AF_BPF_FUNCTION)
+		bpf_functions_write(b, out, s, callpath);
 	else if (s->head.kind == AF_BPF_DRIVER_CALL)
 		bpf_drm_call_write(b, image, out, s, callpath);
 	else if (s->head.kind == AF_BPF_SUBMIT)

@@ -56,6 +56,27 @@ static const struct af_collector_ops collector_ze = {
     .probe = af_ze_probe,
 };
 
+/* Its calls are recorded by --api, or where the kernel has AMD's driver. */
+static const struct af_collector_ops collector_hip = {
+    .name = "hip",
+    .summary = "calls of AMD's HIP with their arguments, and the stack of each launch",
+    .probe = af_hip_probe,
+};
+
+static const struct af_collector_ops collector_kokkos = {
+    .name = "kokkos",
+    .summary = "kernels, copies and regions of Kokkos, as ranges",
+    .flags = AF_SESSION_KOKKOS,
+    .probe = af_kokkos_probe,
+};
+
+static const struct af_collector_ops collector_omp = {
+    .name = "omp",
+    .summary = "OpenMP target regions and their data transfers, with the stack of each",
+    .flags = AF_SESSION_OMP,
+    .probe = af_omp_probe,
+};
+
 /* A part of CUDA's, which --gpu-samples turns on. */
 static const struct af_collector_ops collector_cuda_pc = {
     .name = "cuda-pc",
@@ -95,19 +116,10 @@ static const struct af_collector_ops collector_zet_metrics = {
 };
 
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,
-    &collector_perf,
-    &collector_timer,
-    &collector_opencl,
-    &collector_cuda,
-    &collector_cuda_pc,
-    &collector_ze,
-    &collector_xe,
-    &collector_i915,
-    &collector_zet,
-    &collector_xe_oa,
-    &collector_zet_metrics,
-    NULL,
+    &collector_bpf,    &collector_perf,    &collector_timer,       &collector_opencl,
+    &collector_cuda,   &collector_cuda_pc, &collector_ze,          &collector_hip,
+    &collector_kokkos, &collector_omp,     &collector_xe,          &collector_i915,
+    &collector_zet,    &collector_xe_oa,   &collector_zet_metrics, NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

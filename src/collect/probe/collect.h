@@ -44,7 +44,16 @@ int af_opencl_probe(char *words, size_t size, struct af_err *err);
 int af_cuda_probe(char *words, size_t size, struct af_err *err);
 int af_cuda_pc_probe(char *words, size_t size, struct af_err *err);
 
+/* src/collect/probe/hip.c */
+int af_hip_probe(char *words, size_t size, struct af_err *err);
+
 /* src/collect/probe/ze.c */
 int af_ze_probe(char *words, size_t size, struct af_err *err);
+
+/* src/collect/probe/omp.c */
+int af_omp_probe(char *words, size_t size, struct af_err *err);
+
+/* src/collect/probe/tools.c */
+int af_kokkos_probe(char *words, size_t size, struct af_err *err);
 
 #endif

@@ -44,6 +44,8 @@ int af_control_make(struct af_recording *r, const struct af_session_options *o, 
 	};
 	snprintf(own->trace_dir, sizeof own->trace_dir, "%s", r->place.dir);
 	own->launch_metrics_every = o->launch_metrics_every;
+	own->launches_every = o->launches_every;
+	own->cuda_buffer_bytes = o->cuda_buffer_bytes;
 	snprintf(own->launch_metrics, sizeof own->launch_metrics, "%s", o->launch_metrics);
 	own->steps_first = o->steps.first;
 	own->steps_last = o->steps.last;

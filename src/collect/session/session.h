@@ -63,8 +63,10 @@ struct af_session_options {
 	 */
 	char launch_metrics[AF_LAUNCH_METRICS], launch_metrics_why[700];
 	uint32_t launch_metrics_every;
-	uint64_t delay_ns;    /* recording is off for so long at the start */
-	uint64_t duration_ns; /* 0: until the program ends */
+	uint32_t launches_every;    /* one launch in so many has its stack; 0: all have */
+	uint32_t cuda_buffer_bytes; /* whole pages; 0: as is best */
+	uint64_t delay_ns;          /* recording is off for so long at the start */
+	uint64_t duration_ns;       /* 0: until the program ends */
 	struct af_steps_wanted steps;
 	uint64_t max_bytes; /* recording stops when the trace is so large; 0: no limit */
 	/* Only the newest events are kept, in so many bytes; 0: all are */
@@ -88,7 +90,9 @@ struct af_session_options {
 	bool (*switch_calls)(struct af_recording *r, const char *words, char *text, size_t size);
 	const char *library;     /* path of libaflame.so */
 	const char *mpi_library; /* … of libaflame-mpi.so, or NULL: MPI's calls are not recorded */
-	const char *wall_library;  /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
+	const char *hip_library;  /* … of libaflame-hip.so, or NULL: HIP's calls are not */
+	const char *ze_library;   /* … of libaflame-ze.so, or NULL: its calls have no arguments */
+	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
@@ -96,8 +100,9 @@ struct af_session_options {
 	uint64_t device_samples_second; /* with these, of each device; 0: the driver's default */
 	uint64_t heartbeat_ns;          /* how often counters of devices are read; 0: as usual */
 	bool observe;                   /* … and by streams that only one program can have */
-	const char *metric_group;       /* of Level Zero, to be streamed, or NULL */
-	uint64_t metric_ns;             /* its period; 0: as usual */
+	const struct af_telemetry_wanted *telemetry; /* counters to be read over time, or NULL */
+	const char *metric_group;                    /* of Level Zero, to be streamed, or NULL */
+	uint64_t metric_ns;                          /* its period; 0: as usual */
 };
 
 struct af_recording {

@@ -57,25 +57,27 @@ static void inherited_restore(const struct inherited *was)
 }
 
 /* Put @path in front of a list variable that may be set already. */
-static void env_prepend(const char *name, const char *path)
+static void env_prepend(const char *name, const char *path, char separator)
 {
 	const char *old = getenv(name);
 	scope_free char *both = NULL;
 
 	if (!old || !*old)
 		setenv(name, path, 1);
-	else if (asprintf(&both, "%s:%s", path, old) > 0)
+	else if (asprintf(&both, "%s%c%s", path, separator, old) > 0)
 		setenv(name, both, 1);
 }
 
 /* Each stands in the list before those above it, whose constructors run earlier. */
 static void preload_ours(const struct af_session_options *o)
 {
-	const char *const ours[] = {o->mpi_library, o->wall_library, o->library, o->alloc_library};
+	/* libaflame.so stands in for zeInit as well, and is to come behind libaflame-ze.so. */
+	const char *const ours[] = {o->hip_library, o->mpi_library, o->wall_library,
+	                            o->library,     o->ze_library,  o->alloc_library};
 
 	for (unsigned i = 0; i < sizeof ours / sizeof *ours; i++)
 		if (ours[i])
-			env_prepend("LD_PRELOAD", ours[i]);
+			env_prepend("LD_PRELOAD", ours[i], ':');
 }
 
 /* A program that can only be harmed by the library: it runs without it. */
@@ -84,6 +86,26 @@ static bool program_refuses(const char *program)
 	char path[PATH_MAX];
 
 	return af_program_find(program, path) && af_preload_harms(af_program_preload(path));
+}
+
+/* Kokkos ends a program whose option and variable name different tools. */
+static bool names_kokkos_tool(char *const *argv)
+{
+	for (; *argv; argv++)
+		if (!strncmp(*argv, "--kokkos-tools-lib", strlen("--kokkos-tools-lib")))
+			return true;
+	return false;
+}
+
+/* Kokkos loads the first library of the list, and ours calls the next. */
+static void kokkos_prepend(const char *library)
+{
+	const char *newer = getenv("KOKKOS_TOOLS_LIBS"), *older = getenv("KOKKOS_PROFILE_LIBRARY");
+
+	if ((newer && *newer) || !older || !*older)
+		env_prepend("KOKKOS_TOOLS_LIBS", library, ';');
+	if (older && *older)
+		env_prepend("KOKKOS_PROFILE_LIBRARY", library, ';');
 }
 
 static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
@@ -95,12 +117,15 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	if (!program_refuses(argv[0]))
 		preload_ours(r->options);
 	if (r->options->flags & AF_SESSION_OPENCL)
-		env_prepend("OPENCL_LAYERS", r->options->library);
+		env_prepend("OPENCL_LAYERS", r->options->library, ':');
 	/* The driver takes one library only: another tool's gives way, and the summary says so. */
 	if (r->options->flags & AF_SESSION_CUDA)
 		setenv("CUDA_INJECTION64_PATH", r->options->library, 1);
 	if (r->options->flags & AF_SESSION_CUDA || r->options->steps.first)
 		setenv("NVTX_INJECTION64_PATH", r->options->library, 1);
+	if (r->options->flags & AF_SESSION_KOKKOS && r->options->library &&
+	    !names_kokkos_tool(argv))
+		kokkos_prepend(r->options->library);
 	/* Loaders before 1.15.7 read it when they are initialized; a user's value stays. */
 	if (r->options->flags & AF_SESSION_ZE)
 		setenv("ZE_ENABLE_TRACING_LAYER", "1", 0);

@@ -27,6 +27,16 @@ enum af_off_cpu {
 	AF_OFF_CPU_WAKERS = 2,  /* and which thread or interrupt woke them */
 };
 
+/* A function whose calls are recorded. */
+struct af_watch_function {
+	const char *path; /* the file that has it */
+	const char *name; /* for people */
+	uint64_t offset;  /* of its first instruction, in the file */
+	uint32_t every;   /* calls of a thread that share one record with a stack, from 1 */
+};
+
+enum { AF_WATCH_FUNCTIONS = 128 };
+
 /* The data to record, and the processes. */
 struct af_watch_options {
 	bool samples;         /* of the CPU; else off-CPU time only */
@@ -36,6 +46,9 @@ struct af_watch_options {
 	enum af_off_cpu off_cpu;
 	uint64_t min_block_ns; /* shorter waits are left out */
 	bool calls_twice;      /* calls of CUDA that libaflame records are seen by the kernel too */
+	/* In order of their files, at most AF_WATCH_FUNCTIONS; borrowed */
+	const struct af_watch_function *functions;
+	uint32_t nr_functions;
 };
 
 struct af_watcher_ops {

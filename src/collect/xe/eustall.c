@@ -187,7 +187,7 @@ static void eustall_open(void **self, struct af_recording *r)
 		eustall_free(e);
 		return;
 	}
-	if (!af_xe_writer_open(&e->writer, r)) {
+	if (!af_event_writer_open(&e->writer.to, r)) {
 		xe_reader_close(&e->reader);
 		eustall_free(e);
 		return;
@@ -370,7 +370,7 @@ static void eustall_stop(void *self)
 	e->stopped = true;
 	xe_reader_stop(&e->reader);
 	windows_write(e, af_now_ns());
-	af_xe_writer_close(&e->writer);
+	af_event_writer_close(&e->writer.to);
 	end_note(e);
 }
 
@@ -379,7 +379,7 @@ static void eustall_close(void *self)
 	struct eustall *e = self;
 
 	xe_reader_stop(&e->reader);
-	af_xe_writer_close(&e->writer);
+	af_event_writer_close(&e->writer.to);
 	xe_reader_close(&e->reader);
 	eustall_free(e);
 }

@@ -41,15 +41,6 @@ int xe_i915_open(const struct af_xe_card *card, const struct af_xe_gt *gt, uint6
 void xe_stream_why(const struct af_xe_card *card, const struct af_xe_roots *roots, int rc,
                    char *why, size_t size);
 
-/* Are definitions to be written: is the stream new, or begins it anew? True once for each. */
-bool xe_writer_is_new(struct af_xe_writer *w);
-
-/* DEVICE and its notes for each card: its number is its place from 1, plus @before. */
-void xe_devices_write(struct af_xe_writer *w, const struct af_xe_cards *cards, uint32_t before);
-
-/* So many bytes more: empty the ring now and then, where this is the recorder's thread. */
-void xe_writer_wrote(struct af_xe_writer *w, uint32_t bytes);
-
 /* One GT that is sampled. What the reading thread changes is under its lock. */
 struct xe_stream {
 	const struct af_xe_card *card;

@@ -2,9 +2,9 @@
  * Windows of samples of Intel's GPUs as events of process 0, the recorder: DEVICE, STALL,
  * GPU_WINDOW and ADDRESS_SAMPLE, whoever reads them. One thread. Calls in order:
  *
- *	af_xe_writer_open()
+ *	af_event_writer_open(&w.to)
  *	{ af_xe_writer_define() → af_xe_window_write()* }*
- *	af_xe_writer_close()
+ *	af_event_writer_close(&w.to)
  */
 #ifndef AF_COLLECT_XE_WINDOW_H
 #define AF_COLLECT_XE_WINDOW_H
@@ -12,34 +12,24 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "collect/writer/writer.h"
 #include "collect/xe/cards.h"
-#include "trace/write/stream.h"
 
-struct af_recording;
-
-/* Writes into a stream of its own. */
 struct af_xe_writer {
-	struct af_recording *r;
-	struct af_stream stream;
-	bool is_open;
-	bool beside; /* events are written by another thread than the recorder's */
-	uint32_t finish_as, epoch;
+	struct af_event_writer to;
 	uint32_t nr_windows;
-	uint64_t written; /* bytes, about, since the recorder last drained */
 	uint64_t nr_samples;
 };
-
-/* False: there is no room for a stream, which is counted. */
-bool af_xe_writer_open(struct af_xe_writer *w, struct af_recording *r);
-
-/* Hand what was written to the trace. Without effect where it is not open. */
-void af_xe_writer_close(struct af_xe_writer *w);
 
 /*
  * DEVICE and its notes for each card, with its place in @cards from 1 as its number, and the
  * reasons, when they are not in the stream yet.
  */
 void af_xe_writer_define(struct af_xe_writer *w, const struct af_xe_cards *cards);
+
+/* DEVICE and its notes alone, with numbers from @before plus 1. */
+void af_xe_devices_write(struct af_event_writer *w, const struct af_xe_cards *cards,
+                         uint32_t before);
 
 struct af_xe_window {
 	uint32_t device, flags, dropped;

@@ -1,5 +1,4 @@
 /* Windows of samples as events of process 0: DEVICE, STALL, GPU_WINDOW, ADDRESS_SAMPLE. */
-#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,58 +6,16 @@
 #include "collect/xe/private.h"
 
 enum {
-	FIRST_NUMBER = 2000000, /* of streams: those of the watchers begin at 1000000 */
-	/* The ring holds 16 MiB, and nobody else empties it while we write. */
-	DRAIN_BYTES = 1 << 20,
 	EVENT_BYTES = 128, /* at most, of an ADDRESS_SAMPLE */
 };
 
-bool af_xe_writer_open(struct af_xe_writer *w, struct af_recording *r)
-{
-	struct af_session *control = r->control;
-	uint64_t instance = atomic_fetch_add(&control->nr_instances, 1) + 1;
-	uint32_t pid = control->recorder_pid;
-	char path[PATH_MAX];
-
-	*w = (struct af_xe_writer){.r = r, .epoch = UINT32_MAX};
-	snprintf(path, sizeof path, "%s/s0-%u", r->shm, FIRST_NUMBER + (uint32_t)instance);
-	if (af_stream_open_ring(&w->stream, path, instance, 0, pid, pid)) {
-		control->lost_no_stream++;
-		return false;
-	}
-	/* Rings are finished by process, and of process 0 there are others. */
-	w->finish_as = 1u << 31 | (uint32_t)instance;
-	w->stream.ring->process = w->finish_as;
-	w->is_open = true;
-	return true;
-}
-
-void af_xe_writer_close(struct af_xe_writer *w)
-{
-	if (!w->is_open)
-		return;
-	af_stream_close(&w->stream);
-	af_drain_poll(&w->r->drain);
-	af_drain_finish(&w->r->drain, w->finish_as);
-	w->is_open = false;
-}
-
-static void note_write(struct af_xe_writer *w, uint32_t device, const char *key, const char *value)
-{
-	struct af_ev_device_note ev = {.device = device};
-	struct af_tail tail[] = {{key, (uint32_t)strlen(key), 0},
-	                         {value, (uint32_t)strlen(value), 0}};
-
-	af_stream_put_tail(&w->stream, AF_KIND_DEVICE_NOTE, af_now_ns(), &ev, sizeof ev, tail, 2);
-}
-
-static void number_note(struct af_xe_writer *w, uint32_t device, const char *key, uint64_t value)
+static void number_note(struct af_event_writer *w, uint32_t device, const char *key, uint64_t value)
 {
 	char text[32];
 
 	snprintf(text, sizeof text, "%llu", (unsigned long long)value);
 	if (value)
-		note_write(w, device, key, text);
+		af_event_writer_note(w, device, key, text);
 }
 
 static const struct af_xe_gt *main_gt(const struct af_xe_card *card)
@@ -69,7 +26,7 @@ static const struct af_xe_gt *main_gt(const struct af_xe_card *card)
 	return NULL;
 }
 
-static void device_write(struct af_xe_writer *w, uint32_t device, const struct af_xe_card *card)
+static void device_write(struct af_event_writer *w, uint32_t device, const struct af_xe_card *card)
 {
 	const struct af_xe_gt *gt = main_gt(card);
 	uint64_t nr_xecores = 0;
@@ -82,17 +39,17 @@ static void device_write(struct af_xe_writer *w, uint32_t device, const struct a
 	                         {card->driver_is, (uint32_t)strlen(card->driver_is), 0}};
 	af_stream_put_tail(&w->stream, AF_KIND_DEVICE, af_now_ns(), &ev, sizeof ev, tail, 3);
 	if (*card->pci)
-		note_write(w, device, "pci", card->pci);
+		af_event_writer_note(w, device, "pci", card->pci);
 	for (uint32_t i = 0; i < card->nr_gts; i++)
 		nr_xecores += card->gts[i].nr_xecores;
 	number_note(w, device, "processors", nr_xecores);
 	number_note(w, device, "clock_khz", (uint64_t)card->max_mhz * 1000);
 	snprintf(version, sizeof version, "%u.%u", gt ? gt->major : 0, gt ? gt->minor : 0);
 	if (gt && gt->major)
-		note_write(w, device, "graphics", version);
+		af_event_writer_note(w, device, "graphics", version);
 }
 
-static void reason_write(struct af_xe_writer *w, enum af_xe_reason reason, const char *name)
+static void reason_write(struct af_event_writer *w, enum af_xe_reason reason, const char *name)
 {
 	struct af_ev_stall ev = {.stall = reason + 1};
 	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
@@ -100,17 +57,8 @@ static void reason_write(struct af_xe_writer *w, enum af_xe_reason reason, const
 	af_stream_put_tail(&w->stream, AF_KIND_STALL, af_now_ns(), &ev, sizeof ev, tail, 1);
 }
 
-bool xe_writer_is_new(struct af_xe_writer *w)
-{
-	uint32_t epoch = atomic_load_explicit(&w->r->control->epoch, memory_order_relaxed);
-
-	if (!w->is_open || w->epoch == epoch)
-		return false;
-	w->epoch = epoch;
-	return true;
-}
-
-void xe_devices_write(struct af_xe_writer *w, const struct af_xe_cards *cards, uint32_t before)
+void af_xe_devices_write(struct af_event_writer *w, const struct af_xe_cards *cards,
+                         uint32_t before)
 {
 	for (uint32_t i = 0; i < cards->nr; i++)
 		device_write(w, before + i + 1, &cards->all[i]);
@@ -118,22 +66,12 @@ void xe_devices_write(struct af_xe_writer *w, const struct af_xe_cards *cards, u
 
 void af_xe_writer_define(struct af_xe_writer *w, const struct af_xe_cards *cards)
 {
-	if (!xe_writer_is_new(w))
+	if (!af_event_writer_is_new(&w->to))
 		return;
-	xe_devices_write(w, cards, 0);
-#define AF_R(NAME, name) reason_write(w, AF_XE_##NAME, name);
+	af_xe_devices_write(&w->to, cards, 0);
+#define AF_R(NAME, name) reason_write(&w->to, AF_XE_##NAME, name);
 	AF_XE_REASONS(AF_R)
 #undef AF_R
-}
-
-void xe_writer_wrote(struct af_xe_writer *w, uint32_t bytes)
-{
-	w->written += bytes;
-	if (w->written < DRAIN_BYTES || w->beside)
-		return;
-	af_drain_poll(&w->r->drain);
-	af_drain_pump(&w->r->drain);
-	w->written = 0;
 }
 
 static uint64_t sample_write(struct af_xe_writer *w, uint64_t time_ns, const struct af_xe_row *row)
@@ -152,8 +90,8 @@ static uint64_t sample_write(struct af_xe_writer *w, uint64_t time_ns, const str
 		return 0;
 	struct af_ev_address_sample ev = {.window = w->nr_windows, .address = row->address};
 	struct af_tail tail[] = {{counts, nr * 4, 4}};
-	af_stream_put_tail(&w->stream, AF_KIND_ADDRESS_SAMPLE, time_ns, &ev, sizeof ev, tail, 1);
-	xe_writer_wrote(w, EVENT_BYTES);
+	af_stream_put_tail(&w->to.stream, AF_KIND_ADDRESS_SAMPLE, time_ns, &ev, sizeof ev, tail, 1);
+	af_event_writer_wrote(&w->to, EVENT_BYTES);
 	return samples;
 }
 
@@ -175,9 +113,9 @@ void af_xe_window_write(struct af_xe_writer *w, const struct af_xe_window *windo
 	const struct af_xe_rows *rows = window->rows;
 	struct af_xe_row row;
 
-	if (!w->is_open)
+	if (!w->to.is_open)
 		return;
-	af_stream_put(&w->stream, gpu_window, window->end_ns, .window = ++w->nr_windows,
+	af_stream_put(&w->to.stream, gpu_window, window->end_ns, .window = ++w->nr_windows,
 	              .device = window->device,
 	              .flags = window->flags | (window->dropped ? AF_WINDOW_FULL : 0) |
 	                       (rows->layout == AF_XE_XE3P ? 0 : AF_WINDOW_ADDRESS_32),
@@ -186,7 +124,7 @@ void af_xe_window_write(struct af_xe_writer *w, const struct af_xe_window *windo
 	              .samples = samples_in(rows) + window->dropped, .dropped = window->dropped,
 	              .other = rows->zero_counts);
 	if (window->dropped)
-		af_stream_put(&w->stream, lost, window->end_ns, .reason = AF_LOST_DROPPED,
+		af_stream_put(&w->to.stream, lost, window->end_ns, .reason = AF_LOST_DROPPED,
 		              .count = window->dropped);
 	for (uint32_t i = 0; i < rows->nr; i++) {
 		af_xe_rows_at(rows, i, &row);

@@ -42,7 +42,8 @@ static void source_add(struct gt *gt, enum oa_how how, const char *file, const c
 	snprintf(s.group, sizeof s.group, "GT %u", gt->id);
 	snprintf(s.name, sizeof s.name, "%s %.40s", s.group, name);
 	c->sources[c->nr] = s;
-	c->all[c->nr++] = (struct af_xe_counter){.device = gt->device, .per = per, .unit = unit};
+	c->all[c->nr++] =
+	    (struct af_source_counter){.device = gt->device, .per = per, .unit = unit};
 }
 
 static int by_name(const void *left, const void *right)
@@ -107,7 +108,7 @@ static uint32_t engines_find(struct gt *gt)
 		snprintf(s->group, sizeof s->group, "GT %u", gt->id);
 		snprintf(s->name, sizeof s->name, "%s %s busy", s->group, engine);
 		c->all[c->nr++] =
-		    (struct af_xe_counter){.device = gt->device, .per = SHARE_PER, .unit = "%"};
+		    (struct af_source_counter){.device = gt->device, .per = SHARE_PER, .unit = "%"};
 		nr++;
 	}
 	return nr;
@@ -134,7 +135,7 @@ static void unit_open(struct gt *gt, const struct af_xe_oa_unit *unit)
 	snprintf(s->group, sizeof s->group, "GT %u", gt->id);
 	snprintf(s->name, sizeof s->name, "%s mean frequency", s->group);
 	c->all[c->nr++] =
-	    (struct af_xe_counter){.device = gt->device, .per = KHZ_PER_MHZ, .unit = "MHz"};
+	    (struct af_source_counter){.device = gt->device, .per = KHZ_PER_MHZ, .unit = "MHz"};
 }
 
 static void units_find(struct gt *gt)
@@ -194,7 +195,7 @@ void oa_find(struct oa_counters *c, const struct af_xe_roots *roots, uint64_t he
 		c->all[i].name = c->sources[i].name;
 		c->all[i].group = c->sources[i].group;
 	}
-	c->known = (struct af_xe_counters){.cards = &c->cards, .all = c->all, .nr = c->nr};
+	c->known = (struct af_source_counters){.all = c->all, .nr = c->nr};
 }
 
 void oa_free(struct oa_counters *c)
@@ -216,7 +217,7 @@ void oa_describe(const struct oa_counters *c, struct af_buf *b)
 	char name[64];
 
 	for (uint32_t i = 0; i < c->nr; i++) {
-		const struct af_xe_counter *is = &c->all[i];
+		const struct af_source_counter *is = &c->all[i];
 		if (is->device != device)
 			af_buf_fmt(
 			    b, "%s%s: ", device ? "; " : "",

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/system/proc.h"
+#include "collect/xe/window.h"
 #include "collect/xe_oa/private.h"
 
 enum { NS_PER_MS = 1000000, HUNDRED = 100 };
@@ -70,9 +71,10 @@ static bool busy_of(struct oa_source *s, uint64_t now_ns, bool again, uint64_t p
 }
 
 /* Values of one device, from counter @at on; returns the first counter of the next one. */
-static uint32_t device_read(struct oa_counters *c, struct af_xe_writer *w, uint32_t at, bool again)
+static uint32_t device_read(struct oa_counters *c, struct af_event_writer *w, uint32_t at,
+                            bool again)
 {
-	struct af_xe_value levels[OA_COUNTERS_MOST], shares[OA_COUNTERS_MOST];
+	struct af_source_value levels[OA_COUNTERS_MOST], shares[OA_COUNTERS_MOST];
 	uint32_t device = c->all[at].device, nr_levels = 0, nr_shares = 0;
 	uint64_t *read_ns = &c->read_ns[device - 1], before_ns = *read_ns, now_ns = 0, value = 0;
 
@@ -86,25 +88,28 @@ static uint32_t device_read(struct oa_counters *c, struct af_xe_writer *w, uint3
 		now_ns = af_now_ns();
 		if (s->how == OA_BUSY) {
 			if (busy_of(s, now_ns, again, c->all[at].per, &value))
-				shares[nr_shares++] = (struct af_xe_value){at, value};
+				shares[nr_shares++] = (struct af_source_value){at, value};
 		} else if (!there) {
 			s->nr_failed++;
 			s->was_ns = 0;
 		} else if (s->how == OA_LEVEL) {
-			levels[nr_levels++] = (struct af_xe_value){at, value};
+			levels[nr_levels++] = (struct af_source_value){at, value};
 		} else if (share_of(s, value, now_ns, again, c->all[at].per, &value)) {
-			shares[nr_shares++] = (struct af_xe_value){at, value};
+			shares[nr_shares++] = (struct af_source_value){at, value};
 		}
 	}
 	*read_ns = now_ns;
-	af_xe_reading_write(w, &c->known, now_ns, 0, levels, nr_levels);
-	af_xe_reading_write(w, &c->known, now_ns, now_ns - before_ns, shares, nr_shares);
+	af_reading_write(w, &c->known, now_ns, 0, levels, nr_levels);
+	af_reading_write(w, &c->known, now_ns, now_ns - before_ns, shares, nr_shares);
 	return at;
 }
 
-void oa_read(struct oa_counters *c, struct af_xe_writer *w, bool again)
+void oa_read(struct oa_counters *c, struct af_event_writer *w, bool again)
 {
-	af_xe_counters_define(w, &c->known);
+	if (af_event_writer_is_new(w)) {
+		af_xe_devices_write(w, &c->cards, 0);
+		af_source_counters_define(w, &c->known);
+	}
 	for (uint32_t at = 0; at < c->nr;)
 		at = device_read(c, w, at, again);
 }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "collect/writer/counters.h"
 #include "collect/xe/cards.h"
-#include "collect/xe/counters.h"
 #include "collect/xe_oa/clock.h"
 
 struct af_buf;
@@ -21,7 +21,10 @@ enum oa_how {
 	OA_BUSY,  /* ticks of an engine that was active, and of all time, which add up */
 };
 
-/* One that is read by a file, or by events of an engine. Its place is that of its af_xe_counter. */
+/*
+ * One that is read by a file, or by events of an engine. Its place is that of its
+ * af_source_counter.
+ */
 struct oa_source {
 	enum oa_how how;
 	char path[192], name[64], group[16];
@@ -37,10 +40,10 @@ struct oa_source {
 struct oa_counters {
 	struct af_xe_cards cards;
 	struct oa_source *sources;
-	struct af_xe_counter *all; /* beside them */
+	struct af_source_counter *all; /* beside them */
 	uint32_t nr;
 	uint64_t read_ns[AF_XE_CARDS_MOST]; /* by device: when it was read the last time */
-	struct af_xe_counters known;        /* @all as the trace has it */
+	struct af_source_counters known;    /* @all as the trace has it */
 	bool refused;                       /* an event of an engine was */
 	char why[600];                      /* "", or why something cannot be had */
 };
@@ -70,7 +73,7 @@ const char *oa_engine_name(const struct af_xe_engine *engine, char *text, size_t
 void oa_stream_close(const struct oa_source *s);
 
 /* Read the stream of counter @at: a mean frequency has a span of its own. */
-void oa_stream_read(struct oa_counters *c, struct af_xe_writer *w, uint32_t at, bool again);
+void oa_stream_read(struct oa_counters *c, struct af_event_writer *w, uint32_t at, bool again);
 
 /*
  * Find what can be read below @roots; oa_free() in any case. @heartbeat_ns: streams are opened,
@@ -87,7 +90,7 @@ void oa_describe(const struct oa_counters *c, struct af_buf *b);
  * Read all of them once, and write what they are: levels as of the moment, shares over the time
  * since the last call. @again: nothing is known of that time.
  */
-void oa_read(struct oa_counters *c, struct af_xe_writer *w, bool again);
+void oa_read(struct oa_counters *c, struct af_event_writer *w, bool again);
 
 /* How often something could not be read. */
 uint64_t oa_nr_failed(const struct oa_counters *c);

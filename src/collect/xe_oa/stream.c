@@ -40,15 +40,15 @@ static void reports_read(struct oa_source *s)
 	}
 }
 
-void oa_stream_read(struct oa_counters *c, struct af_xe_writer *w, uint32_t at, bool again)
+void oa_stream_read(struct oa_counters *c, struct af_event_writer *w, uint32_t at, bool again)
 {
 	struct oa_source *s = &c->sources[at];
-	struct af_xe_value value = {.counter = at};
+	struct af_source_value value = {.counter = at};
 	uint64_t span_ns, odd = s->clock->nr_odd;
 
 	reports_read(s);
 	uint64_t now = af_now_ns();
 	if (af_oa_clock_mean(s->clock, &value.value, &span_ns) && !again)
-		af_xe_reading_write(w, &c->known, now, span_ns, &value, 1);
+		af_reading_write(w, &c->known, now, span_ns, &value, 1);
 	s->nr_failed += s->clock->nr_odd - odd;
 }

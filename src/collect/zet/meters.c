@@ -7,7 +7,8 @@
 #include "base/arena.h"
 #include "base/buf.h"
 #include "collect/session/session.h"
-#include "collect/xe/counters.h"
+#include "collect/writer/counters.h"
+#include "collect/xe/window.h"
 #include "collect/zet/reports.h"
 #include "collect/zet/source.h"
 
@@ -20,13 +21,14 @@ enum {
 
 /* A device whose group is streamed. */
 struct metered {
-	struct af_xe_cards cards;   /* it alone */
-	struct af_xe_writer writer; /* its own, as times never go back in a stream */
+	struct af_xe_cards cards;      /* it alone */
+	struct af_event_writer writer; /* its own, as times never go back in a stream */
 	struct af_zet_meters meters;
 	uint32_t parts, of_metric; /* @of_metric: how many entries of @counter_of there are */
 	uint32_t *counter_of;      /* by part and metric: place in @known plus 1; 0: none */
-	struct af_xe_counter *all;
-	struct af_xe_counters known;
+	struct af_source_counter *all;
+	struct af_source_counters known;
+	uint32_t number; /* of the device in the trace */
 	uint32_t period_ns;
 	bool is_ready; /* its writer was opened, or could not be */
 	uint64_t nr_reports, nr_dropped, nr_cut, nr_left_out;
@@ -91,8 +93,8 @@ static void counter_add(struct meters *s, struct metered *d, uint32_t part, uint
 	if (!how->is_counter)
 		return;
 	snprintf(name, sizeof name, d->parts > 1 ? "%s, part %u" : "%s", m->name, part + 1);
-	d->all[d->known.nr++] = (struct af_xe_counter){
-	    .device = d->known.before + 1,
+	d->all[d->known.nr++] = (struct af_source_counter){
+	    .device = d->number,
 	    .flags = how->is_amount ? AF_COUNTER_AMOUNT : 0,
 	    .per = how->per,
 	    .name = keep(s, name),
@@ -121,10 +123,18 @@ static void meter_take(struct meters *s, const struct zet_meter *meter)
 	d->all = af_xcalloc(d->of_metric, sizeof *d->all);
 	AF_GROW(d->cards.all, d->cards.nr, d->cards.cap);
 	zet_source_card(&s->source, about, 0, &d->cards.all[d->cards.nr++]);
-	d->known = (struct af_xe_counters){
-	    .cards = &d->cards, .before = DEVICES_FROM + meter->device - 1, .all = d->all};
+	d->number = DEVICES_FROM + meter->device;
+	d->known = (struct af_source_counters){.all = d->all};
 	for (uint32_t i = 0; i < d->of_metric; i++)
 		counter_add(s, d, i / c->nr, i % c->nr);
+}
+
+static void metered_define(struct metered *d)
+{
+	if (!af_event_writer_is_new(&d->writer))
+		return;
+	af_xe_devices_write(&d->writer, &d->cards, d->number - 1);
+	af_source_counters_define(&d->writer, &d->known);
 }
 
 /* Definitions are older than the first report, unless the driver was ready only after that. */
@@ -133,16 +143,16 @@ static void metered_begin(struct meters *s, struct metered *d)
 	if (d->is_ready)
 		return;
 	d->is_ready = true;
-	if (!af_xe_writer_open(&d->writer, s->source.r))
+	if (!af_event_writer_open(&d->writer, s->source.r))
 		return;
-	af_xe_counters_number(&d->writer, &d->known);
-	af_xe_counters_define(&d->writer, &d->known);
+	af_source_counters_number(&d->writer, &d->known);
+	metered_define(d);
 }
 
 static void values_take(struct meters *s, const struct zet_values *from)
 {
 	struct metered *d = metered_of(s, from->device);
-	struct af_xe_value values[ZET_VALUES_MOST];
+	struct af_source_value values[ZET_VALUES_MOST];
 	uint64_t now = af_now_ns();
 	uint32_t nr = 0;
 
@@ -157,11 +167,11 @@ static void values_take(struct meters *s, const struct zet_values *from)
 		uint32_t is =
 		    metric < d->meters.nr ? d->counter_of[from->part * d->meters.nr + metric] : 0;
 		if (is)
-			values[nr++] = (struct af_xe_value){is - 1, from->values[i].value};
+			values[nr++] = (struct af_source_value){is - 1, from->values[i].value};
 	}
 	metered_begin(s, d);
-	af_xe_counters_define(&d->writer, &d->known);
-	af_xe_reading_write(&d->writer, &d->known, from->time_ns, from->span_ns, values, nr);
+	metered_define(d);
+	af_reading_write(&d->writer, &d->known, from->time_ns, from->span_ns, values, nr);
 }
 
 static void sums_take(struct meters *s, const struct zet_sums *from)
@@ -176,7 +186,7 @@ static void sums_take(struct meters *s, const struct zet_sums *from)
 	d->nr_cut += from->cut;
 	d->nr_left_out += from->left_out;
 	s->source.got_any |= from->reports != 0;
-	af_xe_readings_lost(&d->writer, from->dropped + from->cut);
+	af_readings_lost(&d->writer, from->dropped + from->cut);
 }
 
 static void message_take(void *user, const struct zet_head *head)
@@ -297,7 +307,7 @@ static void writers_close(struct meters *s)
 {
 	for (uint32_t i = 0; i <= ZET_DEVICES_MOST; i++)
 		if (s->of[i])
-			af_xe_writer_close(&s->of[i]->writer);
+			af_event_writer_close(&s->of[i]->writer);
 }
 
 static void meters_stop(void *self)

@@ -59,7 +59,7 @@ static void window_take(struct stall *s, const struct zet_window *from)
 
 	if (!device || from->start_ns > from->end_ns)
 		return;
-	if (!s->writer.is_open && !af_xe_writer_open(&s->writer, s->source.r))
+	if (!s->writer.to.is_open && !af_event_writer_open(&s->writer.to, s->source.r))
 		return;
 	device->rows.zero_counts = from->other;
 	const struct af_xe_window window = {.device = s->of[from->device],
@@ -191,7 +191,7 @@ static void stall_stop(void *self)
 	struct stall *s = self;
 
 	zet_source_stop(&s->source);
-	af_xe_writer_close(&s->writer);
+	af_event_writer_close(&s->writer.to);
 	if (s->cards.nr || s->source.failed.len)
 		end_note(s);
 }
@@ -201,7 +201,7 @@ static void stall_close(void *self)
 	struct stall *s = self;
 
 	zet_source_close(&s->source);
-	af_xe_writer_close(&s->writer);
+	af_event_writer_close(&s->writer.to);
 	stall_free(s);
 }
 

@@ -220,6 +220,13 @@ void af_api_correlate(uint32_t correlation)
 	self.correlation = correlation;
 }
 
+uint16_t af_api_under_way(void)
+{
+	struct af_open_calls *open = self.depth ? open_calls() : NULL;
+
+	return open && self.depth <= AF_OPEN_CALLS ? open->calls[self.depth - 1].kind : 0;
+}
+
 /* The call is over, and the next one of its depth may begin. */
 static inline void call_over(const struct af_api_hook *c)
 {
@@ -284,7 +291,9 @@ static __attribute__((noinline)) void *end_slowly(struct af_api_hook *c, uint16_
 		t = af_thread_enter();
 	if (!t)
 		return NULL;
-	uint32_t callpath = c->how & AF_HOW_STACK ? af_thread_callpath(t, &c->regs) : 0;
+	enum af_call_category category =
+	    c->how & AF_HOW_LAUNCH ? AF_CATEGORY_LAUNCH : AF_CATEGORY_OTHER;
+	uint32_t callpath = c->how & AF_HOW_STACK ? af_callpath_call(t, &c->regs, category) : 0;
 	void *event = event_begin(c, kind, t, ns, duration_ns, callpath, fixed, room);
 	if (!event)
 		af_thread_leave(t);

@@ -119,6 +119,9 @@ void af_api_kept(const struct af_api_hook *c, unsigned i, struct af_api_before *
  */
 void af_api_correlate(uint32_t correlation);
 
+/* The kind of the innermost call of this thread that is under way, or 0. */
+uint16_t af_api_under_way(void);
+
 /*
  * The call has returned: begin its event, @fixed bytes and up to @room for pointees. NULL when
  * there is none to fill. The head is filled in.

@@ -1,5 +1,10 @@
 #include "inject/api/shared.h"
 
+#include "inject/core/inject.h"
+#include "inject/nvtx/ranges.h"
+
+_Atomic(af_api_stand_in *) af_api_stands_in;
+
 __attribute__((visibility("default"))) const struct af_api_shared *aflame_calls(uint32_t version)
 {
 	static const struct af_api_shared shared = {
@@ -22,6 +27,9 @@ __attribute__((visibility("default"))) const struct af_api_shared *aflame_calls(
 	    .native_at = af_api_native_at,
 	    .sum = af_api_sum,
 	    .at = af_api_at,
+	    .note = af_inject_note,
+	    .stand_in = &af_api_stands_in,
+	    .range = af_range_put,
 	};
 
 	return version == AF_API_SHARED_VERSION ? &shared : NULL;

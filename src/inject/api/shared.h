@@ -8,8 +8,19 @@
 
 #include "inject/api/api.h"
 
+struct af_annotation;
+
 /* Another number, another layout of the two structs. */
-enum { AF_API_SHARED_VERSION = 1 };
+enum { AF_API_SHARED_VERSION = 3 };
+
+/*
+ * The function that stands in for the function @name of a loader, which the program has looked up
+ * and found at @found; NULL: there is none. With @found NULL nothing was looked up yet.
+ */
+typedef void *af_api_stand_in(const char *name, void *found);
+
+/* libaflame-ze.so has set it, where that is in the process; else it is NULL. */
+extern _Atomic(af_api_stand_in *) af_api_stands_in;
 
 /* Each member does what the function of api.h does that has its name. */
 struct af_api_shared {
@@ -39,9 +50,22 @@ struct af_api_shared {
 	                      const void *from, uint32_t offset, uint32_t size);
 	uint64_t (*sum)(struct af_api_hook *c, const void *from, uint64_t nr, uint32_t size);
 	uint64_t (*at)(struct af_api_hook *c, const void *from, uint32_t size);
+	void (*note)(const char *key, const char *value); /* af_inject_note() */
+	_Atomic(af_api_stand_in *) *stand_in;             /* af_api_stands_in */
+	bool (*range)(const struct af_annotation *a);     /* af_range_put() */
 };
 
 /* The functions that are lent, for good; NULL where libaflame.so has another version. */
 const struct af_api_shared *aflame_calls(uint32_t version);
+
+/*
+ * In the library that borrows (lent.c): what is lent, NULL before af_api_borrow() or where
+ * libaflame.so is not in the process. Called only where af_api_begin() was true.
+ */
+extern const struct af_api_shared *af_api_lent;
+void af_api_borrow(void);
+
+/* Look at what is recorded now: once libaflame.so has attached to the session. */
+void af_api_attach(void);
 
 #endif

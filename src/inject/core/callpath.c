@@ -217,3 +217,50 @@ uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t 
 	}
 	return path;
 }
+
+/*
+ * The gap to the next launch that is chosen: any from 1 to 2N - 1, so N on average, and no loop of
+ * the program keeps step with it (Marsaglia, "Xorshift RNGs", 2003).
+ */
+static uint32_t launches_gap(struct af_launch_choice *c, uint32_t every)
+{
+	uint32_t x = c->random;
+
+	if (!x)
+		x = (uint32_t)(af_hash_seed[0] ^ (uintptr_t)c >> 6) | 1;
+	x ^= x << 13;
+	x ^= x >> 17;
+	x ^= x << 5;
+	c->random = x;
+	return 1 + (uint32_t)((uint64_t)x * (2ull * every - 1) >> 32);
+}
+
+static bool launch_is_chosen(struct af_launch_choice *c, uint32_t every)
+{
+	if (!c->left)
+		c->left = launches_gap(c, every);
+	return !--c->left;
+}
+
+static bool is_launch(enum af_call_category category)
+{
+	return category == AF_CATEGORY_LAUNCH || category == AF_CATEGORY_GRAPH_LAUNCH ||
+	       category == AF_CATEGORY_COPY || category == AF_CATEGORY_FILL;
+}
+
+uint32_t af_callpath_call(struct af_thread_context *t, const struct af_regs *regs,
+                          enum af_call_category category)
+{
+	const struct af_session *session = af_inject_session();
+	uint32_t every = session ? session->launches_every : 0;
+
+	if (every < 2 || !is_launch(category) || launch_is_chosen(&t->choice, every))
+		return af_thread_callpath(t, regs);
+	struct af_capture *c = &t->hook;
+	c->epoch = af_modules_epoch();
+	c->nr = c->nr_py = 0;
+	c->stop = AF_STOP_NOT_CHOSEN;
+	c->py_stop = AF_STOP_COMPLETE;
+	return af_callpath_path(&t->callpaths, &t->stream,
+	                        af_callpath_stack(&t->callpaths, &t->stream, c), c);
+}

@@ -13,6 +13,8 @@
 #include "trace/write/stream.h"
 
 struct af_capture;
+struct af_regs;
+struct af_thread_context;
 
 enum {
 	AF_MEMO_WAYS = 4,
@@ -40,6 +42,12 @@ struct af_callpaths {
 	struct af_recent_path recent[AF_RECENT_PATHS]; /* by stack */
 };
 
+/* With --launches: which launches of a thread have stacks. A zeroed one is at its start. */
+struct af_launch_choice {
+	uint32_t left;   /* without a stack, up to the next that has one, with it; 0: not known */
+	uint32_t random; /* state of a generator, 0 before the first number */
+};
+
 /* The id of the native stack in @c, defined in @s when new; 0 when it could not be written. */
 uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const struct af_capture *c);
 
@@ -48,6 +56,14 @@ uint32_t af_callpath_stack(struct af_callpaths *p, struct af_stream *s, const st
  */
 uint32_t af_callpath_path(struct af_callpaths *p, struct af_stream *s, uint32_t stack,
                           const struct af_capture *c);
+
+/*
+ * As af_thread_callpath(), for a call of @category: of those that put work on a device, one in
+ * session->launches_every has its stack, by chance. The others have one without frames, which ends
+ * with AF_STOP_NOT_CHOSEN.
+ */
+uint32_t af_callpath_call(struct af_thread_context *t, const struct af_regs *regs,
+                          enum af_call_category category);
 
 /* Forget all definitions: ids are given from 1 again. */
 void af_callpath_forget(struct af_callpaths *p);

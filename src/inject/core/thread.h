@@ -45,8 +45,9 @@ struct af_thread_context {
 	struct af_callpaths callpaths;
 	struct af_work_descriptor_memo descriptors;
 	struct af_unwinder *unwinder;
-	struct af_unwinder *allocs;      /* of src/inject/alloc, or NULL: ids are its sites */
-	struct af_capture hook;          /* scratch of af_thread_callpath */
+	struct af_unwinder *allocs; /* of src/inject/alloc, or NULL: ids are its sites */
+	struct af_capture hook;     /* scratch of af_thread_callpath */
+	struct af_launch_choice choice;
 	struct af_pending_sample sample; /* scratch of the sampling handler */
 	/*
 	 * A sample that hit between enter and leave. Its weight is kept apart, because more may be

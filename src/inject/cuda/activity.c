@@ -17,9 +17,10 @@
  * CUPTI must always be given one: what is written into the last one is not read.
  */
 enum {
-	BUFFER_BYTES = 256 << 10,
+	BUFFER_BYTES = 256 << 10, /* without --cuda-buffer */
+	BUFFERS_BYTES = 48 << 20, /* in all of them */
 	BUFFERS_MAX = 192,
-	BUFFERS_READY = 8, /* made before the first launch */
+	BUFFERS_READY = 2 << 20, /* bytes of those that are made before the first launch */
 	/*
 	 * Room for a device's stamps until CUPTI has read them: 100,000 each, in 3 MB of the
 	 * device's memory. It begins with 3; its own limit is 250.
@@ -29,7 +30,9 @@ enum {
 	KERNEL_NAME_BYTES = 60000,
 };
 
+/* The size is set before the first is made, and then stays. */
 static struct {
+	size_t bytes;
 	_Atomic uint32_t nr;
 	_Atomic(uint8_t *) free[BUFFERS_MAX];
 } buffers;
@@ -51,16 +54,17 @@ static bool reported_many;
 /* With its pages: a fault for every twentieth launch would be most of what a launch costs. */
 static uint8_t *buffer_map(void)
 {
-	if (atomic_fetch_add(&buffers.nr, 1) >= BUFFERS_MAX)
+	size_t most = BUFFERS_BYTES / buffers.bytes;
+
+	if (atomic_fetch_add(&buffers.nr, 1) >= (most < BUFFERS_MAX ? most : BUFFERS_MAX))
 		return NULL;
-	return af_pages(BUFFER_BYTES, MAP_POPULATE);
+	return af_pages(buffers.bytes, MAP_POPULATE);
 }
 
 static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_max)
 {
 	uint8_t *b = NULL;
 
-	*size = BUFFER_BYTES;
 	*nr_records_max = 0; /* as many as fit */
 	for (uint32_t i = 0; i < BUFFERS_MAX && !b; i++)
 		if (atomic_load_explicit(&buffers.free[i], memory_order_relaxed))
@@ -68,12 +72,13 @@ static void buffer_request(uint8_t **buffer, size_t *size, size_t *nr_records_ma
 	if (!b)
 		b = buffer_map();
 	*buffer = b ? b : discarded;
+	*size = b ? buffers.bytes : sizeof discarded;
 }
 
 /* Zero a used buffer here: CUPTI would do so in the middle of a launch. New ones are zero. */
 static void buffer_clean(uint8_t *b)
 {
-	memset(b, 0, BUFFER_BYTES);
+	memset(b, 0, b == discarded ? sizeof discarded : buffers.bytes);
 }
 
 static void buffer_return(uint8_t *b)
@@ -83,6 +88,18 @@ static void buffer_return(uint8_t *b)
 		if (!atomic_load_explicit(&buffers.free[i], memory_order_relaxed) &&
 		    atomic_compare_exchange_strong(&buffers.free[i], &none, b))
 			return;
+	}
+}
+
+static void buffers_make(const struct af_session *session)
+{
+	if (!buffers.bytes)
+		buffers.bytes = session && session->cuda_buffer_bytes ? session->cuda_buffer_bytes
+		                                                      : BUFFER_BYTES;
+	for (size_t made = 0; made < BUFFERS_READY; made += buffers.bytes) {
+		uint8_t *b = buffer_map();
+		if (b)
+			buffer_return(b);
 	}
 }
 
@@ -407,11 +424,7 @@ enum af_cupti_result af_cuda_activity_start(void)
 {
 	const struct af_session *session = af_inject_session();
 
-	for (int i = 0; i < BUFFERS_READY; i++) {
-		uint8_t *b = buffer_map();
-		if (b)
-			buffer_return(b);
-	}
+	buffers_make(session);
 	attributes_set();
 	enum af_cupti_result rc =
 	    af_cupti.ActivityRegisterCallbacks(buffer_request, buffer_complete);

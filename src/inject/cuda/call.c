@@ -49,14 +49,18 @@ static const struct {
 #undef AF_M
 };
 
-/* Those that a change of sampling must not meet. */
-static const bool is_launch[FUNCTIONS] = {
-#define AF_F(id, name, category)                                                                   \
-	[FUNCTION_##name] = AF_CATEGORY_##category == AF_CATEGORY_LAUNCH ||                        \
-	                    AF_CATEGORY_##category == AF_CATEGORY_GRAPH_LAUNCH,
+static const uint8_t category_of[FUNCTIONS] = {
+#define AF_F(id, name, category) [FUNCTION_##name] = AF_CATEGORY_##category,
     AF_CUDA_FUNCTIONS(AF_F)
 #undef AF_F
 };
+
+/* Those that a change of sampling must not meet. */
+static bool is_launch(uint32_t function)
+{
+	return category_of[function] == AF_CATEGORY_LAUNCH ||
+	       category_of[function] == AF_CATEGORY_GRAPH_LAUNCH;
+}
 
 static struct af_handles contexts = AF_HANDLES_INIT; /* → id of their device */
 
@@ -177,7 +181,7 @@ static void call_put(struct af_thread_context *t, const struct af_cupti_call *ca
                      const struct af_regs *regs)
 {
 	int32_t status = call->result ? (int32_t)*call->result : 0;
-	uint32_t callpath = af_thread_callpath(t, regs);
+	uint32_t callpath = af_callpath_call(t, regs, category_of[function]);
 
 	/* A new stack has been defined in the meantime: the event is later, and the call begins
 	 * when it began, before what the device did for it. */
@@ -218,7 +222,7 @@ static bool is_graph_update(uint32_t function)
 
 void af_cuda_call_gate(uint32_t id, uint32_t site)
 {
-	if (id >= CALLBACKS_MAX || !is_launch[functions[id]])
+	if (id >= CALLBACKS_MAX || !is_launch(functions[id]))
 		return;
 	if (site == AF_CUPTI_ENTER) {
 		if (!launches++)

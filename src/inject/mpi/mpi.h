@@ -39,9 +39,6 @@ enum af_mpi_language { AF_MPI_C, AF_MPI_FORTRAN, AF_MPI_LANGUAGES };
 extern bool af_mpi_is_open;
 extern struct af_api_native af_mpi_natives[AF_MPI_LANGUAGES][AF_MPI_TYPES];
 
-/* The functions that libaflame.so lends; called only where af_api_begin() was true. */
-extern const struct af_api_shared *af_mpi_shared;
-
 /* The thread is inside of a call of Fortran that is recorded: those within it are the same call. */
 extern __thread uint32_t af_mpi_inside;
 

@@ -135,7 +135,7 @@ void af_opencl_launch(struct af_opencl_call *call, cl_command_queue queue)
 	if (!t)
 		return;
 
-	uint32_t callpath = af_sums_only() ? 0 : af_thread_callpath(t, &regs);
+	uint32_t callpath = af_sums_only() ? 0 : af_callpath_call(t, &regs, AF_CATEGORY_LAUNCH);
 	call->queue = q;
 	call->correlation = atomic_fetch_add(&last_correlation, 1) + 1;
 	af_api_correlate((uint32_t)call->correlation);

@@ -127,8 +127,9 @@ static size_t preload_size(char *const envp[])
 
 static bool is_us(const char *name, size_t len)
 {
-	static const char *const us[] = {"libaflame.so", "libaflame-mpi.so", "libaflame-alloc.so",
-	                                 "libaflame-wall.so"};
+	static const char *const us[] = {"libaflame.so",       "libaflame-mpi.so",
+	                                 "libaflame-alloc.so", "libaflame-wall.so",
+	                                 "libaflame-ze.so",    "libaflame-hip.so"};
 
 	for (unsigned i = 0; i < sizeof us / sizeof *us; i++)
 		if (len >= strlen(us[i]) &&

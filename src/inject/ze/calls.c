@@ -6,11 +6,15 @@
 
 #include <string.h>
 
+#include "inject/api/api.h"
 #include "inject/api/sums.h"
 #include "inject/core/handles.h"
 #include "inject/core/inject.h"
 #include "inject/ze/metric.h"
 #include "inject/ze/ze.h"
+
+/* Kinds of calls with their arguments (src/api/models/ze.api). */
+enum { KIND_FIRST = 0x2400, KIND_LAST = 0x27ff };
 
 /* Ids of the functions in the trace. CUDA's begin at 1, and a CALL has a byte for them. */
 enum function {
@@ -29,24 +33,26 @@ static __thread struct af_ze_call call;
 static struct af_handles fence_lanes = AF_HANDLES_INIT; /* → struct af_ze_lane * */
 static struct af_handles fence_calls = AF_HANDLES_INIT; /* → number of the call that signals it */
 
+static const uint8_t categories[] = {AF_CATEGORY_OTHER,
+#define AF_F(name, category) AF_CATEGORY_##category,
+                                     AF_ZE_CALLS(AF_F)
+#undef AF_F
+};
+
 void af_ze_functions_define(void)
 {
-	static const struct {
-		const char *name;
-		uint32_t category;
-	} rows[] = {{"zeCommandQueueExecuteCommandLists", AF_CATEGORY_OTHER},
-#define AF_F(name, category) {"ze" #name, AF_CATEGORY_##category},
-	            AF_ZE_CALLS(AF_F)
+	static const char *const names[] = {"zeCommandQueueExecuteCommandLists",
+#define AF_F(name, category) "ze" #name,
+	                                    AF_ZE_CALLS(AF_F)
 #undef AF_F
 	};
 	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
-	for (uint32_t i = 0; i < sizeof rows / sizeof *rows; i++) {
-		struct af_ev_function ev = {FUNCTION_FIRST + i, AF_API_LEVEL_ZERO,
-		                            rows[i].category};
-		struct af_tail tail = {rows[i].name, (uint32_t)strlen(rows[i].name), 0};
+	for (uint32_t i = 0; i < sizeof names / sizeof *names; i++) {
+		struct af_ev_function ev = {FUNCTION_FIRST + i, AF_API_LEVEL_ZERO, categories[i]};
+		struct af_tail tail = {names[i], (uint32_t)strlen(names[i]), 0};
 		af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, &tail,
 		                   1);
 	}
@@ -102,6 +108,14 @@ static void call_put(struct af_thread_context *t, const struct af_ze_call *c, ui
 		              .duration_ns = duration_ns, .status = (int32_t)status);
 }
 
+/* Is libaflame-ze.so about to write the call, with its stack? */
+static bool is_traced(void)
+{
+	uint16_t kind = af_api_under_way();
+
+	return kind >= KIND_FIRST && kind <= KIND_LAST;
+}
+
 /*
  * Write the CALL, and before it the @node that it made. The number of the call is new; @wait is the
  * last one before it for functions that wait, whose result may be "not ready".
@@ -113,16 +127,22 @@ static void call_write(struct af_ze_call *c, uint32_t function, uint32_t result,
 	uint64_t end_ns = af_now_ns();
 
 	c->correlation = af_ze_correlation_next();
-	if (!c->records && !node)
+	bool traced = is_traced();
+	/* Nothing is to be expected of the device for lists without work. */
+	if (traced && function != FUNCTION_EMPTY)
+		af_api_correlate((uint32_t)c->correlation);
+	if ((!c->records || traced) && !node)
 		return;
 	t = af_thread_enter();
 	if (!t)
 		return;
-	uint32_t callpath = af_sums_only() ? 0 : af_thread_callpath(t, regs);
+	enum af_call_category category =
+	    node ? AF_CATEGORY_GRAPH : categories[function - FUNCTION_FIRST];
+	uint32_t callpath = af_sums_only() ? 0 : af_callpath_call(t, regs, category);
 	if (node && !af_sums_only())
 		af_stream_put(&t->stream, graph_node, end_ns, .node = node->id,
 		              .graph = c->list->graph, .callpath = callpath);
-	if (c->records && !af_sums_only())
+	if (c->records && !traced && !af_sums_only())
 		call_put(t, c, function, callpath, end_ns, result);
 	af_thread_leave(t);
 }

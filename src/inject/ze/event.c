@@ -148,7 +148,8 @@ void af_ze_pool_made(void *pool, const struct af_ze_pool_desc *desc)
 {
 	uint32_t both = AF_ZE_POOL_TIMESTAMP | AF_ZE_POOL_HOST_VISIBLE;
 
-	af_handles_set(&pools, (uintptr_t)pool, (desc->flags & both) == both ? EVENT_TIMED : 0);
+	af_handles_set(&pools, (uintptr_t)pool,
+	               desc && (desc->flags & both) == both ? EVENT_TIMED : 0);
 }
 
 void af_ze_event_made(void *pool, void *event)

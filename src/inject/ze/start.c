@@ -57,7 +57,8 @@ void af_ze_check_fork(void)
 
 static bool functions_resolve(void *library, char *words, size_t size)
 {
-#define AF_P(name, parameters) af_ze_next.name = (__typeof__(af_ze_next.name))dlsym(library, #name);
+#define AF_P(name, parameters)                                                                     \
+	af_ze_next.name = (__typeof__(af_ze_next.name))af_ze_function(library, #name);
 	AF_ZE_OPTIONAL(AF_P)
 	AF_ZE_FUNCTIONS(AF_P)
 #undef AF_P
@@ -105,7 +106,8 @@ static uint32_t tracer_create(void **tracer)
 static void callbacks_register(void *library, void *tracer)
 {
 	for (const struct af_ze_traced *f = af_ze_traced; f->name; f++) {
-		uint32_t (*set)(void *, uint32_t, af_ze_callback *) = dlsym(library, f->name);
+		uint32_t (*set)(void *, uint32_t, af_ze_callback *) =
+		    af_ze_function(library, f->name);
 		if (set && f->prologue)
 			set(tracer, AF_ZE_PROLOGUE, f->prologue);
 		if (set && f->epilogue)

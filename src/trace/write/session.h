@@ -72,6 +72,8 @@ enum af_session_flag {
 	    16384,              /* CPU samples count from the program's call of aflame_begin() on */
 	AF_SESSION_WALL = 8192, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 	AF_SESSION_ZE = 65536,  /* Level Zero */
+	AF_SESSION_OMP = 131072, /* OpenMP's target constructs, by OMPT */
+	AF_SESSION_KOKKOS = 1048576, /* Kokkos calls libaflame.so as its tool */
 	AF_SESSION_OWN = 32768, /* the process records itself (src/prof): its children are silent */
 };
 
@@ -90,10 +92,11 @@ enum {
 
 /* How calls of a function of a traced API are recorded: what control.how[] holds. */
 enum af_api_how {
-	AF_HOW_ON = 1,    /* an event a call, with its arguments */
-	AF_HOW_STACK = 2, /* … with the caller's stack */
-	AF_HOW_WAITS = 4, /* its arguments can be seen while it is under way */
-	AF_HOW_SUM = 8,   /* added up in the target, without events */
+	AF_HOW_ON = 1,      /* an event a call, with its arguments */
+	AF_HOW_STACK = 2,   /* … with the caller's stack */
+	AF_HOW_WAITS = 4,   /* its arguments can be seen while it is under way */
+	AF_HOW_SUM = 8,     /* added up in the target, without events */
+	AF_HOW_LAUNCH = 16, /* with AF_HOW_STACK: it launches work (launches_every) */
 };
 
 /*
@@ -128,7 +131,9 @@ struct af_session {
 	/* The group of counters that is read over each @…_every-th launch of a kernel, or "". */
 	char launch_metrics[AF_LAUNCH_METRICS];
 	uint32_t launch_metrics_every;
-	_Atomic uint32_t state; /* enum af_session_state */
+	uint32_t launches_every; /* one launch in so many has its stack, by chance; 0, 1: all do */
+	uint32_t cuda_buffer_bytes; /* of each buffer for CUPTI's records; 0: as is best */
+	_Atomic uint32_t state;     /* enum af_session_state */
 	/*
 	 * With AF_SESSION_KERNEL: ordinals of the processes whose event the recorder has taken
 	 * over, each in the slot of its remainder. The recorder wakes the threads that wait there

@@ -1,22 +1,22 @@
-#include "collect/xe/counters.h"
+#include "collect/writer/counters.h"
 
 #include <string.h>
 
 #include "collect/session/session.h"
-#include "collect/xe/private.h"
 
 enum {
 	VALUES_MOST = 256, /* of one event */
 	HEAD_BYTES = 64,   /* at most, of an event before its values */
 };
 
-void af_xe_counters_number(struct af_xe_writer *w, struct af_xe_counters *c)
+void af_source_counters_number(struct af_event_writer *w, struct af_source_counters *c)
 {
 	c->first = w->r->nr_counters + 1;
 	w->r->nr_counters += c->nr;
 }
 
-static void counter_write(struct af_xe_writer *w, uint32_t number, const struct af_xe_counter *c)
+static void counter_write(struct af_event_writer *w, uint32_t number,
+                          const struct af_source_counter *c)
 {
 	const struct af_ev_counter ev = {
 	    .counter = number, .device = c->device, .flags = c->flags, .per = c->per};
@@ -26,20 +26,18 @@ static void counter_write(struct af_xe_writer *w, uint32_t number, const struct 
 	uint32_t bytes = HEAD_BYTES + tail[0].len + tail[1].len + tail[2].len;
 
 	af_stream_put_tail(&w->stream, AF_KIND_COUNTER, af_now_ns(), &ev, sizeof ev, tail, 3);
-	xe_writer_wrote(w, bytes);
+	af_event_writer_wrote(w, bytes);
 }
 
-void af_xe_counters_define(struct af_xe_writer *w, const struct af_xe_counters *c)
+void af_source_counters_define(struct af_event_writer *w, const struct af_source_counters *c)
 {
-	if (!xe_writer_is_new(w))
-		return;
-	xe_devices_write(w, c->cards, c->before);
 	for (uint32_t i = 0; i < c->nr; i++)
 		counter_write(w, c->first + i, &c->all[i]);
 }
 
-void af_xe_reading_write(struct af_xe_writer *w, const struct af_xe_counters *c, uint64_t time_ns,
-                         uint64_t span_ns, const struct af_xe_value *values, uint32_t nr)
+void af_reading_write(struct af_event_writer *w, const struct af_source_counters *c,
+                      uint64_t time_ns, uint64_t span_ns, const struct af_source_value *values,
+                      uint32_t nr)
 {
 	const struct af_ev_reading ev = {.span_ns = span_ns};
 	uint64_t pairs[2 * VALUES_MOST];
@@ -53,12 +51,12 @@ void af_xe_reading_write(struct af_xe_writer *w, const struct af_xe_counters *c,
 		const uint32_t len = in * 2 * (uint32_t)sizeof *pairs;
 		const struct af_tail tail[] = {{pairs, len, sizeof *pairs}};
 		af_stream_put_tail(&w->stream, AF_KIND_READING, time_ns, &ev, sizeof ev, tail, 1);
-		xe_writer_wrote(w, HEAD_BYTES + len);
+		af_event_writer_wrote(w, HEAD_BYTES + len);
 		in = 0;
 	}
 }
 
-void af_xe_readings_lost(struct af_xe_writer *w, uint64_t count)
+void af_readings_lost(struct af_event_writer *w, uint64_t count)
 {
 	if (w->is_open && count)
 		af_stream_put(&w->stream, lost, af_now_ns(), .reason = AF_LOST_DROPPED,

@@ -1,0 +1,123 @@
+/* How much energy did kernels take, and who launched them? Works and readings are kept. */
+#include "analyse/energy/energy.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "analyse/counters/counters.h"
+#include "analyse/energy/private.h"
+#include "base/arena.h"
+
+/* Power in W, energy in J, of a device: the names are those of docs/telemetry.md. */
+static bool is_meter(const struct af_counter *c, bool *is_power)
+{
+	bool adds_up = af_counter_adds_up(c);
+
+	*is_power = !adds_up;
+	return c->device && ((!adds_up && !strcmp(c->name, "power") && !strcmp(c->unit, "W")) ||
+	                     (adds_up && !strcmp(c->name, "energy") && !strcmp(c->unit, "J")));
+}
+
+static void meter_read(struct energy_meter *m, const struct af_counter *c, uint64_t value,
+                       const struct af_counter_values *v)
+{
+	double of_unit = (double)value / (double)c->per;
+
+	if (v->start_ns < v->end_ns)
+		af_curve_add(&m->joule, v->start_ns, v->end_ns,
+		             m->is_power ? of_unit * (double)(v->end_ns - v->start_ns) / 1e9
+		                         : of_unit);
+	else if (m->is_power && m->was_ns && m->was_ns < v->end_ns)
+		af_curve_add(&m->joule, m->was_ns, v->end_ns,
+		             (double)m->was / (double)c->per * (double)(v->end_ns - m->was_ns) /
+		                 1e9);
+	m->first_ns = m->readings++ ? m->first_ns : v->start_ns;
+	m->last_ns = v->end_ns;
+	m->was_ns = v->end_ns;
+	m->was = value;
+}
+
+static void energy_event(void *self, const struct af_world *w, const struct af_event *ev)
+{
+	struct energy *e = self;
+	struct af_counter_values v;
+	uint32_t counter;
+	uint64_t value;
+	bool is_power;
+
+	if (ev->kind != AF_KIND_READING || !af_counter_values(ev, &v))
+		return;
+	while (af_counter_next(&v, w, &counter, &value)) {
+		if (!is_meter(&w->counters[counter], &is_power))
+			continue;
+		AF_REACH(e->meters, counter, e->cap_meters);
+		e->meters[counter].is_power = is_power;
+		meter_read(&e->meters[counter], &w->counters[counter], value, &v);
+	}
+}
+
+static uint32_t row_of(struct energy *e, const struct af_world *w, const struct af_work *work)
+{
+	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
+	uint32_t device = af_work_device(w, work);
+	const char *text = d->is.op == AF_OP_KERNEL ? af_world_kernel(w, d->process, d->is.kernel)
+	                                            : af_op_text(d->is.op);
+	uint32_t name = af_strtab_id_z(&e->names, *text ? text : "[unnamed kernel]");
+	bool fresh;
+	uint64_t *slot = af_keys_at(
+	    &e->by_row,
+	    AF_KEY((uint64_t)d->process << 32 | device, (uint64_t)work->path << 32 | name), &fresh);
+
+	if (fresh) {
+		AF_GROW(e->rows, e->nr_rows, e->cap_rows);
+		e->rows[e->nr_rows] = (struct energy_row){
+		    .process = d->process, .device = device, .path = work->path, .name = name};
+		*slot = e->nr_rows++;
+	}
+	return (uint32_t)*slot;
+}
+
+static void energy_work(void *self, const struct af_world *w, const struct af_work *work)
+{
+	struct energy *e = self;
+	uint64_t ns = af_work_busy_ns(work);
+
+	if (work->status || !work->descriptor || !work->placed_ns || !ns)
+		return;
+	uint32_t row = row_of(e, w, work);
+	e->rows[row].works += !work->out_of_range;
+	e->rows[row].time_ns += ns;
+	AF_GROW(e->works, e->nr_works, e->cap_works);
+	e->works[e->nr_works++] = (struct energy_work){work->placed_ns, work->placed_ns + ns, row};
+}
+
+static void energy_finish(void *self, const struct af_world *w, struct af_results *out)
+{
+	energy_table(self, w, out);
+}
+
+static void energy_close(void *self)
+{
+	struct energy *e = self;
+
+	for (uint32_t i = 0; i < e->cap_meters; i++)
+		af_curve_free(&e->meters[i].joule);
+	af_keys_free(&e->by_row);
+	af_strtab_free(&e->names);
+	free(e->meters);
+	free(e->rows);
+	free(e->works);
+}
+
+const struct af_pass_ops af_pass_energy = {
+    .name = "energy",
+    .question = "how much energy did each kernel take, and who launched it?",
+    .answers = AF_ANSWER_ENERGY,
+    .wants = 1ull << AF_KIND_MOMENT_BIT | 1ull << AF_KIND_CLOCK,
+    .takes = 1ull << AF_KIND_MOMENT_BIT,
+    .state_size = sizeof(struct energy),
+    .event = energy_event,
+    .work = energy_work,
+    .finish = energy_finish,
+    .close = energy_close,
+};

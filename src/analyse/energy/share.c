@@ -1,0 +1,169 @@
+/* Shares the energy that a device took among the works that ran on it. */
+#include <stdlib.h>
+
+#include "analyse/energy/private.h"
+#include "base/arena.h"
+
+/* A work begins or ends. */
+struct edge {
+	uint64_t at_ns;
+	uint32_t row;
+	bool begins;
+};
+
+/*
+ * Going through time: @each is what every work would have taken so far, had it run all the time, so
+ * a work takes the difference of @each from its start to its end.
+ */
+struct sweep {
+	struct energy *e;
+	double scale, each, busy, idle;
+	uint64_t idle_ns;
+	uint64_t nr_running, rows_running; /* @rows_running: their rows plus 1, added up */
+	/* These belong to the reading at hand. */
+	double taken;
+	uint32_t alone; /* the row plus 1 that ran all the time, alone; 0: none so far */
+	bool is_mixed;
+};
+
+static int edge_order(const void *a, const void *b)
+{
+	const struct edge *x = a, *y = b;
+
+	if (x->at_ns != y->at_ns)
+		return x->at_ns < y->at_ns ? -1 : 1;
+	return x->begins - y->begins;
+}
+
+/* @joule more in @ns, while the same works ran. */
+static void sweep_on(struct sweep *s, double joule, uint64_t ns)
+{
+	uint32_t alone = s->nr_running == 1 ? (uint32_t)s->rows_running : 0;
+
+	if (s->nr_running)
+		s->each += joule / (double)s->nr_running;
+	*(s->nr_running ? &s->busy : &s->idle) += joule;
+	s->idle_ns += s->nr_running ? 0 : ns;
+	s->is_mixed |= !alone || (s->alone && s->alone != alone);
+	s->alone = alone;
+	s->taken += joule;
+}
+
+static void sweep_reading_ends(struct sweep *s)
+{
+	if (s->alone && !s->is_mixed)
+		s->e->rows[s->alone - 1].alone_joule += s->taken;
+	s->taken = 0;
+	s->alone = 0;
+	s->is_mixed = false;
+}
+
+static void sweep_edge(struct sweep *s, const struct edge *e)
+{
+	s->e->rows[e->row].joule += e->begins ? -s->each : s->each;
+	s->nr_running += e->begins ? 1 : UINT64_MAX;
+	s->rows_running += e->begins ? e->row + 1ull : -(e->row + 1ull);
+}
+
+/* Edges up to @until_ns, which are all before the next piece of the curve. */
+static size_t sweep_skip(struct sweep *s, const struct edge *edges, size_t at, size_t nr,
+                         uint64_t until_ns)
+{
+	while (at < nr && edges[at].at_ns <= until_ns)
+		sweep_edge(s, &edges[at++]);
+	return at;
+}
+
+static void sweep_to(struct sweep *s, double per_ns, uint64_t *now_ns, uint64_t to_ns)
+{
+	sweep_on(s, per_ns * (double)(to_ns - *now_ns), to_ns - *now_ns);
+	*now_ns = to_ns;
+}
+
+static void sweep_all(struct sweep *s, const struct af_curve *c, const struct edge *edges,
+                      size_t nr)
+{
+	size_t at = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++) {
+		const struct af_curve_piece *p = &c->pieces[i];
+		double sum = ((i + 1 < c->nr ? p[1].sum : c->sum) - p->sum) * s->scale;
+		double per_ns = sum / (double)(p->end_ns - p->start_ns);
+		uint64_t now_ns = p->start_ns;
+		at = sweep_skip(s, edges, at, nr, now_ns);
+		for (; at < nr && edges[at].at_ns < p->end_ns; at++) {
+			if (edges[at].at_ns > now_ns)
+				sweep_to(s, per_ns, &now_ns, edges[at].at_ns);
+			sweep_edge(s, &edges[at]);
+		}
+		if (now_ns < p->end_ns)
+			sweep_to(s, per_ns, &now_ns, p->end_ns);
+		sweep_reading_ends(s);
+	}
+	sweep_skip(s, edges, at, nr, UINT64_MAX);
+}
+
+static struct edge *edges_make(const struct energy *e, const bool *is_of, size_t *nr)
+{
+	struct edge *edges = af_xcalloc(2 * e->nr_works + 1, sizeof *edges);
+
+	*nr = 0;
+	for (size_t i = 0; i < e->nr_works; i++) {
+		const struct energy_work *work = &e->works[i];
+		if (!is_of[work->row])
+			continue;
+		edges[(*nr)++] = (struct edge){work->start_ns, work->row, true};
+		edges[(*nr)++] = (struct edge){work->end_ns, work->row, false};
+	}
+	AF_SORT(edges, *nr, edge_order);
+	return edges;
+}
+
+/* Integrated power is scaled to the device's own counter, of the time that both have. */
+static double scale_of(const struct energy_meter *power, const struct energy_meter *counter)
+{
+	double covered, counted_ns;
+	uint64_t from_ns = counter->first_ns, to_ns = counter->last_ns;
+
+	from_ns = power->first_ns > from_ns ? power->first_ns : from_ns;
+	to_ns = power->last_ns < to_ns ? power->last_ns : to_ns;
+	if (from_ns >= to_ns)
+		return 0;
+	double integral = af_curve_sum(&power->joule, from_ns, to_ns, &covered);
+	double counted = af_curve_sum(&counter->joule, from_ns, to_ns, &counted_ns);
+	return integral > 0 && counted > 0 ? counted / integral : 0;
+}
+
+static uint64_t longest_of(const struct af_curve *c)
+{
+	uint64_t longest_ns = 0;
+
+	for (uint32_t i = 0; i < c->nr; i++)
+		if (c->pieces[i].end_ns - c->pieces[i].start_ns > longest_ns)
+			longest_ns = c->pieces[i].end_ns - c->pieces[i].start_ns;
+	return longest_ns;
+}
+
+struct energy_sums energy_share(struct energy *e, const struct energy_meter *power,
+                                const struct energy_meter *counter, const bool *is_of)
+{
+	struct energy_sums sums = {.scale = 1};
+	const struct energy_meter *by = power ? power : counter;
+	size_t nr;
+
+	if (power && counter) {
+		double scale = scale_of(power, counter);
+		sums.scaled = scale > 0;
+		sums.scale = sums.scaled ? scale : 1;
+	}
+	struct edge *edges = edges_make(e, is_of, &nr);
+	struct sweep s = {.e = e, .scale = sums.scale};
+	sweep_all(&s, &by->joule, edges, nr);
+	free(edges);
+	sums.idle = s.idle;
+	sums.busy = s.busy;
+	sums.idle_ns = s.idle_ns;
+	sums.longest_ns = longest_of(&by->joule);
+	sums.period_ns = by->joule.nr ? by->joule.covered / (double)by->joule.nr : 0;
+	return sums;
+}

@@ -1,0 +1,99 @@
+/* Reads the words of --uprobe. */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/err.h"
+#include "cmd/functions/private.h"
+
+enum { EVERY_MOST = 1000000 };
+
+#define TAKES "--uprobe takes LIB:FUNCTION, and @1/N for one call in N: libz.so.1:deflate@1/100"
+
+/* "@1/N" at the end of @text is cut off. */
+static int every_parse(char *text, struct functions_word *word, struct af_err *err)
+{
+	char *at = strrchr(text, '@'), *end = "";
+	unsigned long every = 0;
+
+	word->every = 1;
+	/* A version of a symbol looks like that, too: f@@VERSION. */
+	if (!at || strncmp(at, "@1/", 3) != 0)
+		return 0;
+	if (at[3] >= '1' && at[3] <= '9')
+		every = strtoul(at + 3, &end, 10);
+	if (!every || every > EVERY_MOST || *end)
+		return af_fail_plain(err, -EINVAL, TAKES ", with N from 1 to %u; not \"%s\"",
+		                     (unsigned)EVERY_MOST, at);
+	word->every = (uint32_t)every;
+	*at = 0;
+	return 0;
+}
+
+/* A path has no colon before the function's, a C++ name has more of them after it. */
+static int word_parse(const char *text, struct functions_word *word, struct af_err *err)
+{
+	const char *colon = strchr(text, ':');
+
+	if (!colon || colon == text || !colon[1])
+		return af_fail_plain(err, -EINVAL, TAKES "; not \"%s\"", text);
+	word->lib = af_xstrndup(text, (size_t)(colon - text));
+	word->function = af_xstrndup(colon + 1, strlen(colon + 1));
+	int rc = every_parse(word->function, word, err);
+	if (!rc && !*word->function)
+		return af_fail_plain(err, -EINVAL, TAKES "; not \"%s\"", text);
+	return rc;
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct af_watch_function *x = a, *y = b;
+	int order = strcmp(x->path, y->path);
+
+	if (order)
+		return order;
+	return x->offset < y->offset ? -1 : x->offset > y->offset;
+}
+
+/* A function that is named twice has one probe: that with the most records. */
+static void functions_sort(struct af_functions *to)
+{
+	uint32_t kept = 0;
+
+	AF_SORT(to->all, to->nr, by_place);
+	for (uint32_t i = 0; i < to->nr; i++) {
+		struct af_watch_function *last = kept ? &to->all[kept - 1] : NULL;
+		if (!last || by_place(last, &to->all[i]))
+			to->all[kept++] = to->all[i];
+		else if (to->all[i].every < last->every)
+			last->every = to->all[i].every;
+	}
+	to->nr = kept;
+}
+
+int af_functions_find(struct af_functions *to, const char *const *words, uint32_t nr,
+                      const struct af_functions_of *of, struct af_err *err)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; !rc && i < nr; i++) {
+		struct functions_word word = {0};
+		struct functions_file file;
+
+		rc = word_parse(words[i], &word, err);
+		if (!rc)
+			rc = functions_file_find(&file, word.lib, of, err);
+		if (!rc)
+			rc = functions_find_in(to, &file, &word, err);
+		free(word.lib);
+		free(word.function);
+		functions_sort(to);
+	}
+	return rc;
+}
+
+void af_functions_free(struct af_functions *f)
+{
+	af_arena_free(&f->memory);
+	*f = (struct af_functions){0};
+}

@@ -1,0 +1,107 @@
+/* The functions behind ours: where the program's HIP runtime is. */
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "inject/api/behind.h"
+#include "inject/hip/hip.h"
+
+static const char prefix[] = "libamdhip64";
+
+/* hip_runtime_api.h of HIP 6.4 (AMD). */
+typedef int proc_address(const char *symbol, void **function, int version, uint64_t flags,
+                         int *status);
+static _Atomic(proc_address *) real_proc_address;
+
+bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
+{
+	return af_api_lent->enter(c, kind, how, sp);
+}
+
+/* hipErrorNoDevice. */
+static int absent(void)
+{
+	return 100;
+}
+
+static const char *absent_text(void)
+{
+	return "hipErrorNoDevice";
+}
+
+/* The functions that return a text. */
+static bool returns_text(const char *name)
+{
+	static const char *const names[] = {"hipGetErrorName", "hipGetErrorString", "hipApiName",
+	                                    "hipKernelNameRef", "hipKernelNameRefByPtr"};
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++)
+		if (!strcmp(names[i], name))
+			return true;
+	return false;
+}
+
+/* Our wrapper of that name, or NULL. */
+static void *wrapper(const char *name)
+{
+	Dl_info us;
+	void *library;
+
+	if (strncmp(name, "hip", 3) || !dladdr((void *)af_hip_next, &us))
+		return NULL;
+	library = dlopen(us.dli_fname, RTLD_LAZY | RTLD_NOLOAD);
+	if (!library)
+		return NULL;
+	void *found = dlsym(library, name);
+	dlclose(library);
+	Dl_info is;
+	return found && dladdr(found, &is) && is.dli_fbase == us.dli_fbase ? found : NULL;
+}
+
+/* The runtime's hipGetProcAddress, but for functions that we stand before. */
+static int proc_address_ours(const char *symbol, void **function, int version, uint64_t flags,
+                             int *status)
+{
+	int rc = real_proc_address(symbol, function, version, flags, status);
+
+	if (rc || !symbol || !function || !*function)
+		return rc;
+	void *ours = wrapper(symbol);
+	/* A function of another version than the one that its name leads to is left alone. */
+	if (ours && af_api_behind_us(prefix, symbol) == *function)
+		*function = ours;
+	return rc;
+}
+
+void af_hip_borrow(void)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+
+	pthread_once(&once, af_api_borrow);
+}
+
+/* A user who looks for kernels in the trace reads why there are none. */
+static void begin(void)
+{
+	af_hip_borrow();
+	if (af_api_lent)
+		af_api_lent->note("collector.hip", "calls alone, no times of kernels and copies");
+}
+
+void af_hip_next(void **slot, const char *name)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	void *next = af_api_behind_us(prefix, name);
+
+	pthread_once(&once, begin);
+	af_api_attach();
+	if (next && !strcmp(name, "hipGetProcAddress")) {
+		real_proc_address = (proc_address *)next;
+		next = (void *)proc_address_ours;
+	}
+	if (!next)
+		next = returns_text(name) ? (void *)absent_text : (void *)absent;
+	__atomic_store_n(slot, next, __ATOMIC_RELEASE);
+}

@@ -1,0 +1,104 @@
+/* Events of OpenMP: FUNCTIONs, calls as API_CALL, and device work as LAUNCH and WORK_LONG. */
+#include <string.h>
+
+#include "inject/omp/omp.h"
+
+/* Apart from OpenCL's numbers, which are counted from 1. */
+enum { CORRELATION_BIT = 40 };
+
+/* Ids of functions belong to the process: these lie above those of other APIs. */
+enum { FUNCTION_FIRST = 0x20000000 };
+
+static _Atomic uint64_t nr_works;
+static _Atomic uint32_t omp_epoch = UINT32_MAX; /* of the process that has been described */
+
+static void functions_define(void)
+{
+	static const struct {
+		const char *name;
+		uint32_t category;
+	} rows[AF_OMP_FUNCTIONS_END] = {
+#define AF_F(NAME, name, category) [AF_OMP_##NAME] = {name, AF_CATEGORY_##category},
+	    AF_OMP_FUNCTIONS(AF_F)
+#undef AF_F
+	};
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return;
+	for (uint32_t i = AF_OMP_NONE + 1; i < AF_OMP_FUNCTIONS_END; i++) {
+		struct af_ev_function ev = {FUNCTION_FIRST + i, AF_API_OPENMP, rows[i].category};
+		struct af_tail tail = {rows[i].name, (uint32_t)strlen(rows[i].name), 0};
+		af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, &tail,
+		                   1);
+	}
+	af_thread_leave(t);
+}
+
+void af_omp_check_fork(void)
+{
+	af_inject_check_fork();
+	uint32_t now = af_inject_fork_epoch();
+	uint32_t ours = atomic_load_explicit(&omp_epoch, memory_order_relaxed);
+
+	if (__builtin_expect(ours == now, 1))
+		return;
+	if (!atomic_compare_exchange_strong(&omp_epoch, &ours, now))
+		return;
+	functions_define();
+	af_omp_devices_after_fork();
+}
+
+void af_omp_begin(struct af_omp_call *c, const struct af_ev_descriptor *work,
+                  const struct af_regs *regs)
+{
+	struct af_thread_context *t = work && af_inject_recording() ? af_thread_enter() : NULL;
+
+	if (t) {
+		struct af_ev_descriptor is = *work;
+		c->callpath = af_thread_callpath(t, regs);
+		if (is.op == AF_OP_KERNEL)
+			is.kernel = af_omp_kernel(t, c->region);
+		c->correlation = 1ull << CORRELATION_BIT | (atomic_fetch_add(&nr_works, 1) + 1);
+		/* Reading the clock once more costs more than what follows takes. */
+		uint64_t now = c->begin_ns = af_now_ns();
+		c->descriptor =
+		    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &is);
+		af_stream_put(&t->stream, launch, now, .callpath = c->callpath,
+		              .correlation = c->correlation);
+		af_thread_leave(t);
+	} else {
+		c->begin_ns = af_now_ns();
+	}
+}
+
+static void call_put(struct af_thread_context *t, const struct af_omp_call *c, uint8_t depth,
+                     uint64_t end_ns, const struct af_regs *regs)
+{
+	uint32_t callpath = c->callpath ? c->callpath : af_thread_callpath(t, regs);
+
+	/* The stack's definition may be the later event: the call begins when it began. */
+	if (end_ns < t->stream.last_ns)
+		end_ns = t->stream.last_ns;
+	struct af_ev_api_call ev = {.callpath = callpath,
+	                            .duration_ns = af_u48_make(end_ns - c->begin_ns),
+	                            .depth = depth,
+	                            .function = FUNCTION_FIRST + c->function};
+	struct af_tail tail = {c->args, c->nr_args * (uint32_t)sizeof *c->args, sizeof *c->args};
+	af_stream_put_tail(&t->stream, AF_KIND_API_CALL, end_ns, &ev, sizeof ev, &tail, 1);
+}
+
+void af_omp_end(struct af_omp_call *c, uint8_t depth, const struct af_regs *regs)
+{
+	uint64_t end_ns = af_now_ns();
+	struct af_thread_context *t = af_inject_recording() ? af_thread_enter() : NULL;
+
+	if (!t)
+		return;
+	if (c->correlation)
+		af_stream_put(&t->stream, work_long, end_ns, .descriptor = c->descriptor,
+		              .correlation = c->correlation, .queued_ns = c->begin_ns,
+		              .submit_ns = c->begin_ns, .start_ns = c->begin_ns, .end_ns = end_ns);
+	call_put(t, c, depth, end_ns, regs);
+	af_thread_leave(t);
+}

@@ -1,0 +1,236 @@
+#!/usr/bin/env python3
+"""OpenMP's target constructs by OMPT: a program of known numbers, compiled by clang-19, whose
+regions run on devices that are the host."""
+
+import collections
+import functools
+import glob
+import json
+import os
+import subprocess
+
+from machine import SCRIPTS, WORKPLACE, Skip, need_own_tool
+from recording import aflame, must, parse_folded, record
+from tap import case, equal, expect, run_cases
+
+FLAGS = ("-O2", "-g", "-fopenmp", "-fopenmp-targets=x86_64-pc-linux-gnu")
+
+
+@functools.lru_cache(maxsize=None)
+def built(program="omp_target"):
+    """A program, compiled here: (its path, the environment that finds LLVM's runtime)."""
+    clang = need_own_tool("clang-19")
+    library = glob.glob("/usr/lib/llvm-19/lib/libomptarget.so*")
+    if not library or not os.path.exists("/usr/lib/llvm-19/bin/clang-offload-packager"):
+        raise Skip("libomp-19-dev or clang-tools-19 is not installed")
+    path = os.path.join(WORKPLACE, program)
+    source = os.path.join(SCRIPTS, program + ".c")
+    done = subprocess.run([clang, *FLAGS, source, "-o", path], stderr=subprocess.PIPE, check=False)
+    expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
+    return path, dict(os.environ, LD_LIBRARY_PATH=os.path.dirname(library[0]))
+
+
+def recorded(*words, options=(), **more):
+    path, env = built()
+    run = record(path, *words, options=options, env=dict(env, **more))
+    # Of values and of what add() counts; the program prints it, twice where it forks.
+    equal(run.truth["sum"], 4096 * 1024 + 4096 * 10, "the program's result")
+    expect(run.truth["devices"] > 0, "the program found no device")
+    return run
+
+
+def calls_of(run):
+    return collections.Counter(e["kind"] for e in run.events("api_call"))
+
+
+def notes_of(run):
+    return [f["value"] for f in run.fields("note") if f["key"] == "omp"]
+
+
+@case("every region, transfer and allocation is a call, as many as the program made")
+def _():
+    run = recorded()
+    calls, regions = calls_of(run), run.truth["regions"]
+    equal(calls["ompt_target"], 2 * regions, "target regions")
+    equal(calls["ompt_target_submit"], 2 * regions, "launches")
+    # The arrays that regions use: values twice (data, enter data), more once a region.
+    equal(calls["ompt_target_data_alloc"], 2 + regions, "allocations")
+    equal(calls["ompt_target_data_delete"], calls["ompt_target_data_alloc"], "frees")
+    equal(calls["ompt_target_data_transfer_to_device"], 3 + regions, "transfers to the device")
+    equal(calls["ompt_target_data_transfer_from_device"], 2 + regions, "transfers back")
+    equal(notes_of(run), ["target regions are recorded"], "notes")
+
+
+@case("work on the device has its launch, its bytes and the stack of its region")
+def _():
+    run = recorded()
+    regions = int(run.truth["regions"])
+    what = {f["descriptor"]: f for f in run.fields("descriptor")}
+    works = collections.Counter(what[f["descriptor"]]["op"] for f in run.fields("work_long"))
+    equal(sum(works.values()), 2 * regions + 5 + 2 * regions, "pieces of work %s" % works)
+    launches = {f["correlation"] for f in run.fields("launch")}
+    equal({f["correlation"] for f in run.fields("work_long")}, launches, "launches")
+    copies = {d["bytes"] for d in what.values() if not d["kernel"]}
+    equal(copies, {run.truth["bytes"]}, "bytes of the copies")
+    found = collections.Counter()
+    for frames, count in parse_folded(must("flame", "--view", "gpu", "-w", "count", run.path)):
+        for name in ("scale", "add"):
+            if any(f.startswith(name) for f in frames) and "target region" in frames[-1]:
+                found[name] += count
+    equal(found, {"scale": regions, "add": regions}, "regions by the function that has them")
+
+
+@case("tally has the calls and the work")
+def _():
+    run = recorded()
+    text = must("tally", run.path)
+    for name in ("ompt_target_submit", "ompt_target_data_transfer_to_device", "target region"):
+        expect(name in text, "%s is not in %s" % (name, text))
+    expect("[enqueue]" not in text, "work is counted as calls once more: %s" % text)
+
+
+@case("print --json names the API; --api omp alone records OpenMP, and --api ze nothing of it")
+def _():
+    run = recorded(options=["--api", "omp"])
+    equal({f["api"] for f in run.fields("api_call")}, {"openmp"}, "APIs of calls")
+    equal(calls_of(run)["ompt_target"], 2 * run.truth["regions"], "target regions")
+    run = recorded(options=["--api", "ze"])
+    equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
+
+
+@case("a forked child describes its devices and functions itself")
+def _():
+    run = recorded("fork")
+    equal(calls_of(run)["ompt_target"], 4 * run.truth["regions"], "target regions of both")
+
+
+@functools.lru_cache(maxsize=None)
+def tool(*flags):
+    """The counting tool, compiled here, and its numbers of a run without aflame."""
+    path, env = built()
+    library = os.path.join(WORKPLACE, "omp_counts%s.so" % "".join(flags))
+    headers = glob.glob("/usr/lib/llvm-19/lib/clang/*/include/omp-tools.h")
+    if not headers:
+        raise Skip("omp-tools.h of libomp-19-dev is not installed")
+    command = [need_own_tool("clang-19"), "-O2", "-shared", "-fPIC", "-I" + os.path.dirname(headers[0]), *flags,
+               os.path.join(SCRIPTS, "omp_counts.c"), "-o", library]
+    done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
+    expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
+    alone = subprocess.run([path], env=dict(env, OMP_TOOL_LIBRARIES=library), stdout=subprocess.PIPE, check=True)
+    return library, tool_facts(dict(line.split()[1:] for line in alone.stdout.decode().splitlines()))
+
+
+def tool_facts(facts):
+    # LLVM's own answer to ompt_get_callback and its numbers of plain callbacks are not our subject.
+    return {k: int(v) for k, v in facts.items() if k.startswith("tool_") and k != "tool_strange"}
+
+
+@case("a tool that counts in a run without aflame has the numbers that were recorded")
+def _():
+    seen = tool()[1]
+    run = recorded()
+    calls = calls_of(run)
+    expect(seen["tool_begun"] > 0 and seen["tool_bytes"] > 0, "the tool saw nothing: %s" % seen)
+    equal(calls["ompt_target"], seen["tool_begun"], "target regions")
+    equal(calls["ompt_target_submit"], seen["tool_submits"], "launches")
+    equal(calls["ompt_target_data_alloc"], seen["tool_allocs"], "allocations")
+    what = {f["descriptor"]: f for f in run.fields("descriptor")}
+    copies = [d["bytes"] for d in (what[f["descriptor"]] for f in run.fields("work_long")) if not d["kernel"]]
+    equal((len(copies), sum(copies)), (seen["tool_copies"], seen["tool_bytes"]), "copies and their bytes")
+
+
+@case("another tool and aflame both get all callbacks: by OMP_TOOL_LIBRARIES, by a library, with and without EMI")
+def _():
+    alone = calls_of(recorded())
+    for flags in (), ("-DPLAIN",):
+        library, seen = tool(*flags)
+        for name, value in ("OMP_TOOL_LIBRARIES", "/nowhere/none.so:" + library), ("LD_PRELOAD", library):
+            run = recorded(**{name: value})
+            equal(tool_facts(run.truth), seen, "what the tool %s counts as %s" % (flags, name))
+            equal(run.truth["tool_strange"], 0, "what surprised the tool")
+            equal(calls_of(run), alone, "calls beside the tool")
+            equal(sorted(notes_of(run)), ["another OMPT tool gets all callbacks too", "target regions are recorded"],
+                  "notes")
+
+
+@case("--api none records nothing of OpenMP and leaves the runtime to another tool; OMP_TOOL=disabled is respected")
+def _():
+    library, seen = tool()
+    run = recorded(options=["--api", "none"], OMP_TOOL_LIBRARIES=library)
+    equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
+    equal(tool_facts(run.truth), seen, "what the tool counts")
+    run = recorded(OMP_TOOL_LIBRARIES="/nowhere/libtool.so")
+    expect(calls_of(run)["ompt_target"] > 0, "no calls beside a tool that is not there")
+    run = recorded(OMP_TOOL="disabled")
+    equal(run.counts().get("api_call", 0), 0, "calls with OMP_TOOL=disabled")
+
+
+@case("memory that is mapped 32 times is a finding with its copies and bytes, and 31 times it is none")
+def _():
+    path, env = built("omp_maps")
+    for times, expected in (31, []), (32, [32, 32]), (100, [100, 100]):
+        run = record(path, str(times), env=env)
+        equal((run.truth["first"], run.truth["times"]), (times, times), "the program's result")
+        done = aflame("report", "--json", "usage", run.path)
+        # A trace without any row has no table.
+        rows = json.loads(done.stdout)["tables"][0]["rows"] if expected or not done.returncode else []
+        rows = [r for r in rows if r["kind"] == "repeated-mappings"]
+        equal([r["calls"] for r in rows], expected, "copies of %d regions: %s" % (times, rows))
+        for row in rows:
+            equal((row["bytes"], row["caller"]), (times * run.truth["bytes"], "add"), "bytes and caller")
+            expect(row["time_ns"] > 0, "no time: %s" % row)
+        equal(len({r["function"] for r in rows}), len(rows), "directions")
+
+
+@case("regions from threads of nested parallel regions, also nowait, are each recorded once, on the thread that ran them")
+def _():
+    path, env = built("omp_nested")
+    run = record(path, env=env)
+    equal((run.truth["sum"], run.truth["threads"]), (run.truth["expected"], 4), "the program's result and threads")
+    calls, regions = calls_of(run), run.truth["regions"]
+    equal((calls["ompt_target"], calls["ompt_target_submit"]), (regions, regions), "target regions and launches")
+    equal(run.counts()["work_long"], 3 * regions, "pieces of work: a kernel and two copies each")
+    threads = collections.defaultdict(collections.Counter)
+    for e in run.events("api_call"):
+        threads[e["tid"]][e["kind"], e["fields"]["depth"]] += 1
+    expect(len(threads) >= 4, "calls are of %d threads" % len(threads))
+    for tid, seen in threads.items():
+        equal(seen["ompt_target", 0], seen["ompt_target_submit", 1], "launches inside of the regions of %d" % tid)
+
+
+def host_program():
+    """The nested program without target, compiled by gcc for its own runtime."""
+    path = os.path.join(WORKPLACE, "omp_host")
+    source = os.path.join(SCRIPTS, "omp_nested.c")
+    subprocess.run([need_own_tool("gcc"), "-O2", "-DHOST", "-fopenmp", source, "-o", path], check=True)
+    return path
+
+
+def recorded_on(library):
+    run = record(host_program(), env=dict(os.environ, LD_PRELOAD=library))
+    equal((run.truth["sum"], run.truth["threads"]), (run.truth["expected"], 4), "the program's result and threads")
+    equal(run.counts().get("api_call", 0), 0, "calls of a program without target")
+    return notes_of(run)
+
+
+@case("a program of gcc has LLVM's runtime preloaded: it is seen, and nothing is disturbed")
+def _():
+    library = glob.glob("/usr/lib/llvm-19/lib/libomp.so*")
+    if not library:
+        raise Skip("libomp-19-dev is not installed")
+    equal(recorded_on(library[0]), ["target regions are recorded"], "notes")
+    equal(recorded_on(""), [], "notes of GCC's own runtime, which has no OMPT")
+
+
+@case("a runtime without target callbacks (LLVM 14): the trace says so")
+def _():
+    library = os.environ.get("AFLAME_LIBOMP_OLD") or "".join(glob.glob("/usr/lib/llvm-14/lib/libomp.so.5"))
+    if not library:
+        raise Skip("libomp5-14 is not there; it conflicts with libomp5-19: unpack it, and name its libomp.so.5 in "
+                   "AFLAME_LIBOMP_OLD")
+    notes = recorded_on(library)
+    expect(len(notes) == 1 and notes[0].startswith("not recorded: this OpenMP runtime tells nothing of target regions"),
+           "notes: %s" % notes)
+
+
+run_cases()
