@@ -58,7 +58,7 @@ static struct af_itt_key frame_key(const struct itt_domain *domain, const struct
 {
 	return (struct af_itt_key){
 	    .kind = id ? AF_ITT_FRAME : AF_ITT_FRAME_UNNAMED,
-	    .domain = domain,
+	    .domain = af_itt_domain_key(domain),
 	    .id = id ? *id : (struct itt_id){0},
 	};
 }

@@ -148,10 +148,13 @@ enum af_itt_open {
 };
 
 struct af_itt_key {
-	uint64_t kind; /* enum af_itt_open */
-	const void *domain;
+	uint64_t kind;   /* enum af_itt_open */
+	uint64_t domain; /* af_itt_domain_key() */
 	struct itt_id id;
 };
+
+/* Domains of one name are one domain, whichever static part or collector made them. */
+uint64_t af_itt_domain_key(const struct itt_domain *domain);
 
 /*
  * A range of that key begins: its number in the trace; 0: too many are open. @was gets the number

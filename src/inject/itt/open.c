@@ -19,7 +19,7 @@ static uint32_t epoch; /* the fork epoch that they are of */
 
 static uint32_t *list_of(const struct af_itt_key *k)
 {
-	uint64_t h = (uintptr_t)k->domain ^ k->kind;
+	uint64_t h = k->domain ^ k->kind;
 
 	h = (h ^ k->id.d1) * 0x9e3779b97f4a7c15;
 	h = (h ^ h >> 32 ^ k->id.d2) * 0x9e3779b97f4a7c15;

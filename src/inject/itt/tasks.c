@@ -40,19 +40,30 @@ bool af_itt_put(enum af_range_edge edge, const char *domain, const char *text, u
 	return af_range_put(&a);
 }
 
+uint64_t af_itt_domain_key(const struct itt_domain *domain)
+{
+	const char *name = af_itt_domain(domain);
+	uint64_t h = 14695981039346656037u;
+
+	for (int i = 0; i < DOMAIN_NAME && name[i]; i++)
+		h = (h ^ (unsigned char)name[i]) * 1099511628211u;
+	return h;
+}
+
 /* How many tasks of the domain are open in the thread. */
-static int32_t depth_in(const struct itt_domain *domain)
+static int32_t depth_in(uint64_t domain)
 {
 	int32_t depth = 0;
 
 	for (uint32_t i = 0; i < tasks.nr; i++)
-		depth += tasks.open[i].key == (uintptr_t)domain;
+		depth += tasks.open[i].key == domain;
 	return depth;
 }
 
 void af_itt_mark(const struct itt_domain *domain, const char *text)
 {
-	af_itt_put(AF_RANGE_MARK, af_itt_domain(domain), text, 0, depth_in(domain));
+	af_itt_put(AF_RANGE_MARK, af_itt_domain(domain), text, 0,
+	           tasks.nr ? depth_in(af_itt_domain_key(domain)) : 0);
 }
 
 /* The tasks of a parent are no tasks of its child. */
@@ -68,25 +79,27 @@ static void check_fork(void)
 
 static void task_push(const struct itt_domain *domain, const char *text)
 {
+	const uint64_t key = af_itt_domain_key(domain);
+
 	check_fork();
 	bool written = tasks.nr < AF_NESTING_DEEP &&
-	               af_itt_put(AF_RANGE_PUSH, af_itt_domain(domain), text, 0, depth_in(domain));
-
+	               af_itt_put(AF_RANGE_PUSH, af_itt_domain(domain), text, 0, depth_in(key));
 	if (tasks.nr == AF_NESTING_DEEP)
 		af_inject_lost(AF_LOST_TABLE_FULL, 1);
-	af_nesting_push(&tasks, (uintptr_t)domain, written);
+	af_nesting_push(&tasks, key, written);
 }
 
 /* The innermost task of the domain ends. One that ends none is an error that does no harm. */
 static void task_pop(const struct itt_domain *domain)
 {
-	check_fork();
-	int32_t at = tasks.beyond ? -1 : af_nesting_find(&tasks, (uintptr_t)domain);
+	const uint64_t key = af_itt_domain_key(domain);
 
+	check_fork();
+	int32_t at = tasks.beyond ? -1 : af_nesting_find(&tasks, key);
 	if (tasks.beyond)
 		tasks.beyond--;
 	if (at >= 0 && af_nesting_remove(&tasks, (uint32_t)at))
-		af_itt_put(AF_RANGE_POP, af_itt_domain(domain), NULL, 0, depth_in(domain));
+		af_itt_put(AF_RANGE_POP, af_itt_domain(domain), NULL, 0, depth_in(key));
 }
 
 void af_itt_task_begin(const struct itt_domain *domain, struct itt_id id, struct itt_id parent,
@@ -165,14 +178,14 @@ void af_itt_range_end(const struct af_itt_key *key, const char *domain)
 static void id_start(enum af_itt_open kind, const struct itt_domain *domain, struct itt_id id,
                      const struct itt_string *name)
 {
-	const struct af_itt_key key = {.kind = kind, .domain = domain, .id = id};
+	const struct af_itt_key key = {.kind = kind, .domain = af_itt_domain_key(domain), .id = id};
 
 	af_itt_range_start(&key, af_itt_domain(domain), af_itt_text(name), false);
 }
 
 static void id_end(enum af_itt_open kind, const struct itt_domain *domain, struct itt_id id)
 {
-	const struct af_itt_key key = {.kind = kind, .domain = domain, .id = id};
+	const struct af_itt_key key = {.kind = kind, .domain = af_itt_domain_key(domain), .id = id};
 
 	af_itt_range_end(&key, af_itt_domain(domain));
 }

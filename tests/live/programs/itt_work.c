@@ -2,13 +2,14 @@
  * itt_work HOW: a program that uses ITT (itt_say.h). It prints "KIND NAME COUNT" for what it did,
  * and "done" last. Exit status 0.
  *
- * all: domains "app" and "io". 5 tasks "step", each with 2 tasks "solve" inside of it and, over its
- * end, a task "write" of io; a task that is named after a function; tasks "left" and "right" that
- * overlap, of which the right one ends in another thread; a region "phase"; 3 frames of "app", one
- * of them begun twice, and 4 that are reported after they took 2 ms each; 4 markers "here";
- * metadata "sizes" and "file"; an event "tick" 3 times; a thread "itt-worker" with a task "work"; 6
- * tasks "hidden" while ITT is paused and a task "seen" after it; a task "cut" that is open when ITT
- * is paused and ends meanwhile.
+ * all: domains "app" and "io". 5 tasks "step", each with 2 tasks "solve" inside of it, of which one
+ * ends by a domain "app" that was made before ITT began, and, over its end, a task "write" of io; a
+ * task that is named after a function; tasks "left" and "right" that overlap, of which the right
+ * one ends in another thread; a region "phase"; 3 frames of "app", one of them begun twice, and 4
+ * that are reported after they took 2 ms each; 4 markers "here"; metadata "sizes" and "file"; an
+ * event "tick" 3 times; a thread "itt-worker" with a task "work"; 6 tasks "hidden" while ITT is
+ * paused and a task "seen" after it; a task "cut" that is open when ITT is paused and ends
+ * meanwhile.
  * counters: "queue" of "app" is set to 1, 2, 3, is incremented to 4 and 5 and decremented by 3 to
  * 2; "load", a double, is set to 0.25 and -1; "early", made before ITT began, is 7; "hits" of the
  * domain app by string is incremented 3 times.
@@ -29,6 +30,7 @@
 
 static const struct id none;
 static struct domain *app, *io;
+static struct domain *app_early; /* the same name, made before ITT began */
 static int hides;
 
 static struct string *named(const char *text)
@@ -58,7 +60,7 @@ static void steps(void)
 		task(app, "step");
 		for (int k = 0; k < 2; k++) {
 			task(app, "solve");
-			ITT(task_end, app);
+			ITT(task_end, k ? app : app_early);
 		}
 		task(io, "write");
 		ITT(task_end, app);
@@ -289,6 +291,7 @@ int main(int argc, char **argv)
 	const char *how = argc > 1 ? argv[1] : "";
 	void *early = itt_counter_create("early", "app");
 
+	app_early = itt_domain_create("app");
 	itt_begin();
 	app = itt_domain_create("app");
 	io = itt_domain_create("io");
