@@ -171,6 +171,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "OpenCL from outside", "opencl.seen");
 	row_note(f, t, w, "CUDA graphs", "cuda.graphs");
 	row_note(f, t, w, "CUDA profiler of the program", "cuda.profiler");
+	row_note(f, t, w, "ITT paused", "itt.paused");
 	row_note(f, t, w, "Autograd", "autograd");
 	row_note(f, t, w, "Python", "python");
 	row_note(f, t, w, "went silent", "silent");

@@ -148,8 +148,9 @@ static const char *name_of_ranges(struct af_timeline *t, const char *what, const
 {
 	if (domain && !strcmp(domain, AF_DOMAIN_REGIONS))
 		return "regions";
-	/* "Kokkos", "Kokkos kernels", "Kokkos memory" */
-	if (domain && !strncmp(domain, "Kokkos", strlen("Kokkos")))
+	/* "Kokkos", "Kokkos kernels", "Kokkos memory"; "ITT", "ITT: tbb.flow" */
+	if (domain && (!strncmp(domain, "Kokkos", strlen("Kokkos")) || !strcmp(domain, "ITT") ||
+	               !strncmp(domain, "ITT: ", strlen("ITT: "))))
 		return text_of(t, "%s", domain);
 	return domain && *domain ? text_of(t, "%s: %s", what, domain) : what;
 }

@@ -101,6 +101,8 @@ int af_choose_apis(const struct af_record_options *o, struct af_session_options 
 		if (!c->cpu_mode && af_api_is_chosen(o->api, c->name))
 			s->flags |= c->flags;
 	}
+	if (s->flags & AF_SESSION_ITT && af_api_is_traced_by(o->api, "itt"))
+		s->flags |= AF_SESSION_ITT_OPENMP;
 	if (o->cuda_graphs && !strcmp(o->cuda_graphs, "whole"))
 		s->flags |= AF_SESSION_GRAPHS_WHOLE;
 	if (o->autograd && !(s->flags & AF_SESSION_CUDA))

@@ -27,6 +27,7 @@ static const struct {
     {"hip", {AF_API_HIP}},
     {"omp", {0}},
     {"kokkos", {0}},
+    {"itt", {0}},
     {"all", {0}},
     {"none", {0}},
 };

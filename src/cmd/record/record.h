@@ -80,14 +80,16 @@ struct af_record_options {
 	     "api",                                                                                  \
 	     0,                                                                                      \
 	     "LIST",                                                                                 \
-	     "APIs to record: cuda, opencl, mpi, ze, hip, omp, kokkos, none (all that work); "       \
+	     "APIs to record: cuda, opencl, mpi, ze, hip, omp, kokkos, itt, none (all that "         \
+	     "work); "                                                                               \
 	     "NAME:default also "                                                                    \
 	     "calls "                                                                                \
 	     "that "                                                                                 \
 	     "do something, with their arguments, NAME:full all calls",                              \
 	     offsetof(type, api),                                                                    \
 	     "cuda|cuda:default|cuda:full|opencl|opencl:default|opencl:full|mpi|mpi:default|mpi:"    \
-	     "full|ze|ze:default|ze:full|hip|hip:default|hip:full|omp|kokkos|all|none"},             \
+	     "full|ze|ze:default|ze:full|hip|hip:default|hip:full|omp|kokkos|itt|itt:full|all|"      \
+	     "none"},                                                                                \
 	    {AF_OPT_FLAG,                                                                            \
 	     "api-stacks",                                                                           \
 	     0,                                                                                      \

@@ -70,6 +70,13 @@ static const struct af_collector_ops collector_kokkos = {
     .probe = af_kokkos_probe,
 };
 
+static const struct af_collector_ops collector_itt = {
+    .name = "itt",
+    .summary = "tasks, frames, markers and counters of Intel's ITT, as ranges",
+    .flags = AF_SESSION_ITT,
+    .probe = af_itt_probe,
+};
+
 static const struct af_collector_ops collector_omp = {
     .name = "omp",
     .summary = "OpenMP target regions and their data transfers, with the stack of each",
@@ -116,10 +123,23 @@ static const struct af_collector_ops collector_zet_metrics = {
 };
 
 const struct af_collector_ops *const af_collectors[] = {
-    &collector_bpf,    &collector_perf,    &collector_timer,       &collector_opencl,
-    &collector_cuda,   &collector_cuda_pc, &collector_ze,          &collector_hip,
-    &collector_kokkos, &collector_omp,     &collector_xe,          &collector_i915,
-    &collector_zet,    &collector_xe_oa,   &collector_zet_metrics, NULL,
+    &collector_bpf,
+    &collector_perf,
+    &collector_timer,
+    &collector_opencl,
+    &collector_cuda,
+    &collector_cuda_pc,
+    &collector_ze,
+    &collector_hip,
+    &collector_kokkos,
+    &collector_itt,
+    &collector_omp,
+    &collector_xe,
+    &collector_i915,
+    &collector_zet,
+    &collector_xe_oa,
+    &collector_zet_metrics,
+    NULL,
 };
 
 const struct af_collector_ops *af_collector_find(const char *name)

@@ -55,5 +55,6 @@ int af_omp_probe(char *words, size_t size, struct af_err *err);
 
 /* src/collect/probe/tools.c */
 int af_kokkos_probe(char *words, size_t size, struct af_err *err);
+int af_itt_probe(char *words, size_t size, struct af_err *err);
 
 #endif

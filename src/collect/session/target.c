@@ -108,6 +108,16 @@ static void kokkos_prepend(const char *library)
 		env_prepend("KOKKOS_PROFILE_LIBRARY", library, ';');
 }
 
+/* A program opens one collector: ours, which calls the one that others have named. */
+static void itt_name(const char *library)
+{
+	const char *other = getenv("INTEL_LIBITTNOTIFY64");
+
+	if (other && *other && strcmp(other, library))
+		setenv(AF_ITT_NEXT_ENV, other, 1);
+	setenv("INTEL_LIBITTNOTIFY64", library, 1);
+}
+
 static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask,
                        const struct inherited *was, int report, int go)
 {
@@ -126,6 +136,8 @@ static void child_exec(struct af_recording *r, char **argv, const sigset_t *mask
 	if (r->options->flags & AF_SESSION_KOKKOS && r->options->library &&
 	    !names_kokkos_tool(argv))
 		kokkos_prepend(r->options->library);
+	if (r->options->flags & AF_SESSION_ITT && r->options->library)
+		itt_name(r->options->library);
 	/* Loaders before 1.15.7 read it when they are initialized; a user's value stays. */
 	if (r->options->flags & AF_SESSION_ZE)
 		setenv("ZE_ENABLE_TRACING_LAYER", "1", 0);

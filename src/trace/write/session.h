@@ -20,6 +20,7 @@
 #include "trace/layout.h"
 
 #define AF_SESSION_ENV "AFLAME_SESSION"
+#define AF_ITT_NEXT_ENV "AFLAME_ITT_NEXT" /* what INTEL_LIBITTNOTIFY64 named without us */
 #define AF_SESSION_MAGIC 0x3173736573666100ull
 /*
  * In the trace until it is finished, and locked by its recorder. Two lines: the shared directory;
@@ -72,8 +73,10 @@ enum af_session_flag {
 	    16384,              /* CPU samples count from the program's call of aflame_begin() on */
 	AF_SESSION_WALL = 8192, /* AF_CPU_TIMER counts time by the wall clock, waits included */
 	AF_SESSION_ZE = 65536,  /* Level Zero */
-	AF_SESSION_OMP = 131072, /* OpenMP's target constructs, by OMPT */
-	AF_SESSION_KOKKOS = 1048576, /* Kokkos calls libaflame.so as its tool */
+	AF_SESSION_OMP = 131072,         /* OpenMP's target constructs, by OMPT */
+	AF_SESSION_KOKKOS = 1048576,     /* Kokkos calls libaflame.so as its tool */
+	AF_SESSION_ITT = 2097152,        /* the program's static parts of ITT call libaflame.so */
+	AF_SESSION_ITT_OPENMP = 4194304, /* … those of OpenMP's runtimes, too */
 	AF_SESSION_OWN = 32768, /* the process records itself (src/prof): its children are silent */
 };
 
