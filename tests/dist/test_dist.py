@@ -10,6 +10,7 @@ import json
 import os
 import re
 import shutil
+import struct
 import subprocess
 import sys
 import tarfile
@@ -32,6 +33,8 @@ WALL_LIBRARY = os.path.join(BUILD, "packaging/libaflame-wall-portable.so")
 SHARES = os.path.join(BUILD, "tests/live/programs/shares")
 MODULES = ("libc.so.6", "libdl.so.2", "libpthread.so.0", "libm.so.6", "ld-linux-x86-64.so.2")
 GLIBC = (2, 17)
+# glibc keeps 1,664 bytes for the libraries with static TLS that are opened late (csu/libc-tls.c, TLS_STATIC_SURPLUS).
+PT_TLS, TLS_MOST = 7, 1600
 
 WORKPLACE = tempfile.mkdtemp(prefix="aflame-dist-")
 atexit.register(shutil.rmtree, WORKPLACE, ignore_errors=True)
@@ -141,6 +144,30 @@ def _():
     for name in ("alloc", "hip", "mpi", "wall"):
         portable = os.path.join(BUILD, "packaging/libaflame-%s-portable.so" % name)
         equal(exports(portable), exports(os.path.join(BUILD, "src/inject/libaflame-%s.so" % name)), "what is exported")
+
+
+def thread_local_bytes(path):
+    """The size of a library's block of thread-local variables, by its program headers (64-bit ELF)."""
+    with open(path, "rb") as f:
+        data = f.read()
+    expect(data[:5] == b"\x7fELF\x02", "%s is no 64-bit ELF file" % path)
+    (at,) = struct.unpack_from("<Q", data, 32)
+    size, nr = struct.unpack_from("<HH", data, 54)
+    headers = [struct.unpack_from("<IIQQQQQQ", data, at + i * size) for i in range(nr)]
+    return sum(h[6] for h in headers if h[0] == PT_TLS)
+
+
+@case("a program that runs can open libaflame.so: its thread-local variables have the room that glibc keeps")
+def _():
+    for path in os.path.join(BUILD, "src/inject/libaflame.so"), LIBRARY:
+        if not os.path.exists(path):
+            continue
+        size = thread_local_bytes(path)
+        expect(0 < size <= TLS_MOST, "%s has %d bytes of thread-local variables; at most %d" % (path, size, TLS_MOST))
+        words = "import ctypes, sys; ctypes.CDLL(sys.argv[1]); print(sys.argv[1] in open('/proc/self/maps').read())"
+        done = run(sys.executable, "-c", words, path, check=False)
+        equal((done.returncode, done.stdout), (0, "True\n"), "%s, opened late: %s" % (path, done.stderr))
+        note("%s: %d of %d bytes" % (os.path.basename(path), size, TLS_MOST))
 
 
 @case("packed twice, it is the same")
