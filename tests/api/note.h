@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/types.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NOTE_ARGS = 40, NOTE_ROOM = 4096, NOTE_SHOWN = 1024, NOTE_ELEMENTS = 4 };
@@ -37,6 +38,7 @@ static struct {
 	enum note_way way;
 	struct note_arg args[NOTE_ARGS];
 	unsigned nr;
+	uint64_t begin_ns;
 } note;
 
 /* The bytes that element @e of parameter @index has: never 0, and every pair has its own. */
@@ -99,11 +101,20 @@ static inline void *note_sizes(unsigned index)
 	return room;
 }
 
+static inline uint64_t note_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
 static inline void note_begin(const char *name, enum note_way way)
 {
 	note.name = name;
 	note.way = way;
 	note.nr = 0;
+	note.begin_ns = note_ns();
 }
 
 static inline void note_arg(const char *name, const void *value, size_t size, void *to,
@@ -134,8 +145,13 @@ static inline void note_hex(FILE *out, const char *key, const void *from, size_t
 /* One line of JSON, appended to @out. */
 static inline void note_end(FILE *out, const void *result, size_t size, uint32_t correlation)
 {
-	fprintf(out, "{\"function\": \"%s\", \"way\": \"%s\", \"pid\": %d, \"correlation\": %u",
-	        note.name, note_ways[note.way], (int)getpid(), correlation);
+	const unsigned long long end_ns = note_ns();
+
+	fprintf(out,
+	        "{\"function\": \"%s\", \"way\": \"%s\", \"pid\": %d, \"correlation\": %u, "
+	        "\"begin_ns\": %llu, \"end_ns\": %llu",
+	        note.name, note_ways[note.way], (int)getpid(), correlation,
+	        (unsigned long long)note.begin_ns, end_ns);
 	note_hex(out, "result", result, size);
 	fputs(", \"args\": [", out);
 	for (unsigned i = 0; i < note.nr; i++) {
