@@ -30,6 +30,17 @@ def text_of(*path):
         return file.read()
 
 
+def macro(path, name):
+    """The value of a macro of a header; an empty text where the header lacks it."""
+    text = text_of(path) if os.path.exists(path) else ""
+    found = re.search(r"#\s*define\s+%s\s+\"?([\w.]+)" % name, text)
+    return found.group(1) if found else ""
+
+
+def row(*cells):
+    print("| %s |" % " | ".join("{:,}".format(c) if isinstance(c, int) else c for c in cells))
+
+
 def printed(build, folder, name, source, flags, api):
     """The words that the program prints under aflame."""
     path = os.path.join(folder, name)
