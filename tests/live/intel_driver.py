@@ -24,6 +24,15 @@ def clean(**more):
     return dict(left, **{k: str(v) for k, v in more.items()})
 
 
+def vendors(library):
+    """A folder of OpenCL's loader with one driver."""
+    folder = new_path("vendors")
+    os.mkdir(folder)
+    with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as file:
+        file.write(library + "\n")
+    return folder
+
+
 def compiled(device, suffix, *words):
     """A file that Intel's offline compiler makes for @device of a source and options."""
     if not shutil.which("ocloc"):

@@ -7,7 +7,7 @@ import os
 import subprocess
 
 from cuda_work import machine_with
-from intel_driver import NO_HARDWARE, clean, compiled, spirv
+from intel_driver import NO_HARDWARE, clean, compiled, spirv, vendors
 from machine import BUILD, SCRIPTS, need, program
 from recording import aflame, bare, new_path, record
 from shares import having, weight_of
@@ -614,15 +614,6 @@ def _():
 
 
 # --- OpenCL
-
-
-def vendors(library):
-    """A folder of OpenCL's loader with one driver."""
-    folder = new_path("vendors")
-    os.mkdir(folder)
-    with open(os.path.join(folder, "one.icd"), "w", encoding="utf-8") as file:
-        file.write(library + "\n")
-    return folder
 
 
 def opencl_intel(*binary):

@@ -9,8 +9,8 @@ import os
 import subprocess
 
 from api_work import calls_of
-from intel_driver import NO_HARDWARE, clean, spirv
-from machine import BUILD, program
+from intel_driver import NO_HARDWARE, clean, spirv, vendors
+from machine import BUILD, need, program
 from recording import bare, must, new_path, record
 from tap import Skip, case, equal, expect, run_cases
 
@@ -165,6 +165,29 @@ def _():
     expect(left <= full and not left & some and LAUNCH in some, (full, some))
     text = must("tally", mocked("paths", options=["--tally-only", "--api", "ze:full"], check=False).path)
     expect(LAUNCH in text and "Level Zero" in text, text)
+
+
+@case("OpenCL by Level Zero: calls of both are recorded, nested, and device time is in the tally once")
+def _():
+    need("opencl")
+    leo = os.path.join(BUILD, "tests/mock_ze/libmock_leo.so")
+    if not os.path.exists(leo) or not os.path.exists(MOCK):
+        raise Skip("mock_leo was not built here: libze-dev or opencl-headers are missing")
+    env = clean(ZE_ENABLE_ALT_DRIVERS=MOCK, OCL_ICD_VENDORS=vendors("libpocl.so.2"))
+    # The last one is called first.
+    layers = "OPENCL_LAYERS=%s:%s" % (leo, os.path.join(BUILD, "src/inject/libaflame.so"))
+    run = record("env", layers, program("cl_intel"), env=env, options=["--api", "opencl:full,ze:full"])
+    upper = [c for c in calls_of(run) if c.name == "clEnqueueNDRangeKernel"]
+    lower = [c for c in calls_of(run, "ze") if c.name == LAUNCH]
+    equal((len(upper), len(lower)), (3, 3), "launches of OpenCL and of Level Zero")
+    equal([(c.depth, d.depth) for c, d in zip(upper, lower)], [(0, 1)] * 3, "depths")
+    equal(len(run.events("gpu_work")) + len(run.events("gpu_work_long")), 0, "works of Level Zero")
+    flame = sum(w for _, w in run.stacks(view="gpu", weight="time"))
+    tables = json.loads(must("tally", "--json", run.path))["tables"]
+    kernels = [r for t in tables if t["name"] == "kernels" for r in t["rows"]]
+    equal(sum(r["count"] if "count" in r else r["calls"] for r in kernels), 3, "kernels in the tally: %s" % kernels)
+    expect(flame > 0, "no device time")
+    equal(sum(r["time_ns"] for r in kernels), flame, "device time of the tally and of the flame graph")
 
 
 @case("Intel's driver: each call once, and the same results")
