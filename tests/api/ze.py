@@ -1,5 +1,7 @@
-"""Level Zero: a driver and a caller of every function, in C, from the vendor's headers."""
+"""Level Zero: a driver and a caller of every function, in C, from the vendor's headers; and a loader for
+headers that are newer than the system's loader."""
 
+import os
 import re
 
 import compare
@@ -7,10 +9,15 @@ import vendor
 
 HEADERS = ("level_zero/ze_api.h", "level_zero/zet_api.h", "level_zero/zes_api.h")
 TABLES = ("level_zero/ze_ddi.h", "level_zero/zet_ddi.h", "level_zero/zes_ddi.h")
-FOLDERS = ("/usr/include", "/usr/local/include")
+# Debian 12 has 1.4 of the specification; aflame knows 1.12 (debian_headers).
+SYSTEM = ("/usr/include", "/usr/local/include")
+FOLDERS = tuple(filter(None, (os.environ.get("AFLAME_ZE_INCLUDE"),))) + SYSTEM
+LIBRARY = "libze_loader.so.1"
 INCLUDES = "#define _GNU_SOURCE\n#include <dlfcn.h>\n" + "".join(
     "#include <%s>\n" % h for h in HEADERS + TABLES
 )
+
+LATEST = "ZE_API_VERSION_1_12"  # of the model
 
 # As a driver must answer them, or the loader and a program would not get on.
 PLAIN = {
@@ -42,8 +49,16 @@ def bare(name):
     return name
 
 
+def known(headers, fact):
+    """Does the header have all that a fact of the model names? It may be older than the model, and then also
+    its newest version is another."""
+    names = set(re.findall(r"\b(ZE[ST]?_\w+|ze[st]?_\w+_t)\b", fact))
+    has = set(headers.enums()) | set(headers.typedefs)
+    return names <= has and (LATEST in has or "ZE_API_VERSION_CURRENT" not in fact)
+
+
 def is_count(param):
-    return not param.pointee and re.fullmatch(r"num[A-Z]\w*|count|\w*[sS]ize", param.name)
+    return not param.pointee and re.fullmatch(r"num[A-Z]\w*|count|(metric|parameter)\w*Count|\w*[sS]ize", param.name)
 
 
 def is_record(headers, p):
@@ -87,8 +102,8 @@ def is_list(function, index):
     counts = [q.name for q in function.params if not q.pointee]
     if p.name == "phDevices":
         return "numDevices" in counts or "count" in counts
-    if p.name == "phMetricGroups":
-        return "count" in counts
+    if p.name in ("phMetricGroups", "phMetrics"):
+        return any(n == "count" or n.startswith("metric") for n in counts)
     return p.name in READ
 
 
@@ -132,17 +147,27 @@ def tables(headers):
     return found
 
 
+def callee(f, begin):
+    """The C function of the mock, for a call of @f."""
+    out = [begin + signature(f) + "\n{", '\tint armed = mock_begin("%s");\n' % f.name]
+    if f.name in PLAIN:
+        out.append("\tif (!armed) {\n\t\t%s\n\t}" % PLAIN[f.name])
+    out += ["\t" + line for line in answers(f)]
+    return "\n".join(out + ["\treturn mock_error;\n}\n"])
+
+
+def loader(headers):
+    """The C source of a mock of the loader, which is its own driver."""
+    out = [INCLUDES, '#include "mock_driver_ze.h"\n']
+    begin = "MOCK_EXPORT %s ZE_APICALL %s"
+    return "\n".join(out + [callee(f, begin % (f.result, f.name)) for f in functions(headers)])
+
+
 def driver(headers):
     """The C source of the mock driver."""
     out = [INCLUDES, '#include "mock_driver_ze.h"\n']
     found = functions(headers)
-    for f in found:
-        out.append("static %s ZE_APICALL mock_%s%s\n{" % (f.result, f.name, signature(f)))
-        out.append('\tint armed = mock_begin("%s");\n' % f.name)
-        if f.name in PLAIN:
-            out.append("\tif (!armed) {\n\t\t%s\n\t}" % PLAIN[f.name])
-        out += ["\t" + line for line in answers(f)]
-        out.append("\treturn mock_error;\n}\n")
+    out += [callee(f, "static %s ZE_APICALL mock_%s" % (f.result, f.name)) for f in found]
     declared, placed = {f.name for f in found}, set()
     for name, kind, members in tables(headers):
         out.append("MOCK_EXPORT ze_result_t %s(ze_api_version_t version, %s *t)\n{" % (name, kind))
@@ -217,7 +242,26 @@ COUNTS = {
     "pattern": "pattern_size",
     "pArgValue": "argSize",
     "pMetricCounts": "pSetCount",
+    "pMetricEntriesCountPerSet": "pSetCount",
+    "pMetricEntries": "pMetricEntriesCount",
+    "pMetricGroupsCountPerConcurrentGroup": "pConcurrentGroupCount",
+    "pParameterInfo": "pParameterCount",
+    "pParameterValues": "parameterCount",
+    "pThroughput": "numPorts",
+    "pValueInfo": "pValueInfoCount",
+    "phMetricGroup": "pMetricGroupCount",
+    "phMetricGroups": "metricGroupCount",
+    "phMetricHandles": "pMetricHandleCount",
+    "signalParams": "numSemaphores",
+    "waitParams": "numSemaphores",
 }
+COUNTS_OF = {
+    ("zeCommandListUpdateMutableCommandKernelsExp", "pCommandId"): "numKernels",
+    ("zetDeviceCreateMetricGroupsFromMetricsExp", "phMetrics"): "metricCount",
+    ("zetMetricTracerDecodeExp", "phMetrics"): "metricsCount",
+}
+# A count beside them is of something else.
+SINGLE = (("zeInitDrivers", "desc"), ("zeEventQueryKernelTimestampsExt", "pResults"))
 
 
 def length(f, index, sizes):
@@ -225,6 +269,10 @@ def length(f, index, sizes):
     @sizes: {parameter: what was passed for it, or what the driver put there}."""
     p = f.params[index]
     names = [q.name for q in f.params]
+    if (f.name, p.name) in SINGLE:
+        return 1
+    if (f.name, p.name) in COUNTS_OF:
+        return sizes[COUNTS_OF[f.name, p.name]]
     if p.name in COUNTS and COUNTS[p.name] in sizes:
         return sizes[COUNTS[p.name]]
     if p.pointee == "void":

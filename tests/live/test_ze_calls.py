@@ -7,6 +7,7 @@ import collections
 import json
 import os
 import subprocess
+import sys
 
 from api_work import calls_of
 from intel_driver import NO_HARDWARE, clean, spirv, vendors
@@ -119,6 +120,31 @@ def _():
         made += ["zeKernelCreate", "zeCommandListCreateImmediate", LAUNCH]
         equal(names, made if words else [], "its calls")
         equal(len(run.events("gpu_work")), len(words), "works")
+
+
+LOOK_UP = """
+import ctypes
+loader, all_of_it = ctypes.CDLL("libze_loader.so.1"), ctypes.CDLL(None)
+all_of_it.dlsym.restype = ctypes.c_void_p
+all_of_it.dlsym.argtypes = [ctypes.c_void_p, ctypes.c_char_p]
+for name in ("zeInit", "zeMemAllocHost", "zeInitDrivers", "zeCommandListHostSynchronize", "zeDeviceGetRootDevice"):
+    print(name, hasattr(loader, name), bool(all_of_it.dlsym(None, name.encode())))
+"""
+
+
+@case("functions that the loader lacks are found neither on its handle nor by the default search")
+def _():
+    words = (sys.executable, "-c", LOOK_UP)
+    plain = subprocess.run(words, env=clean(), stdout=subprocess.PIPE, check=False)
+    if plain.returncode:
+        raise Skip("no libze_loader.so.1 (libze1)")
+    run = record(*words, env=clean(), options=CALLS)
+    there = [line.split()[:2] for line in plain.stdout.decode().splitlines()]
+    expect(["zeInit", "True"] in there, plain.stdout)
+    # Python keeps its libraries to itself, so only functions that stand before the loader's are in the default search.
+    want = ["%s %s %s" % (name, has, has) for name, has in there]
+    text = run.stdout.decode()
+    equal(text.splitlines(), want, "what the program found")
 
 
 @case("mock: a tracer of the program's own, and the layer turned on or off by the user")
