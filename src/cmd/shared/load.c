@@ -90,6 +90,7 @@ static const struct af_pass_ops *const load_passes[] = {&af_pass_flame,
                                                         &af_pass_counters,
                                                         &af_pass_kernel_counters,
                                                         &af_pass_energy,
+                                                        &af_pass_limits,
                                                         &af_pass_activity,
                                                         NULL};
 
