@@ -58,20 +58,21 @@ static void energy_event(void *self, const struct af_world *w, const struct af_e
 
 static uint32_t row_of(struct energy *e, const struct af_world *w, const struct af_work *work)
 {
-	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	uint32_t device = af_work_device(w, work);
-	const char *text = d->is.op == AF_OP_KERNEL ? af_world_kernel(w, d->process, d->is.kernel)
-	                                            : af_op_text(d->is.op);
+	const struct af_launch_group_key is = af_launch_group_key(w, work);
+	const char *text =
+	    is.op == AF_OP_KERNEL ? af_world_kernel(w, is.process, is.kernel) : af_op_text(is.op);
 	uint32_t name = af_strtab_id_z(&e->names, *text ? text : "[unnamed kernel]");
 	bool fresh;
 	uint64_t *slot = af_keys_at(
 	    &e->by_row,
-	    AF_KEY((uint64_t)d->process << 32 | device, (uint64_t)work->path << 32 | name), &fresh);
+	    AF_KEY((uint64_t)is.process << 32 | is.device, (uint64_t)is.path << 32 | name,
+	           (uint64_t)is.function << 32 | is.doing,
+	           (uint64_t)is.node << 33 | (uint64_t)is.queue << 1 | is.matched),
+	    &fresh);
 
 	if (fresh) {
 		AF_GROW(e->rows, e->nr_rows, e->cap_rows);
-		e->rows[e->nr_rows] = (struct energy_row){
-		    .process = d->process, .device = device, .path = work->path, .name = name};
+		e->rows[e->nr_rows] = (struct energy_row){.is = is, .name = name};
 		*slot = e->nr_rows++;
 	}
 	return (uint32_t)*slot;

@@ -13,6 +13,7 @@
 struct made {
 	const struct energy_row *like;
 	const char *caller;
+	uint32_t first; /* of its rows, plus 1 */
 	uint64_t works, time_ns;
 	double joule, alone_joule;
 };
@@ -26,6 +27,7 @@ struct maker {
 	uint32_t nr, cap;
 	struct af_keys by_row;
 	struct af_table *table;
+	struct energy_draw *draw;
 	struct af_buf note;
 };
 
@@ -41,11 +43,11 @@ static const char *caller_text(struct maker *m, uint32_t path)
 	return af_arena_strdup(&m->out->tables.arena, text, len);
 }
 
-static void row_take(struct maker *m, const struct energy_row *row)
+static void row_take(struct maker *m, struct energy_row *row)
 {
-	const char *caller = caller_text(m, row->path);
+	const char *caller = caller_text(m, row->is.path);
 	const char *key =
-	    af_tables_text(&m->out->tables, "%u\n%u\n%s", row->process, row->name, caller);
+	    af_tables_text(&m->out->tables, "%u\n%u\n%s", row->is.process, row->name, caller);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&m->by_row, AF_KEY_TEXT(key), &fresh);
 
@@ -55,6 +57,8 @@ static void row_take(struct maker *m, const struct energy_row *row)
 		*slot = m->nr++;
 	}
 	struct made *to = &m->rows[*slot];
+	row->next = to->first;
+	to->first = (uint32_t)(row - m->e->rows) + 1;
 	to->works += row->works;
 	to->time_ns += row->time_ns;
 	to->joule += row->joule;
@@ -132,6 +136,7 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 		struct af_energy_row *row = row_add(m);
 		upto += r->joule;
 		row->energy_j.value = cell_upto(upto, &given);
+		energy_draw_works(m->draw, r->first, r->joule, row->energy_j.value);
 		cells_fill(row, r->joule, all, r->time_ns);
 		row->works.value = r->works;
 		row->apportioned_percent.value =
@@ -140,10 +145,11 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 		    af_tables_text(f, "%s", af_strtab_get(&m->e->names, r->like->name));
 		row->caller.text = r->caller;
 		row->device.text = device;
-		row->process.text = af_process_label(f, m->w, r->like->process);
+		row->process.text = af_process_label(f, m->w, r->like->is.process);
 	}
 	struct af_energy_row *row = row_add(m);
 	row->energy_j.value = cell_upto(all, &given);
+	energy_draw_idle(m->draw, device, row->energy_j.value);
 	cells_fill(row, sums->idle, all, sums->idle_ns);
 	row->works.unknown = row->apportioned_percent.unknown = true;
 	row->kernel.text = AF_ENERGY_IDLE;
@@ -181,7 +187,8 @@ static void device_take(struct maker *m, uint32_t counter, const struct energy_m
 	bool *is_of = af_xcalloc((size_t)m->e->nr_rows + 1, sizeof *is_of);
 
 	for (uint32_t i = 0; i < m->e->nr_rows; i++)
-		is_of[i] = af_counter_is_of(m->w, c, m->e->rows[i].process, m->e->rows[i].device);
+		is_of[i] =
+		    af_counter_is_of(m->w, c, m->e->rows[i].is.process, m->e->rows[i].is.device);
 	struct energy_sums sums = energy_share(m->e, power, energy, is_of);
 	m->nr = 0;
 	af_keys_free(&m->by_row);
@@ -197,6 +204,7 @@ void energy_table(struct energy *e, const struct af_world *w, struct af_results 
 	struct maker m = {.e = e, .w = w, .out = out};
 
 	af_callers_open(&m.callers, w);
+	m.draw = energy_draw_open(e, w, out);
 	for (uint32_t i = 1; i < w->nr_counters; i++) {
 		const struct energy_meter *mine = meter_at(e, i);
 		const struct energy_meter *other = mine ? other_meter(e, w, i) : NULL;
@@ -207,6 +215,7 @@ void energy_table(struct energy *e, const struct af_world *w, struct af_results 
 	}
 	if (m.table)
 		m.table->note = af_tables_text(&out->tables, "%s", m.note.data);
+	energy_draw_close(m.draw);
 	af_buf_free(&m.note);
 	af_callers_close(&m.callers);
 	af_keys_free(&m.by_row);
