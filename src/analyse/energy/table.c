@@ -6,6 +6,7 @@
 #include "analyse/energy/energy.h"
 #include "analyse/energy/private.h"
 #include "analyse/frames/caller.h"
+#include "analyse/frames/marks.h"
 #include "analyse/world/device_name.h"
 #include "base/arena.h"
 
@@ -31,13 +32,21 @@ struct maker {
 	struct af_buf note;
 };
 
+/* Was the stack of the call left out by --launches? */
+static bool is_left_out(const struct af_world *w, uint32_t path)
+{
+	const struct af_stack *stack = &w->stacks[w->paths[path].stack];
+
+	return stack->stop == AF_STOP_NOT_CHOSEN && !stack->nr;
+}
+
 static const char *caller_text(struct maker *m, uint32_t path)
 {
 	const struct af_caller *c = af_callers_find(&m->callers, path);
 	size_t len;
 
 	if (!c->caller)
-		return "";
+		return is_left_out(m->w, path) ? AF_MARK_NO_STACK : "";
 	const char *text =
 	    af_tree_text(&m->callers.paths, m->callers.paths.nodes[c->caller].name, &len);
 	return af_arena_strdup(&m->out->tables.arena, text, len);
@@ -189,7 +198,7 @@ static void device_take(struct maker *m, uint32_t counter, const struct energy_m
 	for (uint32_t i = 0; i < m->e->nr_rows; i++)
 		is_of[i] =
 		    af_counter_is_of(m->w, c, m->e->rows[i].is.process, m->e->rows[i].is.device);
-	struct energy_sums sums = energy_share(m->e, power, energy, is_of);
+	struct energy_sums sums = energy_share(m->e, power, energy, &m->w->time_range, is_of);
 	m->nr = 0;
 	af_keys_free(&m->by_row);
 	for (uint32_t i = 0; i < m->e->nr_rows; i++)

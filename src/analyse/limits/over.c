@@ -90,13 +90,20 @@ void limits_over(struct limits_over *o, const struct af_curve *by)
 		if (ns <= 0)
 			continue;
 		double value = sum / ns;
+		uint64_t start_ns = p->start_ns, end_ns = p->end_ns;
+		double share = ns / (double)(end_ns - start_ns);
+		if (o->in->to_ns) {
+			start_ns = start_ns > o->in->from_ns ? start_ns : o->in->from_ns;
+			end_ns = end_ns < o->in->to_ns ? end_ns : o->in->to_ns;
+		}
+		if (start_ns >= end_ns)
+			continue;
 		if (!o->busy) {
-			over_add(o, value, p->start_ns, p->end_ns,
-			         ns / (double)(p->end_ns - p->start_ns));
+			over_add(o, value, start_ns, end_ns, share);
 			continue;
 		}
 		if (o->idle)
-			over_gap(o, o->busy, at, value, p->start_ns, p->end_ns);
-		over_busy(o, o->busy, &at, value, p->start_ns, p->end_ns);
+			over_gap(o, o->busy, at, value, start_ns, end_ns);
+		over_busy(o, o->busy, &at, value, start_ns, end_ns);
 	}
 }

@@ -68,7 +68,8 @@ double limits_busy_ns(const struct limits_busy *b, uint64_t from_ns, uint64_t to
  */
 struct limits_over {
 	const struct limits_busy *busy;
-	bool idle; /* the time between its works, instead */
+	const struct af_time_range *in; /* readings are cut to it; works are already */
+	bool idle;                      /* the time between its works, instead */
 	const struct af_curve *of[3];
 	/* How much of a piece with this mean value counts, 0 to 1. */
 	double (*part)(double value, double limit);

@@ -79,9 +79,10 @@ static const struct af_curve *curve_of(const struct group *g, enum limits_role r
 	return g->by[role] ? &g->by[role]->curve : NULL;
 }
 
-static struct limits_over over_of(const struct group *g)
+static struct limits_over over_of(const struct maker *m, const struct group *g)
 {
-	return (struct limits_over){.of = {[MEAN_CLOCK] = curve_of(g, LIMITS_CLOCK),
+	return (struct limits_over){.in = &m->w->time_range,
+	                            .of = {[MEAN_CLOCK] = curve_of(g, LIMITS_CLOCK),
 	                                   [MEAN_POWER] = curve_of(g, LIMITS_POWER),
 	                                   [MEAN_CELSIUS] = curve_of(g, LIMITS_CELSIUS)}};
 }
@@ -138,7 +139,7 @@ static void row_then(struct af_limit_row *row, const struct limits_over *o)
 static void throttled_row(struct maker *m, const struct group *g, const struct af_counter *c,
                           const struct limits_series *s)
 {
-	struct limits_over o = over_of(g);
+	struct limits_over o = over_of(m, g);
 	bool is_ours = g->busy.nr != 0;
 
 	/* Its neighbours' heat matters; that they take too much power does not. */
@@ -162,7 +163,7 @@ static void throttled_row(struct maker *m, const struct group *g, const struct a
 static void memory_row(struct maker *m, const struct group *g, const struct af_counter *c,
                        const struct limits_series *s)
 {
-	struct limits_over o = over_of(g);
+	struct limits_over o = over_of(m, g);
 
 	if (!g->memory_bytes)
 		return;
@@ -190,6 +191,7 @@ static void shared_row(struct maker *m, const struct group *g, const struct af_c
 		double percent = sum / (double)(p->end_ns - p->start_ns);
 		uint64_t before_ns = p->start_ns - p[-1].start_ns;
 		if (p->start_ns - s->first_ns < BUSY_WINDOW_NS ||
+		    !af_time_range_moment(&m->w->time_range, p->start_ns) ||
 		    limits_busy_ns(&g->busy, p->start_ns - BUSY_WINDOW_NS, p->start_ns) > 0)
 			continue;
 		before_ns = before_ns < BUSY_WINDOW_NS ? before_ns : BUSY_WINDOW_NS;
@@ -214,7 +216,7 @@ static void shared_row(struct maker *m, const struct group *g, const struct af_c
 static void neighbour_row(struct maker *m, const struct group *g, const struct af_counter *c,
                           const struct limits_series *s)
 {
-	struct limits_over o = over_of(g);
+	struct limits_over o = over_of(m, g);
 
 	o.busy = &m->all;
 	o.idle = true;

@@ -168,6 +168,8 @@ def _():
               [("memory-full", 2 * S, 79 * GB, MEMORY)], "its row")  # fmt: skip
         found = finding(made, "memory-full")
         equal(found["time_ns"], None, "time that can be gained")
+        (row,) = limits(made, "--from", "5s", "--to", "8s")
+        equal((row["time_ns"], row["of_ns"]), (S, 3 * S), "of a part of the run")
         says(found, "the memory of Ours was nearly full for 2.0", "79.0 GB of 80.0 GB in use")
 
 
