@@ -332,7 +332,7 @@ static const struct af_option diff_options_table[] = {
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all in one tree, wakers, idle (all)", AT(view),
      "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
-     "time, samples, count, bytes, off-cpu, alloc, live or allocs (time)", AT(weight),
+     "time, samples, count, bytes, off-cpu, alloc, live, allocs or energy (time)", AT(weight),
      AF_WEIGHT_WORDS},
     AF_RANK_OPTION(struct af_diff_options),
     {AF_OPT_STRING, "range", 0, "NAME", "only events inside a region or NVTX range of this name",

@@ -148,12 +148,12 @@ static int flame_has(const struct flame_options *o, const char *dir, const struc
 	if (weight < 0 || r->has[v] & 1u << weight)
 		return 0;
 	/* Asked for, no stacks is an answer; but these may not have been recorded. */
-	bool waits = !strcmp(o->weight, "off-cpu"), alloc = !strcmp(o->weight, "alloc");
-	if (!waits && !alloc)
+	const char *option = af_load_weight_option(o->weight);
+	if (!option)
 		return 0;
 	return af_fail_plain(err, -ENODATA,
 	                     "the trace %s has no weight %s in --view %s: record it with --%s", dir,
-	                     o->weight, view, o->weight);
+	                     o->weight, view, option);
 }
 
 /* How far samples of instructions are to be believed, where they are in the picture. */
@@ -394,7 +394,7 @@ static const struct af_option flame_options[] = {
      "cpu; gpu; all in one tree; wakers: who ended waits; idle: why devices were idle", AT(view),
      "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
-     "time, samples, count, bytes, off-cpu, alloc, live or allocs (time)", AT(weight),
+     "time, samples, count, bytes, off-cpu, alloc, live, allocs or energy (time)", AT(weight),
      AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "group", 0, "BY", "group stacks by rank, or device work by device or stream",
      AT(group), "rank|device|stream|none"},

@@ -400,7 +400,7 @@ static const struct af_option report_options[] = {
     {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
-     "time, samples, count, bytes, off-cpu, alloc, live or allocs (time)",
+     "time, samples, count, bytes, off-cpu, alloc, live, allocs or energy (time)",
      offsetof(struct report_options, weight), AF_WEIGHT_WORDS},
     {AF_OPT_CHOICE, "sort", 0, "BY",
      "top: by the functions' own weight (self) or with their callees (total) (self)",

@@ -160,6 +160,9 @@ static int emit_row(const struct af_pass_host *api, int table, const struct af_p
 	return 0;
 }
 
+/* The contract of tree() in pass.h. */
+enum { WEIGHTS_MOST = 8 };
+
 static int emit_tree(const struct af_pass_host *api, const char *name, const char *title,
                      const struct af_pass_weight *weights, uint32_t nr)
 {
@@ -168,9 +171,8 @@ static int emit_tree(const struct af_pass_host *api, const char *name, const cha
 
 	if (!name_is_good(h, "tree()", name))
 		return -1;
-	if (!nr || nr > AF_TREE_WEIGHTS)
-		return plugin_fail(h, "tree(): %u weights; a tree has 1 to %d", nr,
-		                   AF_TREE_WEIGHTS);
+	if (!nr || nr > WEIGHTS_MOST)
+		return plugin_fail(h, "tree(): %u weights; a tree has 1 to %d", nr, WEIGHTS_MOST);
 	for (uint32_t w = 0; w < nr; w++) {
 		if (!weights[w].name || !*weights[w].name || !weights[w].unit)
 			return plugin_fail(h, "tree(): weight %u has no name or no unit", w);

@@ -104,7 +104,7 @@ def _():
         check=False,
     )
     equal((done.returncode, done.stderr), (0, ""), "status and words")
-    words = "summary | findings | coverage | ranks | top | flat | tree | callers | callees | gaps | stalls | counters | kernel-counters | annotate | diff | TABLE"
+    words = "summary | findings | coverage | ranks | top | flat | tree | callers | callees | gaps | stalls | counters | kernel-counters | energy | annotate | diff | TABLE"
     expect("aflame report [%s]" % words in " ".join(done.stdout.split()), done.stdout)
     expect(not re.search(r"^ *\.[A-Z][a-z] |@[A-Z]+@|\\[-&]", done.stdout, re.M), "a macro shows")
 

@@ -331,6 +331,24 @@ def _():
     expect("NVLink sent" not in t.by_name, "a counter that the device does not have")
 
 
+@case("NVML: a throttled device is a finding, with its reason, its time and its clocks")
+def _():
+    run, t = nvml()
+    tables = {table["name"]: table["rows"] for table in json.loads(must("report", "--json", run.path))["tables"]}
+    (row,) = tables["limits"]
+    equal((row["kind"], row["limit"], row["device"]), ("throttled", "throttled: power cap", "Mock H200"), "its row")
+    # The driver is not asked for both at one moment.
+    near(row["value"], 1200, 300, "its clock then, in MHz")
+    near(row["otherwise"], 1980, 300, "its clock else")
+    levels = levels_by_time(t, "throttled: power cap")
+    throttled_ns = levels[-1][0] - next(ns for ns, value in levels if value)
+    equal((row["time_ns"], row["of_ns"]), (throttled_ns, levels[-1][0]), "time throttled, of all of it")
+    (found,) = [row for row in tables["findings"] if row["kind"] == "throttled"]
+    equal(found["time_ns"], throttled_ns, "the finding's time")
+    expect("Mock H200 was throttled (power cap) for " in found["finding"], found["finding"])
+    expect(": its clock was %s MHz then and " % format(int(row["value"] + 0.5), ",") in found["finding"], found["finding"])
+
+
 @case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
 def _():
     # Some 60 us, with what a sleep takes: one part in 10,000 of the time.

@@ -56,25 +56,32 @@ static void energy_event(void *self, const struct af_world *w, const struct af_e
 	}
 }
 
-static uint32_t row_of(struct energy *e, const struct af_world *w, const struct af_work *work)
+static uint32_t row_find(struct energy *e, const struct af_launch_group_key *is, const char *text)
 {
-	const struct af_work_descriptor *d = &w->descriptors[work->descriptor];
-	uint32_t device = af_work_device(w, work);
-	const char *text = d->is.op == AF_OP_KERNEL ? af_world_kernel(w, d->process, d->is.kernel)
-	                                            : af_op_text(d->is.op);
-	uint32_t name = af_strtab_id_z(&e->names, *text ? text : "[unnamed kernel]");
+	uint32_t name = af_strtab_id_z(&e->names, text);
 	bool fresh;
 	uint64_t *slot = af_keys_at(
 	    &e->by_row,
-	    AF_KEY((uint64_t)d->process << 32 | device, (uint64_t)work->path << 32 | name), &fresh);
+	    AF_KEY((uint64_t)is->process << 32 | is->device, (uint64_t)is->path << 32 | name,
+	           (uint64_t)is->function << 32 | is->doing,
+	           (uint64_t)is->node << 33 | (uint64_t)is->queue << 1 | is->matched),
+	    &fresh);
 
 	if (fresh) {
 		AF_GROW(e->rows, e->nr_rows, e->cap_rows);
-		e->rows[e->nr_rows] = (struct energy_row){
-		    .process = d->process, .device = device, .path = work->path, .name = name};
+		e->rows[e->nr_rows] = (struct energy_row){.is = *is, .name = name};
 		*slot = e->nr_rows++;
 	}
 	return (uint32_t)*slot;
+}
+
+static uint32_t row_of(struct energy *e, const struct af_world *w, const struct af_work *work)
+{
+	const struct af_launch_group_key is = af_launch_group_key(w, work);
+	const char *text =
+	    is.op == AF_OP_KERNEL ? af_world_kernel(w, is.process, is.kernel) : af_op_text(is.op);
+
+	return row_find(e, &is, *text ? text : "[unnamed kernel]");
 }
 
 static void energy_work(void *self, const struct af_world *w, const struct af_work *work)
@@ -89,6 +96,56 @@ static void energy_work(void *self, const struct af_world *w, const struct af_wo
 	e->rows[row].time_ns += ns;
 	AF_GROW(e->works, e->nr_works, e->cap_works);
 	e->works[e->nr_works++] = (struct energy_work){work->placed_ns, work->placed_ns + ns, row};
+}
+
+/* Power holds from the last reading of a part until the first of the next one. */
+static void meter_merge(struct energy_meter *to, const struct energy_meter *from,
+                        const struct af_counter *c)
+{
+	const struct af_curve *curve = &from->joule;
+
+	if (!from->readings)
+		return;
+	to->is_power = from->is_power;
+	if (to->is_power && to->was_ns && to->was_ns < from->first_ns)
+		af_curve_add(&to->joule, to->was_ns, from->first_ns,
+		             (double)to->was / (double)c->per *
+		                 (double)(from->first_ns - to->was_ns) / 1e9);
+	for (uint32_t i = 0; i < curve->nr; i++) {
+		const struct af_curve_piece *p = &curve->pieces[i];
+		double next = i + 1 < curve->nr ? p[1].sum : curve->sum;
+		af_curve_add(&to->joule, p->start_ns, p->end_ns, next - p->sum);
+	}
+	to->first_ns = to->readings ? to->first_ns : from->first_ns;
+	to->readings += from->readings;
+	to->last_ns = from->last_ns;
+	to->was_ns = from->was_ns;
+	to->was = from->was;
+}
+
+static bool energy_merge(void *self, const struct af_world *w, const void *other)
+{
+	const struct energy *from = other;
+	struct energy *e = self;
+	uint32_t *rows = af_xcalloc((size_t)from->nr_rows + 1, sizeof *rows);
+
+	for (uint32_t i = 0; i < from->cap_meters && i < w->nr_counters; i++) {
+		AF_REACH(e->meters, i, e->cap_meters);
+		meter_merge(&e->meters[i], &from->meters[i], &w->counters[i]);
+	}
+	for (uint32_t i = 0; i < from->nr_rows; i++) {
+		const struct energy_row *row = &from->rows[i];
+		rows[i] = row_find(e, &row->is, af_strtab_get(&from->names, row->name));
+		e->rows[rows[i]].works += row->works;
+		e->rows[rows[i]].time_ns += row->time_ns;
+	}
+	for (size_t i = 0; i < from->nr_works; i++) {
+		AF_GROW(e->works, e->nr_works, e->cap_works);
+		e->works[e->nr_works] = from->works[i];
+		e->works[e->nr_works++].row = rows[from->works[i].row];
+	}
+	free(rows);
+	return true;
 }
 
 static void energy_finish(void *self, const struct af_world *w, struct af_results *out)
@@ -118,6 +175,7 @@ const struct af_pass_ops af_pass_energy = {
     .state_size = sizeof(struct energy),
     .event = energy_event,
     .work = energy_work,
+    .merge = energy_merge,
     .finish = energy_finish,
     .close = energy_close,
 };

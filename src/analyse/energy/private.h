@@ -5,6 +5,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/attribution/attribution.h"
 #include "analyse/counters/curve.h"
 #include "analyse/pass/pass.h"
 #include "base/keys.h"
@@ -12,9 +13,9 @@
 
 /* Works of one kind, from one call path, on one device. */
 struct energy_row {
-	uint32_t process, device; /* the work's */
-	uint32_t path;
+	struct af_launch_group_key is;
 	uint32_t name; /* of energy.names: of the kernel, or of what else it did */
+	uint32_t next; /* in the same row of the table, plus 1; 0: it is the last */
 	uint64_t works, time_ns;
 	double joule,
 	    alone_joule; /* once shared; @alone_joule: of readings in which it ran alone */
@@ -55,10 +56,23 @@ struct energy_sums {
 
 /*
  * Share what the meters of one device have among rows of its works. @power and @counter are meters,
- * one may be NULL; @is_of says which rows are of the device.
+ * one may be NULL; only time
+ * in @in counts; @is_of says which rows are of the device.
  */
 struct energy_sums energy_share(struct energy *e, const struct energy_meter *power,
-                                const struct energy_meter *counter, const bool *is_of);
+                                const struct energy_meter *counter, const struct af_time_range *in,
+                                const bool *is_of);
+
+/*
+ * draw.c: the same energy in the trees of devices' work, in mJ. _works: @mj of a row of the table,
+ * shared among its works, of which @first is the first plus 1; _idle: of a device without work.
+ */
+struct energy_draw;
+struct energy_draw *energy_draw_open(const struct energy *e, const struct af_world *w,
+                                     struct af_results *out);
+void energy_draw_works(struct energy_draw *d, uint32_t first, double joule, uint64_t mj);
+void energy_draw_idle(struct energy_draw *d, const char *device, uint64_t mj);
+void energy_draw_close(struct energy_draw *d);
 
 /* The table, and rows of idle time; nothing where no device has readings. */
 void energy_table(struct energy *e, const struct af_world *w, struct af_results *out);

@@ -80,8 +80,9 @@ static void sweep_to(struct sweep *s, double per_ns, uint64_t *now_ns, uint64_t 
 	*now_ns = to_ns;
 }
 
-static void sweep_all(struct sweep *s, const struct af_curve *c, const struct edge *edges,
-                      size_t nr)
+/* Only what lies in @in counts: works are cut already, and readings are not. */
+static void sweep_all(struct sweep *s, const struct af_curve *c, const struct af_time_range *in,
+                      const struct edge *edges, size_t nr)
 {
 	size_t at = 0;
 
@@ -89,15 +90,21 @@ static void sweep_all(struct sweep *s, const struct af_curve *c, const struct ed
 		const struct af_curve_piece *p = &c->pieces[i];
 		double sum = ((i + 1 < c->nr ? p[1].sum : c->sum) - p->sum) * s->scale;
 		double per_ns = sum / (double)(p->end_ns - p->start_ns);
-		uint64_t now_ns = p->start_ns;
+		uint64_t now_ns = p->start_ns, end_ns = p->end_ns;
+		if (in->to_ns) {
+			now_ns = now_ns > in->from_ns ? now_ns : in->from_ns;
+			end_ns = end_ns < in->to_ns ? end_ns : in->to_ns;
+		}
+		if (now_ns >= end_ns)
+			continue;
 		at = sweep_skip(s, edges, at, nr, now_ns);
-		for (; at < nr && edges[at].at_ns < p->end_ns; at++) {
+		for (; at < nr && edges[at].at_ns < end_ns; at++) {
 			if (edges[at].at_ns > now_ns)
 				sweep_to(s, per_ns, &now_ns, edges[at].at_ns);
 			sweep_edge(s, &edges[at]);
 		}
-		if (now_ns < p->end_ns)
-			sweep_to(s, per_ns, &now_ns, p->end_ns);
+		if (now_ns < end_ns)
+			sweep_to(s, per_ns, &now_ns, end_ns);
 		sweep_reading_ends(s);
 	}
 	sweep_skip(s, edges, at, nr, UINT64_MAX);
@@ -145,7 +152,8 @@ static uint64_t longest_of(const struct af_curve *c)
 }
 
 struct energy_sums energy_share(struct energy *e, const struct energy_meter *power,
-                                const struct energy_meter *counter, const bool *is_of)
+                                const struct energy_meter *counter, const struct af_time_range *in,
+                                const bool *is_of)
 {
 	struct energy_sums sums = {.scale = 1};
 	const struct energy_meter *by = power ? power : counter;
@@ -158,7 +166,7 @@ struct energy_sums energy_share(struct energy *e, const struct energy_meter *pow
 	}
 	struct edge *edges = edges_make(e, is_of, &nr);
 	struct sweep s = {.e = e, .scale = sums.scale};
-	sweep_all(&s, &by->joule, edges, nr);
+	sweep_all(&s, &by->joule, in, edges, nr);
 	free(edges);
 	sums.idle = s.idle;
 	sums.busy = s.busy;

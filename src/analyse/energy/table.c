@@ -6,6 +6,7 @@
 #include "analyse/energy/energy.h"
 #include "analyse/energy/private.h"
 #include "analyse/frames/caller.h"
+#include "analyse/frames/marks.h"
 #include "analyse/world/device_name.h"
 #include "base/arena.h"
 
@@ -13,6 +14,7 @@
 struct made {
 	const struct energy_row *like;
 	const char *caller;
+	uint32_t first; /* of its rows, plus 1 */
 	uint64_t works, time_ns;
 	double joule, alone_joule;
 };
@@ -26,8 +28,17 @@ struct maker {
 	uint32_t nr, cap;
 	struct af_keys by_row;
 	struct af_table *table;
+	struct energy_draw *draw;
 	struct af_buf note;
 };
+
+/* Was the stack of the call left out by --launches? */
+static bool is_left_out(const struct af_world *w, uint32_t path)
+{
+	const struct af_stack *stack = &w->stacks[w->paths[path].stack];
+
+	return stack->stop == AF_STOP_NOT_CHOSEN && !stack->nr;
+}
 
 static const char *caller_text(struct maker *m, uint32_t path)
 {
@@ -35,17 +46,17 @@ static const char *caller_text(struct maker *m, uint32_t path)
 	size_t len;
 
 	if (!c->caller)
-		return "";
+		return is_left_out(m->w, path) ? AF_MARK_NO_STACK : "";
 	const char *text =
 	    af_tree_text(&m->callers.paths, m->callers.paths.nodes[c->caller].name, &len);
 	return af_arena_strdup(&m->out->tables.arena, text, len);
 }
 
-static void row_take(struct maker *m, const struct energy_row *row)
+static void row_take(struct maker *m, struct energy_row *row)
 {
-	const char *caller = caller_text(m, row->path);
+	const char *caller = caller_text(m, row->is.path);
 	const char *key =
-	    af_tables_text(&m->out->tables, "%u\n%u\n%s", row->process, row->name, caller);
+	    af_tables_text(&m->out->tables, "%u\n%u\n%s", row->is.process, row->name, caller);
 	bool fresh;
 	uint64_t *slot = af_keys_at(&m->by_row, AF_KEY_TEXT(key), &fresh);
 
@@ -55,6 +66,8 @@ static void row_take(struct maker *m, const struct energy_row *row)
 		*slot = m->nr++;
 	}
 	struct made *to = &m->rows[*slot];
+	row->next = to->first;
+	to->first = (uint32_t)(row - m->e->rows) + 1;
 	to->works += row->works;
 	to->time_ns += row->time_ns;
 	to->joule += row->joule;
@@ -132,6 +145,7 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 		struct af_energy_row *row = row_add(m);
 		upto += r->joule;
 		row->energy_j.value = cell_upto(upto, &given);
+		energy_draw_works(m->draw, r->first, r->joule, row->energy_j.value);
 		cells_fill(row, r->joule, all, r->time_ns);
 		row->works.value = r->works;
 		row->apportioned_percent.value =
@@ -140,10 +154,11 @@ static void device_rows(struct maker *m, const struct af_counter *c, const struc
 		    af_tables_text(f, "%s", af_strtab_get(&m->e->names, r->like->name));
 		row->caller.text = r->caller;
 		row->device.text = device;
-		row->process.text = af_process_label(f, m->w, r->like->process);
+		row->process.text = af_process_label(f, m->w, r->like->is.process);
 	}
 	struct af_energy_row *row = row_add(m);
 	row->energy_j.value = cell_upto(all, &given);
+	energy_draw_idle(m->draw, device, row->energy_j.value);
 	cells_fill(row, sums->idle, all, sums->idle_ns);
 	row->works.unknown = row->apportioned_percent.unknown = true;
 	row->kernel.text = AF_ENERGY_IDLE;
@@ -181,8 +196,9 @@ static void device_take(struct maker *m, uint32_t counter, const struct energy_m
 	bool *is_of = af_xcalloc((size_t)m->e->nr_rows + 1, sizeof *is_of);
 
 	for (uint32_t i = 0; i < m->e->nr_rows; i++)
-		is_of[i] = af_counter_is_of(m->w, c, m->e->rows[i].process, m->e->rows[i].device);
-	struct energy_sums sums = energy_share(m->e, power, energy, is_of);
+		is_of[i] =
+		    af_counter_is_of(m->w, c, m->e->rows[i].is.process, m->e->rows[i].is.device);
+	struct energy_sums sums = energy_share(m->e, power, energy, &m->w->time_range, is_of);
 	m->nr = 0;
 	af_keys_free(&m->by_row);
 	for (uint32_t i = 0; i < m->e->nr_rows; i++)
@@ -197,6 +213,7 @@ void energy_table(struct energy *e, const struct af_world *w, struct af_results 
 	struct maker m = {.e = e, .w = w, .out = out};
 
 	af_callers_open(&m.callers, w);
+	m.draw = energy_draw_open(e, w, out);
 	for (uint32_t i = 1; i < w->nr_counters; i++) {
 		const struct energy_meter *mine = meter_at(e, i);
 		const struct energy_meter *other = mine ? other_meter(e, w, i) : NULL;
@@ -207,6 +224,7 @@ void energy_table(struct energy *e, const struct af_world *w, struct af_results 
 	}
 	if (m.table)
 		m.table->note = af_tables_text(&out->tables, "%s", m.note.data);
+	energy_draw_close(m.draw);
 	af_buf_free(&m.note);
 	af_callers_close(&m.callers);
 	af_keys_free(&m.by_row);

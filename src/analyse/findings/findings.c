@@ -183,6 +183,7 @@ void af_findings(struct af_results *r)
 	findings_threads(&s);
 	findings_withhold_cpu(&s, from);
 	findings_usage(&s);
+	findings_limits(&s);
 	findings_recording(&s);
 	findings_names(&s);
 	findings_gain(&s);

@@ -223,6 +223,7 @@ void findings_kernels(struct findings *s);
 void findings_cpu(struct findings *s);
 void findings_threads(struct findings *s);
 void findings_usage(struct findings *s);
+void findings_limits(struct findings *s);
 void findings_recording(struct findings *s);
 void findings_names(struct findings *s);
 void findings_busy(struct findings *s); /* when the others are known with their gain */

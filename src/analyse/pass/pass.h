@@ -177,6 +177,7 @@ extern const struct af_pass_ops af_pass_usage;
 extern const struct af_pass_ops af_pass_counters;
 extern const struct af_pass_ops af_pass_kernel_counters;
 extern const struct af_pass_ops af_pass_energy;
+extern const struct af_pass_ops af_pass_limits;
 
 /*
  * Read the trace in @dir once, and run those of @passes (NULL-terminated) that answer the query

@@ -7,12 +7,13 @@ const struct af_tree_weight af_weights[AF_WEIGHTS] = {
     [AF_WEIGHT_COUNT] = {"count", "launches"}, [AF_WEIGHT_BYTES] = {"bytes", "bytes"},
     [AF_WEIGHT_OFF_CPU] = {"off-cpu", "ns"},   [AF_WEIGHT_ALLOC] = {"alloc", "bytes"},
     [AF_WEIGHT_LIVE] = {"live", "bytes"},      [AF_WEIGHT_ALLOCS] = {"allocs", "allocations"},
+    [AF_WEIGHT_ENERGY] = {"energy", "mJ"},
 };
 
 /* Memory comes before its allocations, and waits before their number. */
 const enum af_weight af_weight_order[AF_WEIGHTS] = {
-    AF_WEIGHT_TIME,  AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES,  AF_WEIGHT_OFF_CPU,
-    AF_WEIGHT_ALLOC, AF_WEIGHT_LIVE,    AF_WEIGHT_ALLOCS, AF_WEIGHT_COUNT};
+    AF_WEIGHT_TIME, AF_WEIGHT_SAMPLES, AF_WEIGHT_BYTES,  AF_WEIGHT_OFF_CPU, AF_WEIGHT_ALLOC,
+    AF_WEIGHT_LIVE, AF_WEIGHT_ALLOCS,  AF_WEIGHT_ENERGY, AF_WEIGHT_COUNT};
 
 const char *af_weight_name(enum af_weight weight)
 {
@@ -37,6 +38,8 @@ const char *af_weight_title(enum af_view view, const char *weight, const uint32_
 		return "bytes allocated";
 	if (!strcmp(weight, "live"))
 		return "bytes allocated and not freed";
+	if (!strcmp(weight, "energy"))
+		return "energy of devices, in mJ";
 	if (strcmp(weight, "time") != 0)
 		return weight;
 	if (has[view] & AF_HAS_WALL && view == AF_VIEW_CPU)

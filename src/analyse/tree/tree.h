@@ -39,7 +39,7 @@ enum af_frame {
 	    AF_FRAME_END
 };
 
-enum { AF_TREE_WEIGHTS = 8 };
+enum { AF_TREE_WEIGHTS = 9 };
 enum { AF_TREE_GAP = 0 }; /* name id of the root and of a flame chart's gaps: "" */
 
 /* One column of weights. */

@@ -45,6 +45,8 @@ void world_learn_device_note(struct af_world *w, const struct af_event *ev)
 		    af_strtab_id(&w->strings, value, tails[1].len);
 	else if (!strcmp(key, "processors") && known)
 		w->devices[*known].processors = (uint32_t)strtoul(value, NULL, 10);
+	else if (!strcmp(key, "memory_bytes") && known)
+		w->devices[*known].memory_bytes = strtoull(value, NULL, 10);
 }
 
 void world_learn_queue(struct af_world *w, const struct af_event *ev)

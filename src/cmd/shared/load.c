@@ -90,14 +90,30 @@ static const struct af_pass_ops *const load_passes[] = {&af_pass_flame,
                                                         &af_pass_counters,
                                                         &af_pass_kernel_counters,
                                                         &af_pass_energy,
+                                                        &af_pass_limits,
                                                         &af_pass_activity,
                                                         NULL};
+
+const char *af_load_weight_option(const char *weight)
+{
+	if (!strcmp(weight, af_weight_name(AF_WEIGHT_ENERGY)))
+		return "telemetry nvml, or gpu";
+	return !strcmp(weight, "off-cpu") || !strcmp(weight, "alloc") ? weight : NULL;
+}
+
+/* It takes a pass of its own, so it is not among all weights: only who asks for it has it. */
+static bool is_energy(uint32_t weights)
+{
+	return weights == 1u << AF_WEIGHT_ENERGY;
+}
 
 /* @query with the trees that findings and tables of functions are read from. */
 static struct af_query load_query(const struct af_query *query)
 {
 	struct af_query all = *query;
 
+	if (is_energy(query->weights))
+		all.answers |= AF_ANSWER_ENERGY;
 	if (!(query->answers & (AF_ANSWER_TABLES | AF_ANSWER_TOP)))
 		return all;
 	all.answers |= 1 << AF_VIEW_CPU;
@@ -297,6 +313,8 @@ int af_load_page(const char *dir, struct af_query *query, const struct af_pictur
 	uint32_t threads = af_threads_allowed();
 
 	*ahead = (struct af_picture_ahead){0};
+	if (is_energy(af_query_weight(request->picture->weight)))
+		query->answers |= AF_ANSWER_ENERGY;
 	if (!request->format->ahead || !request->dir || threads < 2)
 		return af_load(dir, query, r, err);
 	query->threads = threads - 1;

@@ -13,7 +13,7 @@ struct af_picture_request;
 struct af_progress;
 
 /* The weights of trees, for completions; the trace decides which of them a tree has. */
-#define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu|alloc|live|allocs"
+#define AF_WEIGHT_WORDS "time|samples|count|bytes|off-cpu|alloc|live|allocs|energy"
 
 /*
  * Prepare (finish what a killed recorder left), read and analyse the trace in @dir for the query
@@ -47,6 +47,9 @@ void af_load_finish(struct af_results *r, uint32_t answers);
  * sampled: …".
  */
 const char *af_load_hint(int view);
+
+/* The option of record, without --, that a trace with weight @weight needs; NULL: none. */
+const char *af_load_weight_option(const char *weight);
 
 /*
  * The steady part of a run that repeats itself, or NULL. With AF_ANSWER_STEADY, what held the
