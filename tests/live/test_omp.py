@@ -98,6 +98,19 @@ def _():
     equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
 
 
+@case("--call-clock tsc: launches lie in their regions, and regions in the run")
+def _():
+    run = recorded(options=["--call-clock", "tsc"])
+    notes = [e["time_ns"] for e in run.events("note")]
+    calls = [e for e in run.events("api_call") if e["kind"] in ("ompt_target", "ompt_target_submit")]
+    equal(len(calls), 4 * run.truth["regions"], "target regions and launches")
+    for region, launch in zip(calls[::2], calls[1::2]):
+        equal((region["kind"], launch["kind"]), ("ompt_target", "ompt_target_submit"), "calls in order")
+        times = [min(notes), region["fields"]["begin_ns"], launch["fields"]["begin_ns"], launch["time_ns"],
+                 region["time_ns"], max(notes)]
+        equal(times, sorted(times), "a launch in its region")
+
+
 @case("a forked child describes its devices and functions itself")
 def _():
     run = recorded("fork")
