@@ -7,6 +7,7 @@ import functools
 import glob
 import json
 import os
+import re
 import subprocess
 
 from machine import SCRIPTS, WORKPLACE, Skip, need_own_tool
@@ -96,6 +97,36 @@ def _():
     equal(calls_of(run)["ompt_target"], 2 * run.truth["regions"], "target regions")
     run = recorded(options=["--api", "ze"])
     equal((run.counts().get("api_call", 0), notes_of(run)), (0, []), "calls and notes")
+
+
+@case("a region is named by its function and line, also where the program is not position-independent")
+def _():
+    path, env = built()
+    with open(os.path.join(SCRIPTS, "omp_target.c"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    fixed = path + "_fixed"
+    subprocess.run([need_own_tool("clang-19"), *FLAGS, "-no-pie", os.path.join(SCRIPTS, "omp_target.c"), "-o", fixed],
+                   check=True)
+    for program in path, fixed:
+        text = must("tally", record(program, env=env).path)
+        for name in "scale", "add":
+            found = re.search(r"\b%s:(\d+) target region" % name, text)
+            expect(found, "%s has no region in %s" % (name, text))
+            near = "\n".join(lines[int(found.group(1)) - 2:int(found.group(1)) + 1])
+            expect("pragma omp target" in near, "line %s of %s is no target construct" % (found.group(1), name))
+
+
+@case("--call-clock tsc: launches lie in their regions, and regions in the run")
+def _():
+    run = recorded(options=["--call-clock", "tsc"])
+    notes = [e["time_ns"] for e in run.events("note")]
+    calls = [e for e in run.events("api_call") if e["kind"] in ("ompt_target", "ompt_target_submit")]
+    equal(len(calls), 4 * run.truth["regions"], "target regions and launches")
+    for region, launch in zip(calls[::2], calls[1::2]):
+        equal((region["kind"], launch["kind"]), ("ompt_target", "ompt_target_submit"), "calls in order")
+        times = [min(notes), region["fields"]["begin_ns"], launch["fields"]["begin_ns"], launch["time_ns"],
+                 region["time_ns"], max(notes)]
+        equal(times, sorted(times), "a launch in its region")
 
 
 @case("a forked child describes its devices and functions itself")

@@ -73,7 +73,16 @@ struct world_kernel {
 	uint32_t raw;     /* string of the world */
 };
 
-/* Compilers of C++ for devices mangle as those for hosts do. */
+/* Compilers of C++ for devices mangle as those for hosts do; a region of OpenMP is a place. */
+static const char *kernel_shown(struct af_world *w, uint32_t process, const char *name)
+{
+	char region[512];
+
+	if (af_region_name(&w->regions, process, name, region, sizeof region))
+		return af_arena_strdup(&w->arena, region, strlen(region));
+	return world_shown(w, name);
+}
+
 void world_learn_kernel(struct af_world *w, const struct af_event *ev)
 {
 	struct af_ev_kernel fixed;
@@ -83,7 +92,7 @@ void world_learn_kernel(struct af_world *w, const struct af_event *ev)
 		return;
 	struct world_kernel *k = af_arena_alloc(&w->arena, sizeof *k);
 	k->raw = af_strtab_id(&w->strings, (const char *)tails[0].data, tails[0].len);
-	k->name = world_shown(w, af_strtab_get(&w->strings, k->raw));
+	k->name = kernel_shown(w, ev->process, af_strtab_get(&w->strings, k->raw));
 	*af_map_at(&w->by_kernel, world_key(ev->process, fixed.kernel), NULL) = (uintptr_t)k;
 }
 

@@ -99,6 +99,7 @@ static void later_take(void *arg, const struct af_event *ev)
 
 void af_world_read_later(struct af_world *w, const struct af_trace *t)
 {
+	w->regions.trace = t;
 	af_trace_each_event(t, "symbols", 1ull << AF_KIND_SYMBOL_LATER, later_take, w);
 }
 

@@ -26,6 +26,7 @@ void af_world_close(struct af_world *w)
 		af_map_free(maps[i]);
 	for (unsigned i = 0; i < sizeof keys / sizeof *keys; i++)
 		af_keys_free(keys[i]);
+	af_region_names_free(&w->regions);
 	free(w->processes);
 	free(w->threads);
 	free(w->kstacks);

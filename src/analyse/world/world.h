@@ -12,6 +12,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "analyse/names/regions.h"
 #include "analyse/world/annotations.h"
 #include "analyse/world/time_range.h"
 #include "base/arena.h"
@@ -220,7 +221,8 @@ struct af_world {
 	uint64_t nr_events;
 	/* Set before the first event by a caller that wants locations told apart by threads */
 	bool threads_apart;
-	bool stacks_left_out; /* launches have stacks that end with AF_STOP_NOT_CHOSEN */
+	struct af_region_names regions; /* after af_world_read_later() */
+	bool stacks_left_out;           /* launches have stacks that end with AF_STOP_NOT_CHOSEN */
 	struct af_time_range
 	    time_range; /* the query's part; definitions outside of it are learnt too */
 
@@ -354,7 +356,8 @@ int af_world_read_host_code(struct af_world *w, const char *dir, const struct af
 
 /*
  * Read from @t, before its first event, which addresses get other names later: those stand with the
- * names, at the end, and paths are told apart by them as they are defined.
+ * names, at the end, and paths are told apart by them as they are defined. OpenMP's target regions
+ * are named from there, too, so @t outlives the events that the world learns from.
  */
 void af_world_read_later(struct af_world *w, const struct af_trace *t);
 

@@ -2,9 +2,9 @@
 
 #include <string.h>
 
-#include "base/system/clock.h"
 #include "inject/api/open.h"
 #include "inject/api/sums.h"
+#include "inject/api/ticks.h"
 #include "inject/walk/guard.h"
 
 __thread const struct af_regs *af_api_caller;
@@ -48,18 +48,6 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 		if (session->how[kind - AF_KIND_API])
 			return true;
 	return false;
-}
-
-/* False: the recorder is setting it anew right now. */
-static inline bool ticks_read(const struct af_session *s, struct af_ticks *t)
-{
-	uint32_t seq = atomic_load_explicit(&s->tsc_seq, memory_order_acquire);
-
-	t->at = atomic_load_explicit(&s->tsc_at, memory_order_relaxed);
-	t->ns = atomic_load_explicit(&s->tsc_ns, memory_order_relaxed);
-	t->mult = atomic_load_explicit(&s->tsc_mult, memory_order_relaxed);
-	atomic_thread_fence(memory_order_acquire);
-	return !(seq & 1) && atomic_load_explicit(&s->tsc_seq, memory_order_relaxed) == seq;
 }
 
 /* The counters of two processors may differ by some ticks. */
@@ -249,7 +237,7 @@ static uint64_t end_ns(const struct af_api_hook *c, uint64_t end, uint64_t *dura
 		return end;
 	/* A few tries later the recorder has set it. */
 	for (int tries = 0; session && tries < 1000; tries++) {
-		if (!ticks_read(session, &t))
+		if (!af_ticks_read(session, &t))
 			continue;
 		*duration_ns = took_ns(&t, c->begin, end);
 		return af_ticks_moment(&t, end);
@@ -312,7 +300,7 @@ static inline __attribute__((always_inline)) void *end_at(struct af_api_hook *c,
 	if (__builtin_expect(!t || !session || c->how & AF_HOW_STACK, 0))
 		return end_slowly(c, kind, end, fixed, room, t);
 	if (c->by_ticks) {
-		if (__builtin_expect(!ticks_read(session, &ticks), 0))
+		if (__builtin_expect(!af_ticks_read(session, &ticks), 0))
 			return end_slowly(c, kind, end, fixed, room, t);
 		ns = af_ticks_moment(&ticks, end);
 		duration_ns = took_ns(&ticks, c->begin, end);
@@ -376,7 +364,7 @@ void af_api_thread_ends(struct af_thread_context *t)
 	struct af_ticks ticks;
 
 	af_sums_end(t);
-	bool has_ticks = session && ticks_read(session, &ticks);
+	bool has_ticks = session && af_ticks_read(session, &ticks);
 	uint32_t depth = atomic_load_explicit(&open->depth, memory_order_relaxed);
 	for (uint32_t i = 0; i < depth && i < self.depth && i < AF_OPEN_CALLS; i++) {
 		const struct af_open_call *c = &open->calls[i];

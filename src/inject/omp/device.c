@@ -1,5 +1,6 @@
 /* Describes OpenMP's devices and target regions: DEVICE, CLOCK, QUEUE and KERNEL events. */
 #include <dlfcn.h>
+#include <link.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -86,20 +87,25 @@ uint32_t af_omp_queue(int device)
 	return atomic_load_explicit(&devices[device].queue, memory_order_acquire);
 }
 
-/* Names of functions that are not exported are known only to the reader, so a place is named. */
+/*
+ * Names of functions that are not exported are known only to the reader, so a place is named, by
+ * its address in the ELF file (src/analyse/names/regions.h).
+ */
 uint32_t af_omp_kernel(struct af_thread_context *t, const void *region)
 {
 	uint64_t known = af_handles_get(&regions, (uintptr_t)region);
 	char name[NAME_BYTES];
+	struct link_map *map = NULL;
 	Dl_info info;
 
 	if (known)
 		return (uint32_t)known;
-	if (region && dladdr(region, &info) && info.dli_fname) {
+	if (region && dladdr1(region, &info, (void **)&map, RTLD_DL_LINKMAP) && info.dli_fname &&
+	    map) {
 		const char *slash = strrchr(info.dli_fname, '/');
 		snprintf(name, sizeof name, "target region %.200s+0x%zx",
 		         slash ? slash + 1 : info.dli_fname,
-		         (size_t)((const char *)region - (const char *)info.dli_fbase));
+		         (size_t)((uintptr_t)region - map->l_addr));
 	} else {
 		snprintf(name, sizeof name, "target region");
 	}

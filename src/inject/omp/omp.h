@@ -49,7 +49,9 @@ struct af_omp_call {
 	uint64_t begin_ns, correlation; /* of the work that it does, 0: it does none */
 	uint64_t args[AF_OMP_ARGS];
 	const void *region; /* return address in the program, of the target construct */
-	uint32_t nr_args, descriptor, callpath; /* the last two of work */
+	uint32_t nr_args, descriptor;
+	uint32_t callpath,
+	    epoch; /* epoch: of the thread's context, whose id callpath is; 0: none */
 	enum af_omp_function function;
 };
 
@@ -72,11 +74,12 @@ uint32_t af_omp_kernel(struct af_thread_context *t, const void *region);
 void af_omp_devices_after_fork(void);
 
 /*
- * @c begins. With @work it is a piece of work for that descriptor's queue, whose LAUNCH is written;
- * @regs are those of the callback's caller.
+ * @c begins, inside of @around or of none (NULL), whose stack is its own, too: the frames between
+ * them are the runtime's. With @work it is a piece of work for that descriptor's queue, whose
+ * LAUNCH is written; @regs are those of the callback's caller.
  */
-void af_omp_begin(struct af_omp_call *c, const struct af_ev_descriptor *work,
-                  const struct af_regs *regs);
+void af_omp_begin(struct af_omp_call *c, const struct af_omp_call *around,
+                  const struct af_ev_descriptor *work, const struct af_regs *regs);
 
 /* @c has ended, inside of @depth other calls of this thread. */
 void af_omp_end(struct af_omp_call *c, uint8_t depth, const struct af_regs *regs);

@@ -35,6 +35,14 @@ static struct af_omp_call *call_push(enum af_omp_function function)
 	return &inside.calls[i];
 }
 
+/* The call that this thread is inside of, or the one around @c; NULL: there is none. */
+static const struct af_omp_call *call_around(const struct af_omp_call *c)
+{
+	uint32_t nr = inside.nr - (c != NULL);
+
+	return nr && nr <= CALLS_MAX && inside.calls ? &inside.calls[nr - 1] : NULL;
+}
+
 /* The call of @function that ends; calls above it were left without an end. */
 static struct af_omp_call *call_pop(enum af_omp_function function)
 {
@@ -100,7 +108,7 @@ static void target(int kind, int scope, int device, union af_ompt_data *task,
 		c->region = region;
 		c->args[c->nr_args++] = (uint64_t)(int64_t)device;
 		c->args[c->nr_args++] = (uintptr_t)region;
-		af_omp_begin(c, NULL, &regs);
+		af_omp_begin(c, call_around(c), NULL, &regs);
 	}
 	if (function && scope & AF_OMPT_END)
 		call_end(function, &regs);
@@ -161,7 +169,7 @@ static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_da
 		memcpy(c->args, args, sizeof args);
 		c->nr_args = AF_OMP_ARGS;
 		c->region = region;
-		af_omp_begin(c, work.queue ? &work : NULL, &regs);
+		af_omp_begin(c, call_around(c), work.queue ? &work : NULL, &regs);
 	}
 	if (function && scope & AF_OMPT_END)
 		call_end(function, &regs);
@@ -173,9 +181,7 @@ static void data_op(int scope, union af_ompt_data *target_task, union af_ompt_da
 /* The target construct that this thread is inside of names the device and the region. */
 static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned teams)
 {
-	const struct af_omp_call *around = inside.nr && inside.nr <= CALLS_MAX && inside.calls
-	                                       ? &inside.calls[inside.nr - 1]
-	                                       : NULL;
+	const struct af_omp_call *around = call_around(NULL);
 	struct af_ev_descriptor work = {.op = AF_OP_KERNEL, .global_x = teams};
 	struct af_omp_call *c;
 	struct af_regs regs;
@@ -189,7 +195,7 @@ static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned t
 	if (scope & AF_OMPT_BEGIN && (c = call_push(AF_OMP_SUBMIT))) {
 		c->region = around ? around->region : NULL;
 		c->args[c->nr_args++] = teams;
-		af_omp_begin(c, work.queue ? &work : NULL, &regs);
+		af_omp_begin(c, around, work.queue ? &work : NULL, &regs);
 	}
 	if (scope & AF_OMPT_END)
 		call_end(AF_OMP_SUBMIT, &regs);

@@ -1,6 +1,7 @@
 /* Events of OpenMP: FUNCTIONs, calls as API_CALL, and device work as LAUNCH and WORK_LONG. */
 #include <string.h>
 
+#include "inject/api/ticks.h"
 #include "inject/omp/omp.h"
 
 /* Apart from OpenCL's numbers, which are counted from 1. */
@@ -49,52 +50,81 @@ void af_omp_check_fork(void)
 	af_omp_devices_after_fork();
 }
 
-void af_omp_begin(struct af_omp_call *c, const struct af_ev_descriptor *work,
-                  const struct af_regs *regs)
+static uint32_t call_path(struct af_thread_context *t, const struct af_omp_call *known,
+                          const struct af_regs *regs)
 {
-	struct af_thread_context *t = work && af_inject_recording() ? af_thread_enter() : NULL;
-
-	if (t) {
-		struct af_ev_descriptor is = *work;
-		c->callpath = af_thread_callpath(t, regs);
-		if (is.op == AF_OP_KERNEL)
-			is.kernel = af_omp_kernel(t, c->region);
-		c->correlation = 1ull << CORRELATION_BIT | (atomic_fetch_add(&nr_works, 1) + 1);
-		/* Reading the clock once more costs more than what follows takes. */
-		uint64_t now = c->begin_ns = af_now_ns();
-		c->descriptor =
-		    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, now, &is);
-		af_stream_put(&t->stream, launch, now, .callpath = c->callpath,
-		              .correlation = c->correlation);
-		af_thread_leave(t);
-	} else {
-		c->begin_ns = af_now_ns();
-	}
+	return known && known->callpath && known->epoch == t->epoch ? known->callpath
+	                                                            : af_thread_callpath(t, regs);
 }
 
+static void work_begin(struct af_omp_call *c, struct af_thread_context *t,
+                       const struct af_ev_descriptor *work)
+{
+	struct af_ev_descriptor is = *work;
+
+	if (is.op == AF_OP_KERNEL)
+		is.kernel = af_omp_kernel(t, c->region);
+	c->correlation = 1ull << CORRELATION_BIT |
+	                 (atomic_fetch_add_explicit(&nr_works, 1, memory_order_relaxed) + 1);
+	c->descriptor =
+	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, c->begin_ns, &is);
+	af_stream_put(&t->stream, launch, c->begin_ns, .callpath = c->callpath,
+	              .correlation = c->correlation);
+}
+
+void af_omp_begin(struct af_omp_call *c, const struct af_omp_call *around,
+                  const struct af_ev_descriptor *work, const struct af_regs *regs)
+{
+	const struct af_session *session = af_inject_recording();
+	struct af_thread_context *t = session ? af_thread_enter() : NULL;
+
+	if (t) {
+		c->callpath = call_path(t, around, regs);
+		c->epoch = t->epoch;
+	}
+	c->begin_ns = af_ticks_now_ns(session);
+	if (!t)
+		return;
+	if (work)
+		work_begin(c, t, work);
+	af_thread_leave(t);
+}
+
+/* As af_stream_put_tail() would write it, at a third of its cost. */
 static void call_put(struct af_thread_context *t, const struct af_omp_call *c, uint8_t depth,
                      uint64_t end_ns, const struct af_regs *regs)
 {
-	uint32_t callpath = c->callpath ? c->callpath : af_thread_callpath(t, regs);
+	uint32_t callpath = call_path(t, c, regs);
 
 	/* The stack's definition may be the later event: the call begins when it began. */
 	if (end_ns < t->stream.last_ns)
 		end_ns = t->stream.last_ns;
-	struct af_ev_api_call ev = {.callpath = callpath,
-	                            .duration_ns = af_u48_make(end_ns - c->begin_ns),
-	                            .depth = depth,
-	                            .function = FUNCTION_FIRST + c->function};
-	struct af_tail tail = {c->args, c->nr_args * (uint32_t)sizeof *c->args, sizeof *c->args};
-	af_stream_put_tail(&t->stream, AF_KIND_API_CALL, end_ns, &ev, sizeof ev, &tail, 1);
+	const struct af_ev_api_call ev = {.callpath = callpath,
+	                                  .duration_ns = af_u48_make(end_ns - c->begin_ns),
+	                                  .depth = depth,
+	                                  .function = FUNCTION_FIRST + c->function};
+	size_t args = c->nr_args * sizeof *c->args;
+	char *p = af_stream_begin(&t->stream, AF_KIND_API_CALL, end_ns,
+	                          sizeof ev + sizeof c->nr_args + args);
+	if (!p)
+		return;
+	memcpy(p, &ev, sizeof ev);
+	memcpy(p + sizeof ev, &c->nr_args, sizeof c->nr_args);
+	memcpy(p + sizeof ev + sizeof c->nr_args, c->args, args);
+	af_stream_end(&t->stream);
 }
 
 void af_omp_end(struct af_omp_call *c, uint8_t depth, const struct af_regs *regs)
 {
-	uint64_t end_ns = af_now_ns();
-	struct af_thread_context *t = af_inject_recording() ? af_thread_enter() : NULL;
+	const struct af_session *session = af_inject_recording();
+	uint64_t end_ns = af_ticks_now_ns(session);
+	struct af_thread_context *t = session ? af_thread_enter() : NULL;
 
 	if (!t)
 		return;
+	/* The relation of the clocks may have been set anew meanwhile. */
+	if (end_ns < c->begin_ns)
+		end_ns = c->begin_ns;
 	if (c->correlation)
 		af_stream_put(&t->stream, work_long, end_ns, .descriptor = c->descriptor,
 		              .correlation = c->correlation, .queued_ns = c->begin_ns,
