@@ -24,7 +24,8 @@ static const struct af_tree_weight columns[] = {
     {"time", "ns"},        {"samples", "samples", 1000000},
     {"count", "launches"}, {"bytes", "bytes"},
     {"off-cpu", "ns"},     {"alloc", "bytes"},
-    {"live", "bytes"},     {"allocs", "allocations"}};
+    {"live", "bytes"},     {"allocs", "allocations"},
+    {"energy", "mJ"}};
 _Static_assert(sizeof columns / sizeof *columns == AF_TREE_WEIGHTS, "a tree may have them all");
 
 /* A short text without NUL, or NULL. */

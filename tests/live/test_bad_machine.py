@@ -239,7 +239,7 @@ def _():
     answer = json.loads(done.stdout)
     works = {c["name"]: c["works"] for c in answer["collectors"]}
     equal(set(works), {"bpf", "perf", "timer", "opencl", "cuda", "cuda-pc", "hip", "xe-eustall", "i915-eustall",
-                       "ze", "kokkos", "omp", "zet-stall", "zet-metrics", "xe-oa"},
+                       "ze", "kokkos", "itt", "omp", "zet-stall", "zet-metrics", "xe-oa"},
           "collectors")
     expect(
         all(c["works"] or c["says"] for c in answer["collectors"]),

@@ -108,7 +108,7 @@ __attribute__((noinline)) long leaf(long n) { for (long i = 0; i < 20; i++) n = 
 __attribute__((noinline)) long one(long n) { return leaf(n) + 1; }
 __attribute__((noinline)) long two(long n) { return leaf(n) + 2; }
 __attribute__((noinline)) long three(long n) { return leaf(n) + 3; }
-int main(void) { for (long i = 0; i < 8000000; i++) sink = one(i) + two(i) + three(i); return 0; }
+int main(void) { for (long i = 0; i < 12000000; i++) sink = one(i) + two(i) + three(i); return 0; }
 """
     done = prof(*each_ms(), source(text))
     equal(done.returncode, 0, "status")

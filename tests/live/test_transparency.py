@@ -21,6 +21,7 @@ ADDED_VARIABLES = {
     "CUDA_INJECTION64_PATH",
     "NVTX_INJECTION64_PATH",
     "KOKKOS_TOOLS_LIBS",
+    "INTEL_LIBITTNOTIFY64",
     "AFLAME_SESSION",
     "ZE_ENABLE_TRACING_LAYER",
 }
@@ -181,7 +182,7 @@ def _():
 # --- what the program sees of itself
 
 
-@case("the environment has six more variables and is otherwise the same")
+@case("the environment has eight more variables and is otherwise the same")
 def _():
     env = need_tool("env")
     environment = dict(os.environ, WITH_BLANK="a b\nc", LD_LIBRARY_PATH="/nowhere")
