@@ -107,7 +107,7 @@ struct af_py_code {
 
 struct af_device {
 	uint32_t process, id, parent, type, api;
-	uint32_t processors; /* multiprocessors or compute units; 0: not known */
+	uint32_t processors;   /* multiprocessors or compute units; 0: not known */
 	uint64_t memory_bytes; /* 0: not known */
 	const char *name, *vendor, *driver;
 };
