@@ -11,13 +11,14 @@
 
 static void finish_totals(struct af_tree *t, uint32_t weight)
 {
-	const uint64_t *self = t->self[weight];
-	uint64_t *total;
+	uint64_t *self = t->self[weight], *total;
 
-	free(t->total[weight]);
-	t->total[weight] = total = af_xcalloc(t->nr, sizeof *total);
-	if (tree_is_zero(self, t->nr))
+	tree_total_free(t, weight);
+	if (tree_is_zero(self, t->nr)) {
+		t->total[weight] = self;
 		return;
+	}
+	t->total[weight] = total = af_xcalloc(t->nr, sizeof *total);
 	memcpy(total, self, t->nr * sizeof *total);
 	for (uint32_t i = t->nr - 1; i > 0; i--) {
 		uint64_t *up = &total[t->nodes[i].parent];

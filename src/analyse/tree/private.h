@@ -92,6 +92,9 @@ void tree_locations_close(struct af_tree *t);
 /* Is all of a column zero? */
 bool tree_is_zero(const uint64_t *column, uint32_t nr);
 
+/* The totals of a column of zeros are that column itself. */
+void tree_total_free(struct af_tree *t, uint32_t weight);
+
 /* Drop the results of finish(), and the memory that only building needs. */
 void tree_unfinish(struct af_tree *t);
 void tree_drop_slots(struct af_tree *t);

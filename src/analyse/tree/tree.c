@@ -56,8 +56,8 @@ void af_tree_close(struct af_tree *t)
 		free(p);
 	}
 	for (uint32_t w = 0; w < AF_TREE_WEIGHTS; w++) {
+		tree_total_free(t, w);
 		free(t->self[w]);
-		free(t->total[w]);
 	}
 	free(t->nodes);
 	free(t->squares);
@@ -231,6 +231,13 @@ bool tree_is_zero(const uint64_t *column, uint32_t nr)
 	return true;
 }
 
+void tree_total_free(struct af_tree *t, uint32_t weight)
+{
+	if (t->total[weight] != t->self[weight])
+		free(t->total[weight]);
+	t->total[weight] = NULL;
+}
+
 /* Many columns stay zero: no page of them is written, so they take no memory. */
 static void nodes_grow(struct af_tree *t)
 {
@@ -240,6 +247,8 @@ static void nodes_grow(struct af_tree *t)
 		t->self[w] = af_xcalloc(t->cap, sizeof *t->self[w]);
 		if (!tree_is_zero(old, t->nr))
 			memcpy(t->self[w], old, t->nr * sizeof *old);
+		if (t->total[w] == old)
+			t->total[w] = t->self[w];
 		free(old);
 	}
 }

@@ -62,7 +62,7 @@ struct af_tree {
 	uint32_t nr_weights;
 	struct af_tree_weight weights[AF_TREE_WEIGHTS];
 	uint64_t *self[AF_TREE_WEIGHTS]; /* by node */
-	/* By node, NULL before finish; the root's is the sum of all */
+	/* By node, NULL before finish; the root's is the sum of all. Of zeros it may be @self. */
 	uint64_t *total[AF_TREE_WEIGHTS];
 	/*
 	 * For a weight that adds up events: the sums of their squares, of the first nodes:
