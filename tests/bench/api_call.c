@@ -184,17 +184,18 @@ int main(int argc, char **argv)
 
 	pairs = argc == 4 ? atol(argv[1]) : 0;
 	rounds = argc == 4 ? atol(argv[2]) : 0;
-	nr_threads = argc == 4 ? atol(argv[3]) : 0;
-	if (pairs < 1 || rounds < 1 || nr_threads < 1 || nr_threads > THREADS_MAX) {
+	const long nr = argc == 4 ? atol(argv[3]) : 0;
+	if (pairs < 1 || rounds < 1 || nr < 1 || nr > THREADS_MAX) {
 		fprintf(stderr, "api_call PAIRS ROUNDS THREADS\n");
 		return 2;
 	}
+	nr_threads = nr;
 	begin(argc, argv);
-	pthread_barrier_init(&barrier, NULL, (unsigned)nr_threads);
-	for (intptr_t i = 1; i < nr_threads; i++)
+	pthread_barrier_init(&barrier, NULL, (unsigned)nr);
+	for (intptr_t i = 1; i < nr; i++)
 		pthread_create(&threads[i], NULL, run, (void *)i);
 	run(NULL);
-	for (long i = 1; i < nr_threads; i++)
+	for (long i = 1; i < nr; i++)
 		pthread_join(threads[i], NULL);
 	end();
 	return 0;
