@@ -48,6 +48,23 @@ void af_curve_add(struct af_curve *c, uint64_t start_ns, uint64_t end_ns, double
 	c->covered += (double)(end_ns - start_ns);
 }
 
+double af_curve_piece_sum(const struct af_curve *c, uint32_t i)
+{
+	return (i + 1 < c->nr ? c->pieces[i + 1].sum : c->sum) - c->pieces[i].sum;
+}
+
+double af_curve_piece_covered(const struct af_curve *c, uint32_t i)
+{
+	return (i + 1 < c->nr ? c->pieces[i + 1].covered : c->covered) - c->pieces[i].covered;
+}
+
+void af_curve_append(struct af_curve *to, const struct af_curve *from)
+{
+	for (uint32_t i = 0; i < from->nr; i++)
+		af_curve_add(to, from->pieces[i].start_ns, from->pieces[i].end_ns,
+		             af_curve_piece_sum(from, i));
+}
+
 /* The sum of what is before @at_ns. */
 static double curve_before(const struct af_curve *c, uint64_t at_ns, double *covered)
 {
@@ -65,13 +82,11 @@ static double curve_before(const struct af_curve *c, uint64_t at_ns, double *cov
 		return c->sum;
 	}
 	const struct af_curve_piece *p = &c->pieces[low];
-	double next = low + 1 < c->nr ? p[1].sum : c->sum;
-	double next_covered = low + 1 < c->nr ? p[1].covered : c->covered;
 	double part = at_ns > p->start_ns
 	                  ? (double)(at_ns - p->start_ns) / (double)(p->end_ns - p->start_ns)
 	                  : 0;
-	*covered = p->covered + part * (next_covered - p->covered);
-	return p->sum + part * (next - p->sum);
+	*covered = p->covered + part * af_curve_piece_covered(c, low);
+	return p->sum + part * af_curve_piece_sum(c, low);
 }
 
 double af_curve_sum(const struct af_curve *c, uint64_t start_ns, uint64_t end_ns,

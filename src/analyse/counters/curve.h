@@ -29,6 +29,13 @@ void af_curve_free(struct af_curve *c);
 /* Spread @sum over the time from @start_ns to @end_ns, less what has a value already. */
 void af_curve_add(struct af_curve *c, uint64_t start_ns, uint64_t end_ns, double sum);
 
+/* The pieces of @from are added to @to, which ends before them. */
+void af_curve_append(struct af_curve *to, const struct af_curve *from);
+
+/* Piece @i alone: its sum, and how many ns of it have a value. */
+double af_curve_piece_sum(const struct af_curve *c, uint32_t i);
+double af_curve_piece_covered(const struct af_curve *c, uint32_t i);
+
 /* The sum from @start_ns to @end_ns; *@covered_ns: how much of that time has a value. */
 double af_curve_sum(const struct af_curve *c, uint64_t start_ns, uint64_t end_ns,
                     double *covered_ns);

@@ -102,8 +102,6 @@ static void energy_work(void *self, const struct af_world *w, const struct af_wo
 static void meter_merge(struct energy_meter *to, const struct energy_meter *from,
                         const struct af_counter *c)
 {
-	const struct af_curve *curve = &from->joule;
-
 	if (!from->readings)
 		return;
 	to->is_power = from->is_power;
@@ -111,11 +109,7 @@ static void meter_merge(struct energy_meter *to, const struct energy_meter *from
 		af_curve_add(&to->joule, to->was_ns, from->first_ns,
 		             (double)to->was / (double)c->per *
 		                 (double)(from->first_ns - to->was_ns) / 1e9);
-	for (uint32_t i = 0; i < curve->nr; i++) {
-		const struct af_curve_piece *p = &curve->pieces[i];
-		double next = i + 1 < curve->nr ? p[1].sum : curve->sum;
-		af_curve_add(&to->joule, p->start_ns, p->end_ns, next - p->sum);
-	}
+	af_curve_append(&to->joule, &from->joule);
 	to->first_ns = to->readings ? to->first_ns : from->first_ns;
 	to->readings += from->readings;
 	to->last_ns = from->last_ns;

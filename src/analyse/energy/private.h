@@ -56,8 +56,7 @@ struct energy_sums {
 
 /*
  * Share what the meters of one device have among rows of its works. @power and @counter are meters,
- * one may be NULL; only time
- * in @in counts; @is_of says which rows are of the device.
+ * one may be NULL; only time in @in counts; @is_of says which rows are of the device.
  */
 struct energy_sums energy_share(struct energy *e, const struct energy_meter *power,
                                 const struct energy_meter *counter, const struct af_time_range *in,

@@ -88,7 +88,7 @@ static void sweep_all(struct sweep *s, const struct af_curve *c, const struct af
 
 	for (uint32_t i = 0; i < c->nr; i++) {
 		const struct af_curve_piece *p = &c->pieces[i];
-		double sum = ((i + 1 < c->nr ? p[1].sum : c->sum) - p->sum) * s->scale;
+		double sum = af_curve_piece_sum(c, i) * s->scale;
 		double per_ns = sum / (double)(p->end_ns - p->start_ns);
 		uint64_t now_ns = p->start_ns, end_ns = p->end_ns;
 		if (in->to_ns) {

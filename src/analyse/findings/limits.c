@@ -133,12 +133,11 @@ static void neighbour_hot(struct findings *s, const struct af_limit_row *row, st
 	    findings_text(&row->device), reason_of(row), when_text(s, row), clock_text(s, row));
 }
 
-static const struct {
-	void (*find)(struct findings *s, const struct af_limit_row *row, struct finding *x);
-} limits[AF_LIMIT_KINDS] = {
-    [AF_LIMIT_THROTTLED] = {throttled},         [AF_LIMIT_MEMORY_FULL] = {memory_full},
-    [AF_LIMIT_SHARED] = {shared_device},        [AF_LIMIT_NEIGHBOUR_BUSY] = {neighbour_busy},
-    [AF_LIMIT_NEIGHBOUR_HOT] = {neighbour_hot},
+static void (*const limits[AF_LIMIT_KINDS])(struct findings *s, const struct af_limit_row *row,
+                                            struct finding *x) = {
+    [AF_LIMIT_THROTTLED] = throttled,         [AF_LIMIT_MEMORY_FULL] = memory_full,
+    [AF_LIMIT_SHARED] = shared_device,        [AF_LIMIT_NEIGHBOUR_BUSY] = neighbour_busy,
+    [AF_LIMIT_NEIGHBOUR_HOT] = neighbour_hot,
 };
 
 void findings_limits(struct findings *s)
@@ -160,7 +159,7 @@ void findings_limits(struct findings *s)
 		                    .check = "aflame report limits",
 		                    .view = "facts",
 		                    .hash = "#tab=facts"};
-		limits[kind].find(s, row, &x);
+		limits[kind](s, row, &x);
 		found[kind] += findings_add(s, &x);
 	}
 }

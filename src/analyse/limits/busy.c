@@ -75,6 +75,13 @@ void limits_busy_add(struct limits_busy *b, uint64_t start_ns, uint64_t end_ns, 
 	b->all[b->nr++] = i;
 }
 
+void limits_busy_append(struct limits_busy *to, const struct limits_busy *from)
+{
+	for (uint32_t i = 0; i < from->nr; i++)
+		limits_busy_add(to, from->all[i].start_ns, from->all[i].end_ns,
+		                from->all[i].busy_ns);
+}
+
 /* The first interval that ends behind @at_ns. */
 static uint32_t busy_after(const struct limits_busy *b, uint64_t at_ns)
 {

@@ -108,8 +108,6 @@ static void limits_work(void *self, const struct af_world *w, const struct af_wo
 static void series_merge(struct limits_series *to, const struct limits_series *from,
                          const struct af_counter *c)
 {
-	const struct af_curve *curve = &from->curve;
-
 	to->is_known = true;
 	to->role = from->role;
 	if (!from->first_ns)
@@ -118,11 +116,7 @@ static void series_merge(struct limits_series *to, const struct limits_series *f
 		af_curve_add(&to->curve, to->was_ns, from->first_ns,
 		             (double)to->was / (double)c->per *
 		                 (double)(from->first_ns - to->was_ns));
-	for (uint32_t i = 0; i < curve->nr; i++) {
-		const struct af_curve_piece *p = &curve->pieces[i];
-		double next = i + 1 < curve->nr ? p[1].sum : curve->sum;
-		af_curve_add(&to->curve, p->start_ns, p->end_ns, next - p->sum);
-	}
+	af_curve_append(&to->curve, &from->curve);
 	to->first_ns = to->first_ns ? to->first_ns : from->first_ns;
 	to->was_ns = from->was_ns;
 	to->was = from->was;
@@ -141,10 +135,7 @@ static bool limits_merge(void *self, const struct af_world *w, const void *other
 	}
 	for (uint32_t i = 0; i < from->nr_devices; i++) {
 		const struct limits_device *d = &from->devices[i];
-		struct limits_busy *to = &device_of(l, d->process, d->device)->busy;
-		for (uint32_t k = 0; k < d->busy.nr; k++)
-			limits_busy_add(to, d->busy.all[k].start_ns, d->busy.all[k].end_ns,
-			                d->busy.all[k].busy_ns);
+		limits_busy_append(&device_of(l, d->process, d->device)->busy, &d->busy);
 	}
 	return true;
 }

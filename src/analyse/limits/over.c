@@ -85,8 +85,7 @@ void limits_over(struct limits_over *o, const struct af_curve *by)
 
 	for (uint32_t i = 0; i < by->nr; i++) {
 		const struct af_curve_piece *p = &by->pieces[i];
-		double sum = (i + 1 < by->nr ? p[1].sum : by->sum) - p->sum;
-		double ns = (i + 1 < by->nr ? p[1].covered : by->covered) - p->covered;
+		double sum = af_curve_piece_sum(by, i), ns = af_curve_piece_covered(by, i);
 		if (ns <= 0)
 			continue;
 		double value = sum / ns;

@@ -55,8 +55,12 @@ struct limits {
 	struct af_map by_device;
 };
 
-/* busy.c: work may come in any order. _tidy: make @b its union, in order. */
+/*
+ * busy.c: work may come in any order. _append: all of @from, too; _tidy: make @b its union, in
+ * order.
+ */
 void limits_busy_add(struct limits_busy *b, uint64_t start_ns, uint64_t end_ns, uint64_t busy_ns);
+void limits_busy_append(struct limits_busy *to, const struct limits_busy *from);
 void limits_busy_tidy(struct limits_busy *b);
 
 /* How much of the time from @from_ns to @to_ns was busy; @b is tidy. */

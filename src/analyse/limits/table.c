@@ -38,13 +38,6 @@ static const struct limits_series *series_at(const struct maker *m, uint32_t cou
 	return s && s->role && s->curve.nr ? s : NULL;
 }
 
-static void busy_copy(struct limits_busy *to, const struct limits_busy *from)
-{
-	for (uint32_t i = 0; i < from->nr; i++)
-		limits_busy_add(to, from->all[i].start_ns, from->all[i].end_ns,
-		                from->all[i].busy_ns);
-}
-
 static bool is_of_group(const struct group *g, const struct af_counter *c)
 {
 	return c->process == g->is->process && c->device == g->is->device;
@@ -63,7 +56,7 @@ static void group_make(const struct maker *m, uint32_t first, struct group *g)
 	for (uint32_t i = 0; i < m->l->nr_devices; i++) {
 		const struct limits_device *d = &m->l->devices[i];
 		if (af_counter_is_of(w, g->is, d->process, d->device))
-			busy_copy(&g->busy, &d->busy);
+			limits_busy_append(&g->busy, &d->busy);
 	}
 	limits_busy_tidy(&g->busy);
 	for (uint32_t i = 1; i < w->nr_devices; i++) {
@@ -187,8 +180,7 @@ static void shared_row(struct maker *m, const struct group *g, const struct af_c
 
 	for (uint32_t i = 1; i < curve->nr; i++) {
 		const struct af_curve_piece *p = &curve->pieces[i];
-		double sum = (i + 1 < curve->nr ? p[1].sum : curve->sum) - p->sum;
-		double percent = sum / (double)(p->end_ns - p->start_ns);
+		double percent = af_curve_piece_sum(curve, i) / (double)(p->end_ns - p->start_ns);
 		uint64_t before_ns = p->start_ns - p[-1].start_ns;
 		if (p->start_ns - s->first_ns < BUSY_WINDOW_NS ||
 		    !af_time_range_moment(&m->w->time_range, p->start_ns) ||
@@ -270,7 +262,7 @@ void limits_table(struct limits *l, const struct af_world *w, struct af_results 
 	struct maker m = {.l = l, .w = w, .out = out};
 
 	for (uint32_t i = 0; i < l->nr_devices; i++)
-		busy_copy(&m.all, &l->devices[i].busy);
+		limits_busy_append(&m.all, &l->devices[i].busy);
 	limits_busy_tidy(&m.all);
 	for (uint32_t first = 1; first < w->nr_counters; first++) {
 		struct group g;
