@@ -202,7 +202,7 @@ static int read_failure(struct af_cursor *from, struct af_err *err)
 	memcpy(line, why, len);
 	line[len] = 0;
 	af_terminal_text(line);
-	return af_fail_plain(err, -ECANCELED, "%s", line);
+	return af_fail_plain(err, -ECANCELED, "%s", *line ? line : "it failed without a reason");
 }
 
 static int read_all(struct af_plugin_results *r, struct af_cursor *from, struct af_err *err)
