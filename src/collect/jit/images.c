@@ -38,6 +38,7 @@ static bool image_read(int pid, uint64_t address, void *to, size_t size)
 	struct iovec here = {to, size}, there = {(void *)(uintptr_t)address, size};
 
 	scope_rights(AF_RIGHTS_PROCESS);
+	/* cppcheck-suppress ctuuninitvar ; it is written to */
 	return process_vm_readv(pid, &here, 1, &there, 1, 0) == (ssize_t)size;
 }
 

@@ -10,6 +10,9 @@
 #include "inject/itt/itt.h"
 
 enum { COUNTERS = 256, COUNTER_NAME = 128, PER_FLOAT = 1000000 };
+
+/* Hexadecimal it would be 0x1p63, which cppcheck takes for another number. */
+static const double beyond_int64 = 9223372036854775808.0;
 enum { FRAMES = -1 /* in place of enum itt_type: nanoseconds that frames took */ };
 
 struct counter {
@@ -190,7 +193,7 @@ static bool value_of(int type, const void *at, uint64_t *value)
 	case ITT_DOUBLE:
 		real = type == ITT_FLOAT ? (double)*(const float *)at : *(const double *)at;
 		real *= PER_FLOAT;
-		if (!(real > -0x1p63 && real < 0x1p63))
+		if (!(real > -beyond_int64 && real < beyond_int64))
 			return false;
 		whole = (int64_t)(real < 0 ? real - 0.5 : real + 0.5);
 		break;
