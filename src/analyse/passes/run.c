@@ -146,6 +146,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "command", "cmd");
 	row_note(f, t, w, "host", "host");
 	row_note(f, t, w, "ended", "end.status");
+	row_note(f, t, w, "recorded inside", "outer");
 	uint64_t off_ns = w->lost[AF_LOST_PAUSED];
 	const char *length = af_tables_ns(f, run_length(w));
 	/* Recording that was ended was off until the program ended: nobody asks how long. */

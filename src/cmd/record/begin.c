@@ -121,7 +121,12 @@ void af_begin_notes(struct af_recording *r, const struct af_record_options *o,
 		                r->options->launch_metrics_why);
 	if (o->alloc)
 		af_session_note(r, "collector.alloc", "malloc and its relatives");
-	const char *other = getenv("CUDA_INJECTION64_PATH");
-	if (r->options->flags & AF_SESSION_CUDA && other && *other)
+	const char *other = getenv("CUDA_INJECTION64_PATH"), *outer = getenv(AF_SESSION_ENV);
+	/* The variables of this recording stand in place of those of the outer one. */
+	if (outer && *outer)
+		af_session_note(r, "outer",
+		                "another recording, which has no calls of this one's processes "
+		                "but those seen from outside");
+	else if (r->options->flags & AF_SESSION_CUDA && other && *other)
 		af_session_note(r, "collector.cuda", "in place of CUDA_INJECTION64_PATH=%s", other);
 }
