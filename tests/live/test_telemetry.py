@@ -6,8 +6,11 @@ while it is recorded."""
 import collections
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 
 from machine import AFLAME, BUILD
 from recording import USAGE, Recording, aflame, must, new_path, record, refused
@@ -275,6 +278,32 @@ def _():
     expect(len(t.of["temperature, edge"]) < len(t.of["power"]), "values of a sensor that went")
 
 
+@case("files that vanish while they are read, with the device that they are of, are a note")
+def _():
+    # A file of /proc stands in for one of sysfs: reading it fails for good when its process has ended.
+    script = """
+import os, subprocess, sys, time
+child = subprocess.Popen(["sleep", "100"])
+os.makedirs("/sys/class/powercap/intel-rapl:0")
+os.symlink("/proc/%d/stat" % child.pid, "/sys/class/powercap/intel-rapl:0/energy_uj")
+open("/sys/class/powercap/intel-rapl:0/name", "w").write("package-0")
+end = "import os, shutil, signal, sys, time; time.sleep(0.3); os.kill(%d, 9); shutil.rmtree('/sys/class'); time.sleep(0.3)"
+recorder = subprocess.Popen(sys.argv[1:] + ["--", sys.executable, "-c", end % child.pid])
+child.wait()
+sys.exit(recorder.wait())
+"""
+    path = new_path()
+    done = on_other_machine(*python(script, AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry",
+                                    "rapl=20,system=20"), files={})  # fmt: skip
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    run = Recording(path, done)
+    run.check()
+    t = Telemetry(run)
+    expect(re.search(r"; \d+ values could not be had, first: /sys/class/powercap/intel-rapl:0/energy_uj: ",
+                     t.notes["telemetry.rapl"]), t.notes)  # fmt: skip
+    expect(0 < len(t.of["energy of package-0"]) < len(t.of["CPU user"]), "readings of a file that went")
+
+
 @case("counters are in the table and on the timeline")
 def _():
     run, t = devices_recorded("rapl=50,gpu=50")
@@ -351,15 +380,38 @@ def _():
 
 @case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
 def _():
-    # Some 60 us, with what a sleep takes: one part in 10,000 of the time.
-    t = nvml(seconds=2.5, MOCK_NVML_SLOW_US=5)[1]
-    energy = t.of["energy"]
-    expect(len(t.of["power"]) > 50, "power was read %d times" % len(t.of["power"]))
-    expect(2 <= len(energy) <= 12, "energy was read %d times" % len(energy))
-    for (before, _, _), (time, span, _) in zip(energy, energy[1:]):
-        equal(span, time - before, "the time that energy is of")
-    whole = t.of["power"][-1][0] - t.of["power"][0][0]
-    equal(sum(span for _, span, _ in energy), whole, "all of them")
+    for us, seconds in ((0, 1), (10, 2.5)):
+        t = nvml(seconds=seconds, MOCK_NVML_SLOW_US=us)[1]
+        energy = t.of["energy"]
+        note("energy was read %d times, power %d times" % (len(energy), len(t.of["power"])))
+        # However busy the machine is, a sleep takes no less: 20,000 times that pass until the next question.
+        for (before, _, _), (time_ns, _, _) in zip(energy, energy[1:-1]):
+            expect(time_ns - before >= 20000 * us * 1000, "energy was read again after %d ns" % (time_ns - before))
+        for (before, _, _), (time_ns, span, _) in zip(energy, energy[1:]):
+            equal(span, time_ns - before, "the time that energy is of")
+        whole = t.of["power"][-1][0] - t.of["power"][0][0]
+        equal(sum(span for _, span, _ in energy), whole, "all of them")
+    expect(len(t.of["power"]) > 2 * len(energy), "a question that takes no time was not put more often")
+
+
+@case("NVML: a question that takes longer than others' periods holds none of them up")
+def _():
+    t = nvml("nvml=20,nvml-links=20,system=5", MOCK_NVML_PCIE_US=40000, seconds=1)[1]
+    slow = len(t.of["PCIe received"])
+    note("in %d long readings %d and %d others" % (slow, len(t.of["threads running"]), len(t.of["temperature"])))
+    expect(slow > 5, "it was read %d times" % slow)
+    # One thread for all would read each of them once for each of the long ones.
+    expect(len(t.of["threads running"]) > 2 * slow, "the others waited")
+
+
+@case("NVML: what this user may not see is a note, and the rest is read")
+def _():
+    t = nvml(MOCK_NVML_DENIED=1)[1]
+    expect("energy" not in t.by_name and len(t.of["power"]) > 3, "counters: %s" % sorted(t.by_name))
+    expect("energy needs rights that this user has not" in t.notes["telemetry.nvml"], t.notes)
+    run, t = nvml(MOCK_NVML_DENIED=2)
+    equal((t.by_name, t.missed, run.status), ({}, 0, 0), "counters, missed ticks and status where nothing may be seen")
+    expect(t.notes["telemetry.nvml"].endswith(" needs rights that this user has not"), t.notes)
 
 
 @case("NVML: what a device does not have, or no longer, is left out and reported")
@@ -374,6 +426,53 @@ def _():
     expect(10 < len(t.of["power"]) < len(t.of["temperature"]) - 10, "readings of a device that was lost")
     t = nvml(MOCK_NVML_INIT=9)[1]
     expect("nvmlInit failed (9)" in t.notes["telemetry.nvml"], t.notes)
+
+
+# --- the ranks of a job on one host
+
+
+def rank_start(rank, job, seconds):
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI", "SLURM_"))}
+    env = dict(known, PMIX_RANK=str(rank), PMIX_NAMESPACE=job)
+    path, began = new_path(), new_path("began")
+    words = [AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry", "system=20", "--",
+             "sh", "-c", "touch %s; sleep %g" % (began, seconds)]  # fmt: skip
+    child = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             start_new_session=True)  # fmt: skip
+    while not os.path.exists(began) and child.poll() is None:
+        time.sleep(0.01)
+    return child, path
+
+
+def rank_end(child, path, status=0):
+    out, err = child.communicate()
+    equal((child.returncode, err), (status, b""), "a rank's status and messages")
+    run = Recording(path, subprocess.CompletedProcess((), child.returncode, out, err))
+    return run, Telemetry(run)
+
+
+@case("of the ranks of a job on a host one reads; when it ends, or is killed, another one goes on")
+def _():
+    for ends in ("ends", "is killed"):
+        job = "aflame-test-%d-%s" % (os.getpid(), ends[-3:])
+        first = rank_start(0, job, 0.5 if ends == "ends" else 60)
+        second, other = rank_start(1, job, 4), rank_start(0, job + "-other", 0.2)
+        equal(len(rank_end(*other)[1].of["CPU user"]) > 0, True, "whether a rank of another job reads")
+        killed_ns = None
+        if ends == "is killed":
+            killed_ns = time.monotonic_ns()
+            os.killpg(first[0].pid, signal.SIGKILL)
+            first[0].communicate()
+        else:
+            t = rank_end(*first)[1]
+            expect(len(t.of["CPU user"]) > 3 and set(t.notes) == {"telemetry.system"}, t.notes)
+            killed_ns = t.of["CPU user"][-1][0]
+        t = rank_end(*second)[1]
+        expect(job in t.notes["telemetry.others"], t.notes)
+        expect("the rank that had read it has ended" in t.notes["telemetry.taken over"], t.notes)
+        times = check_ticks(t, "threads running", 20 * NS_PER_MS)
+        note("the first rank %s, and %.2f s later the second reads" % (ends, (times[0] - killed_ns) / 1e9))
+        expect(times[0] > killed_ns, "the second rank has read before the first one ended")
 
 
 @case("a source without anything is reported where it is named, and nowhere else")

@@ -45,6 +45,8 @@ struct telemetry_ops {
 	/* Add counters; where there is none, why to @s->why. */
 	void (*find)(struct telemetry_source *s, const struct telemetry_roots *roots);
 	void (*read)(struct telemetry_source *s, struct telemetry_reading *to);
+	/* How long _read() at @time_ns takes, about; NULL: never long. @again: it was off before */
+	uint64_t (*takes)(const struct telemetry_source *s, uint64_t time_ns, bool again);
 	void (*close)(struct telemetry_source *s); /* or NULL */
 };
 
@@ -69,7 +71,7 @@ struct telemetry_total {
 
 struct telemetry_source {
 	const struct telemetry_ops *ops;
-	struct af_heartbeat beat; /* from its start to its end the rest is its thread's */
+	struct af_beat beat; /* while it goes on the rest is its thread's */
 	struct af_event_writer writer;
 	struct af_arena texts;
 	struct af_source_counters known; /* @all below, as the trace has it */

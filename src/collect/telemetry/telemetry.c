@@ -7,10 +7,17 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "collect/disk/job.h"
 #include "collect/session/session.h"
+#include "collect/telemetry/claim.h"
 #include "collect/telemetry/private.h"
 
-enum { PERIOD_NS = 100000000, MS_MOST = 60000, NS_PER_MS = 1000000 };
+enum {
+	PERIOD_NS = 100000000,
+	MS_MOST = 60000,
+	NS_PER_MS = 1000000,
+	CLAIM_NS = 1000000000, /* how often a rank that waits looks whether the other has ended */
+};
 
 static const struct telemetry_ops *const sources[] = {
     &telemetry_system,  &telemetry_memory,     &telemetry_pressure, &telemetry_disk,
@@ -20,11 +27,14 @@ static const struct telemetry_ops *const sources[] = {
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 _Static_assert((int)SOURCES <= (int)AF_TELEMETRY_SOURCES, "wanted has a place for each");
+_Static_assert((int)SOURCES <= (int)AF_BEATS_MOST, "so has the heartbeat");
 
 struct telemetry {
-	struct af_recording *r;
-	struct telemetry_source *all[SOURCES]; /* NULL: not wanted, or nothing is there */
-	bool stopped;
+	struct af_heartbeat heart; /* of all sources */
+	struct telemetry_source *all[SOURCES];
+	uint32_t nr;
+	struct telemetry_claim claim;
+	uint64_t claim_ns; /* when it is looked at again */
 };
 
 const char *af_telemetry_name(unsigned i, const char **summary)
@@ -176,81 +186,125 @@ static void source_missed(void *arg, uint64_t count)
 	af_readings_lost(&s->writer, count);
 }
 
-static void source_note(struct telemetry *t, const struct telemetry_source *s, const char *text)
+static uint64_t source_takes(void *arg, uint64_t time_ns, bool again)
+{
+	const struct telemetry_source *s = arg;
+
+	return s->ops->takes ? s->ops->takes(s, time_ns, again) : 0;
+}
+
+static void source_note(const struct telemetry *t, const struct telemetry_source *s,
+                        const char *text)
 {
 	char key[64];
 
 	snprintf(key, sizeof key, "telemetry.%s", s->ops->name);
-	af_session_note(t->r, key, "%s", text);
-}
-
-static struct telemetry_source *source_drop(struct telemetry_source *s)
-{
-	af_heartbeat_close(&s->beat);
-	telemetry_source_free(s);
-	free(s);
-	return NULL;
+	af_session_note(t->heart.r, key, "%s", text);
 }
 
 /* A source without anything is reported where somebody named it. */
-static struct telemetry_source *source_start(struct telemetry *t, const struct telemetry_ops *ops,
-                                             uint64_t period_ns, bool named)
+static bool source_open(const struct telemetry *t, struct telemetry_source *s, bool named)
+{
+	if (!s->nr) {
+		if (named)
+			source_note(t, s, s->why);
+		return false;
+	}
+	if (!af_event_writer_open(&s->writer, t->heart.r)) {
+		source_note(t, s, "not read: no stream is left");
+		return false;
+	}
+	s->writer.beside = true;
+	af_source_counters_number(&s->writer, &s->known);
+	return true;
+}
+
+static void source_free(struct telemetry_source *s)
+{
+	telemetry_source_free(s);
+	free(s);
+}
+
+static void source_add(struct telemetry *t, const struct telemetry_ops *ops, uint64_t period_ns,
+                       bool named)
 {
 	struct telemetry_source *s = af_xcalloc(1, sizeof *s);
 
 	telemetry_source_open(s, ops, &telemetry_roots_usual);
-	s->beat = (struct af_heartbeat){.r = t->r,
-	                                .period_ns = period_ns,
-	                                .tick = source_tick,
-	                                .missed = source_missed,
-	                                .arg = s,
-	                                .wake = -1};
-	if (!s->nr) {
-		if (named)
-			source_note(t, s, s->why);
-		return source_drop(s);
+	s->beat = (struct af_beat){.period_ns = period_ns,
+	                           .tick = source_tick,
+	                           .missed = source_missed,
+	                           .takes = source_takes,
+	                           .arg = s};
+	if (!source_open(t, s, named)) {
+		source_free(s);
+		return;
 	}
-	if (!af_heartbeat_open(&s->beat) || !af_event_writer_open(&s->writer, t->r)) {
-		source_note(t, s, "not read: no descriptor or no stream is left");
-		return source_drop(s);
-	}
-	s->writer.beside = true;
-	af_source_counters_number(&s->writer, &s->known);
-	return s;
+	t->all[t->nr++] = s;
+	t->heart.beats[t->heart.nr++] = &s->beat;
+}
+
+static void sources_add(struct telemetry *t)
+{
+	const struct af_telemetry_wanted *wanted = t->heart.r->options->telemetry;
+
+	for (int i = 0; i < SOURCES; i++)
+		if (wanted->period_ns[i])
+			source_add(t, sources[i], wanted->period_ns[i], wanted->named[i]);
 }
 
 static void telemetry_open(void **self, struct af_recording *r)
 {
-	const struct af_telemetry_wanted *wanted = r->options->telemetry;
-	struct telemetry *t = af_xcalloc(1, sizeof *t);
+	const struct af_job_rank *job = r->options->job;
+	struct telemetry *t = *self = af_xcalloc(1, sizeof *t);
 
-	t->r = r;
-	for (int i = 0; i < SOURCES; i++)
-		if (wanted->period_ns[i])
-			t->all[i] =
-			    source_start(t, sources[i], wanted->period_ns[i], wanted->named[i]);
-	*self = t;
+	t->heart.r = r;
+	t->claim_ns = af_now_ns() + CLAIM_NS;
+	af_heartbeat_open(&t->heart);
+	if (!telemetry_claim_take(&t->claim, job)) {
+		af_session_note(r, "telemetry.others",
+		                "another rank of job %s reads it on this host", job->key);
+		return;
+	}
+	sources_add(t);
 }
 
 static void telemetry_begin(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES; i++)
-		if (t->all[i])
-			af_heartbeat_begin(&t->all[i]->beat);
+	if (t->claim.held)
+		af_heartbeat_begin(&t->heart);
+}
+
+/* The rank that has read has ended: this one goes on. */
+static bool take_over(struct telemetry *t)
+{
+	struct af_recording *r = t->heart.r;
+	uint64_t now = af_now_ns();
+
+	if (now < t->claim_ns || t->heart.stopped)
+		return false;
+	t->claim_ns = now + CLAIM_NS;
+	if (!telemetry_claim_take(&t->claim, r->options->job))
+		return false;
+	af_session_note(r, "telemetry.taken over",
+	                "the rank that had read it has ended: read here from %.1f s on",
+	                (double)(now - r->start_ns) / 1e9);
+	sources_add(t);
+	af_heartbeat_begin(&t->heart);
+	return true;
 }
 
 static void telemetry_pump(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES; i++)
-		if (t->all[i])
-			af_heartbeat_pump(&t->all[i]->beat);
+	if (t->claim.held || take_over(t))
+		af_heartbeat_pump(&t->heart);
 }
 
-static void end_note(struct telemetry *t, const struct telemetry_source *s)
+static void end_note(const struct telemetry *t, const struct telemetry_source *s)
 {
 	struct af_buf b = {0};
 
@@ -272,26 +326,24 @@ static void telemetry_stop(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES && !t->stopped; i++) {
-		if (!t->all[i])
-			continue;
-		af_heartbeat_stop(&t->all[i]->beat);
+	if (t->heart.stopped)
+		return;
+	af_heartbeat_stop(&t->heart);
+	for (uint32_t i = 0; i < t->nr; i++) {
 		af_event_writer_close(&t->all[i]->writer);
 		end_note(t, t->all[i]);
 	}
-	t->stopped = true;
+	telemetry_claim_drop(&t->claim);
 }
 
 static void telemetry_close(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES; i++) {
-		if (!t->all[i])
-			continue;
-		af_heartbeat_close(&t->all[i]->beat);
+	af_heartbeat_close(&t->heart);
+	for (uint32_t i = 0; i < t->nr; i++) {
 		af_event_writer_close(&t->all[i]->writer);
-		source_drop(t->all[i]);
+		source_free(t->all[i]);
 	}
 	free(t);
 }
