@@ -37,7 +37,7 @@ class Telemetry:
                       "whether a value of %s is of a time" % name)  # fmt: skip
         self.notes = {f["key"]: f["value"] for f in run.fields("note") if f["key"].startswith("telemetry.")}
         lost = [e["fields"] for e in run.events("lost") if e["process"] == 0]
-        self.missed = sum(f["count"] for f in lost if f["reason"] == "DROPPED")
+        self.missed = sum(f["count"] for f in lost if f["reason"] == "LATE")
 
     def total(self, name):
         return sum(value for _, _, value in self.of[name])
@@ -76,6 +76,20 @@ def _():
         equal(sum(spans), times[-1] - times[0], "the time that amounts are of")
         words = "12 counters, every %d ms, read %d times" % (ms, len(times))
         expect(t.notes["telemetry.system"].startswith(words), t.notes)
+
+
+@case("ticks that the recorder had no CPU for are a loss of their own")
+def _():
+    script = "import os, signal, time\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(0.4)\nos.kill(os.getppid(), signal.SIGCONT)"
+    run = record(*python(script + "\ntime.sleep(0.2)"), options=("--telemetry", "system=10"))
+    t = Telemetry(run)
+    check_ticks(t, "threads running", 10 * NS_PER_MS)
+    expect(t.missed >= 35, "%d missed while the recorder stood still for 40 periods" % t.missed)
+    rows = json.loads(must("report", "lost", "--json", run.path))["tables"][0]["rows"]
+    equal([(row["count"], row["what"]) for row in rows],
+          [(t.missed, "readings of counters that were due and not made: no CPU was free, or one takes long")],
+          "what was lost")  # fmt: skip
+    expect("and %d times not in time" % t.missed in t.notes["telemetry.system"], t.notes)
 
 
 def cpu_ticks():

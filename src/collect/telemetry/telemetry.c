@@ -183,7 +183,7 @@ static void source_missed(void *arg, uint64_t count)
 {
 	struct telemetry_source *s = arg;
 
-	af_readings_lost(&s->writer, count);
+	af_readings_lost(&s->writer, AF_LOST_LATE, count);
 }
 
 static uint64_t source_takes(void *arg, uint64_t time_ns, bool again)

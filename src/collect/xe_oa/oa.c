@@ -29,7 +29,7 @@ static void oa_missed(void *arg, uint64_t count)
 {
 	struct oa *o = arg;
 
-	af_readings_lost(&o->writer, count);
+	af_readings_lost(&o->writer, AF_LOST_LATE, count);
 }
 
 static void oa_free_all(struct oa *o)
