@@ -442,6 +442,66 @@ def _():
     expect("nvmlInit failed (9)" in t.notes["telemetry.nvml"], t.notes)
 
 
+@case("drm: what the driver tells of the program's descriptors is in the trace, from the first on")
+def _():
+    script = """
+import os, sys, time
+def tell(busy):
+    with open("/proc/%d/fdinfo/77.new" % os.getpid(), "w") as f:
+        f.write("drm-driver:\\ti915\\ndrm-client-id:\\t7\\ndrm-pdev:\\t0000:00:02.0\\ndrm-engine-render:\\t%d ns\\n"
+                "drm-resident-system0:\\t5 MiB\\n" % busy)
+    with open("/proc/%d/fdinfo/77.new" % os.getpid()) as f: text = f.read()
+    with open("/proc/%d/fdinfo/77" % os.getpid(), "r+" if os.path.exists("/proc/%d/fdinfo/77" % os.getpid()) else "w") as f:
+        f.write(text)
+for folder in ("fd", "fdinfo"):
+    if os.system("mount -t tmpfs none /proc/%d/%s" % (os.getpid(), folder)): sys.exit(99)
+tell(1000000000)
+os.symlink("/dev/dri/renderD128", "/proc/%d/fd/77" % os.getpid())
+time.sleep(1.5)
+tell(1250000000)
+time.sleep(0.3)
+"""
+    path = new_path()
+    done = on_other_machine(AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry", "drm=20", "--",
+                            *python(script), files={"/sys/class/drm/renderD128/dev": "226:128"})  # fmt: skip
+    if done.returncode == 99:
+        raise Skip("nothing can be mounted in /proc/PID")
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    run = Recording(path, done)
+    run.check()
+    t = Telemetry(run)
+    (busy,) = [name for name in t.by_name if name.startswith("render busy of python3")]
+    (memory,) = [name for name in t.by_name if name.startswith("system0 memory of python3")]
+    equal((t.by_name[busy]["unit"], t.by_name[busy]["per"], t.by_name[memory]["unit"]), ("s", 1000000000, "bytes"), "units")
+    equal((t.total(busy), set(t.values(memory))), (1250000000, {5 << 20}), "ns of the engine, bytes")
+    devices = {e["fields"]["device"]: e["fields"]["name"] for e in run.events("device")}
+    equal(devices[t.by_name[busy]["device"]], "GPU 0000:00:02.0 (i915)", "whose engine it is")
+
+
+@case("drm is read from the start on, and of each rank of a job, also before a process uses a GPU")
+def _():
+    files = {"/sys/class/drm/renderD128/dev": "226:128"}
+    script = """
+import os, subprocess, sys
+env = dict(os.environ, PMIX_NAMESPACE="aflame-drm-%d" % os.getpid())
+def rank(number, path, seconds):
+    words = [sys.argv[1], "record", "-q", "-o", path, "--sample", "none", "--telemetry", "drm=20,system=20", "--", "sh", "-c",
+             "touch %s.began; sleep %g" % (path, seconds)]
+    child = subprocess.Popen(words, env=dict(env, PMIX_RANK=str(number)))
+    while not os.path.exists(path + ".began") and child.poll() is None: pass
+    return child
+first, second = rank(0, sys.argv[2], 1.5), rank(1, sys.argv[3], 0.4)
+sys.exit(second.wait() or first.wait())
+"""
+    paths = [new_path(), new_path()]
+    done = on_other_machine(*python(script, AFLAME, *paths), files=files)
+    equal((done.returncode, done.stderr), (0, b""), "status and messages")
+    first, second = (Telemetry(Recording(path, done)) for path in paths)
+    expect("telemetry.system" in first.notes and "telemetry.system" not in second.notes, second.notes)
+    for t in (first, second):
+        expect(re.match(r"0 counters, every 20 ms, read \d+ times", t.notes["telemetry.drm"]), t.notes)
+
+
 # --- the ranks of a job on one host
 
 
@@ -483,7 +543,7 @@ def _():
             killed_ns = t.of["CPU user"][-1][0]
         t = rank_end(*second)[1]
         expect(job in t.notes["telemetry.others"], t.notes)
-        expect("the rank that had read it has ended" in t.notes["telemetry.taken over"], t.notes)
+        expect("has ended: read here from " in t.notes["telemetry.taken over"], t.notes)
         times = check_ticks(t, "threads running", 20 * NS_PER_MS)
         note("the first rank %s, and %.2f s later the second reads" % (ends, (times[0] - killed_ns) / 1e9))
         expect(times[0] > killed_ns, "the second rank has read before the first one ended")
@@ -512,9 +572,10 @@ def _():
 
 @case("doctor lists all sources, and which have anything here")
 def _():
-    done = on_other_machine(AFLAME, "doctor", "--json")
+    files = dict(FILES, **{"/sys/class/drm/renderD128/dev": "226:128"})
+    done = on_other_machine(AFLAME, "doctor", "--json", files=files)
     listed = {row["name"]: row for row in json.loads(done.stdout)["telemetry"]}
-    equal({name for name, row in listed.items() if row["works"]} >= {"system", "rapl", "gpu", "network", "lustre"}, True,
+    equal({name for name, row in listed.items() if row["works"]} >= {"system", "rapl", "drm", "network", "lustre"}, True,
           "what works there: %s" % listed)  # fmt: skip
     expect("2 counters: energy of package-0" in listed["rapl"]["says"], listed["rapl"])
     text = aflame("doctor").stdout
