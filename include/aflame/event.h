@@ -697,7 +697,9 @@ AF_KINDS(AF_K)
 	L(20, MAPPINGS, "mappings of processes that map more than 4,096 pieces of code")           \
 	L(21, CAPPED, "samples beyond the number that --cap keeps")                                \
 	L(22, REGIONS,                                                                             \
-	  "regions more than 256 deep, and those of handlers that interrupted the writing of one")
+	  "regions more than 256 deep, and those of handlers that interrupted the writing of one") \
+	L(23, LATE,                                                                                \
+	  "readings of counters that were due and not made: no CPU was free, or one takes long")
 
 enum af_lost {
 #define AF_L(number, NAME, meaning) AF_LOST_##NAME = number,

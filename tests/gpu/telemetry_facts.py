@@ -22,7 +22,7 @@ def readings(machine, path):
         if event["kind"] == "counter":
             counters[f["counter"]] = f
         elif event["kind"] == "lost":
-            missed += f["count"] if f["reason"] == "DROPPED" and event["process"] == 0 else 0
+            missed += f["count"] if f["reason"] == "LATE" and event["process"] == 0 else 0
         else:
             pairs = zip(f["values"][::2], f["values"][1::2])
             found += [(number, event["time_ns"], f["span_ns"], value) for number, value in pairs]

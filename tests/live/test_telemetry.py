@@ -6,8 +6,11 @@ while it is recorded."""
 import collections
 import json
 import os
+import re
+import signal
 import subprocess
 import sys
+import time
 
 from machine import AFLAME, BUILD
 from recording import USAGE, Recording, aflame, must, new_path, record, refused
@@ -34,7 +37,7 @@ class Telemetry:
                       "whether a value of %s is of a time" % name)  # fmt: skip
         self.notes = {f["key"]: f["value"] for f in run.fields("note") if f["key"].startswith("telemetry.")}
         lost = [e["fields"] for e in run.events("lost") if e["process"] == 0]
-        self.missed = sum(f["count"] for f in lost if f["reason"] == "DROPPED")
+        self.missed = sum(f["count"] for f in lost if f["reason"] == "LATE")
 
     def total(self, name):
         return sum(value for _, _, value in self.of[name])
@@ -73,6 +76,20 @@ def _():
         equal(sum(spans), times[-1] - times[0], "the time that amounts are of")
         words = "12 counters, every %d ms, read %d times" % (ms, len(times))
         expect(t.notes["telemetry.system"].startswith(words), t.notes)
+
+
+@case("ticks that the recorder had no CPU for are a loss of their own")
+def _():
+    script = "import os, signal, time\nos.kill(os.getppid(), signal.SIGSTOP)\ntime.sleep(0.4)\nos.kill(os.getppid(), signal.SIGCONT)"
+    run = record(*python(script + "\ntime.sleep(0.2)"), options=("--telemetry", "system=10"))
+    t = Telemetry(run)
+    check_ticks(t, "threads running", 10 * NS_PER_MS)
+    expect(t.missed >= 35, "%d missed while the recorder stood still for 40 periods" % t.missed)
+    rows = json.loads(must("report", "lost", "--json", run.path))["tables"][0]["rows"]
+    equal([(row["count"], row["what"]) for row in rows],
+          [(t.missed, "readings of counters that were due and not made: no CPU was free, or one takes long")],
+          "what was lost")  # fmt: skip
+    expect("and %d times not in time" % t.missed in t.notes["telemetry.system"], t.notes)
 
 
 def cpu_ticks():
@@ -275,6 +292,32 @@ def _():
     expect(len(t.of["temperature, edge"]) < len(t.of["power"]), "values of a sensor that went")
 
 
+@case("files that vanish while they are read, with the device that they are of, are a note")
+def _():
+    # A file of /proc stands in for one of sysfs: reading it fails for good when its process has ended.
+    script = """
+import os, subprocess, sys, time
+child = subprocess.Popen(["sleep", "100"])
+os.makedirs("/sys/class/powercap/intel-rapl:0")
+os.symlink("/proc/%d/stat" % child.pid, "/sys/class/powercap/intel-rapl:0/energy_uj")
+open("/sys/class/powercap/intel-rapl:0/name", "w").write("package-0")
+end = "import os, shutil, signal, sys, time; time.sleep(0.3); os.kill(%d, 9); shutil.rmtree('/sys/class'); time.sleep(0.3)"
+recorder = subprocess.Popen(sys.argv[1:] + ["--", sys.executable, "-c", end % child.pid])
+child.wait()
+sys.exit(recorder.wait())
+"""
+    path = new_path()
+    done = on_other_machine(*python(script, AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry",
+                                    "rapl=20,system=20"), files={})  # fmt: skip
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    run = Recording(path, done)
+    run.check()
+    t = Telemetry(run)
+    expect(re.search(r"; \d+ values could not be had, first: /sys/class/powercap/intel-rapl:0/energy_uj: ",
+                     t.notes["telemetry.rapl"]), t.notes)  # fmt: skip
+    expect(0 < len(t.of["energy of package-0"]) < len(t.of["CPU user"]), "readings of a file that went")
+
+
 @case("counters are in the table and on the timeline")
 def _():
     run, t = devices_recorded("rapl=50,gpu=50")
@@ -351,15 +394,38 @@ def _():
 
 @case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
 def _():
-    # Some 60 us, with what a sleep takes: one part in 10,000 of the time.
-    t = nvml(seconds=2.5, MOCK_NVML_SLOW_US=5)[1]
-    energy = t.of["energy"]
-    expect(len(t.of["power"]) > 50, "power was read %d times" % len(t.of["power"]))
-    expect(2 <= len(energy) <= 12, "energy was read %d times" % len(energy))
-    for (before, _, _), (time, span, _) in zip(energy, energy[1:]):
-        equal(span, time - before, "the time that energy is of")
-    whole = t.of["power"][-1][0] - t.of["power"][0][0]
-    equal(sum(span for _, span, _ in energy), whole, "all of them")
+    for us, seconds in ((0, 1), (10, 2.5)):
+        t = nvml(seconds=seconds, MOCK_NVML_SLOW_US=us)[1]
+        energy = t.of["energy"]
+        note("energy was read %d times, power %d times" % (len(energy), len(t.of["power"])))
+        # However busy the machine is, a sleep takes no less: 20,000 times that pass until the next question.
+        for (before, _, _), (time_ns, _, _) in zip(energy, energy[1:-1]):
+            expect(time_ns - before >= 20000 * us * 1000, "energy was read again after %d ns" % (time_ns - before))
+        for (before, _, _), (time_ns, span, _) in zip(energy, energy[1:]):
+            equal(span, time_ns - before, "the time that energy is of")
+        whole = t.of["power"][-1][0] - t.of["power"][0][0]
+        equal(sum(span for _, span, _ in energy), whole, "all of them")
+    expect(len(t.of["power"]) > 2 * len(energy), "a question that takes no time was not put more often")
+
+
+@case("NVML: a question that takes longer than others' periods holds none of them up")
+def _():
+    t = nvml("nvml=20,nvml-links=20,system=5", MOCK_NVML_PCIE_US=40000, seconds=1)[1]
+    slow = len(t.of["PCIe received"])
+    note("in %d long readings %d and %d others" % (slow, len(t.of["threads running"]), len(t.of["temperature"])))
+    expect(slow > 5, "it was read %d times" % slow)
+    # One thread for all would read each of them once for each of the long ones.
+    expect(len(t.of["threads running"]) > 2 * slow, "the others waited")
+
+
+@case("NVML: what this user may not see is a note, and the rest is read")
+def _():
+    t = nvml(MOCK_NVML_DENIED=1)[1]
+    expect("energy" not in t.by_name and len(t.of["power"]) > 3, "counters: %s" % sorted(t.by_name))
+    expect("energy needs rights that this user has not" in t.notes["telemetry.nvml"], t.notes)
+    run, t = nvml(MOCK_NVML_DENIED=2)
+    equal((t.by_name, t.missed, run.status), ({}, 0, 0), "counters, missed ticks and status where nothing may be seen")
+    expect(t.notes["telemetry.nvml"].endswith(" needs rights that this user has not"), t.notes)
 
 
 @case("NVML: what a device does not have, or no longer, is left out and reported")
@@ -374,6 +440,113 @@ def _():
     expect(10 < len(t.of["power"]) < len(t.of["temperature"]) - 10, "readings of a device that was lost")
     t = nvml(MOCK_NVML_INIT=9)[1]
     expect("nvmlInit failed (9)" in t.notes["telemetry.nvml"], t.notes)
+
+
+@case("drm: what the driver tells of the program's descriptors is in the trace, from the first on")
+def _():
+    script = """
+import os, sys, time
+def tell(busy):
+    with open("/proc/%d/fdinfo/77.new" % os.getpid(), "w") as f:
+        f.write("drm-driver:\\ti915\\ndrm-client-id:\\t7\\ndrm-pdev:\\t0000:00:02.0\\ndrm-engine-render:\\t%d ns\\n"
+                "drm-resident-system0:\\t5 MiB\\n" % busy)
+    with open("/proc/%d/fdinfo/77.new" % os.getpid()) as f: text = f.read()
+    with open("/proc/%d/fdinfo/77" % os.getpid(), "r+" if os.path.exists("/proc/%d/fdinfo/77" % os.getpid()) else "w") as f:
+        f.write(text)
+for folder in ("fd", "fdinfo"):
+    if os.system("mount -t tmpfs none /proc/%d/%s" % (os.getpid(), folder)): sys.exit(99)
+tell(1000000000)
+os.symlink("/dev/dri/renderD128", "/proc/%d/fd/77" % os.getpid())
+time.sleep(1.5)
+tell(1250000000)
+time.sleep(0.3)
+"""
+    path = new_path()
+    done = on_other_machine(AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry", "drm=20", "--",
+                            *python(script), files={"/sys/class/drm/renderD128/dev": "226:128"})  # fmt: skip
+    if done.returncode == 99:
+        raise Skip("nothing can be mounted in /proc/PID")
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    run = Recording(path, done)
+    run.check()
+    t = Telemetry(run)
+    (busy,) = [name for name in t.by_name if name.startswith("render busy of python3")]
+    (memory,) = [name for name in t.by_name if name.startswith("system0 memory of python3")]
+    equal((t.by_name[busy]["unit"], t.by_name[busy]["per"], t.by_name[memory]["unit"]), ("s", 1000000000, "bytes"), "units")
+    equal((t.total(busy), set(t.values(memory))), (1250000000, {5 << 20}), "ns of the engine, bytes")
+    devices = {e["fields"]["device"]: e["fields"]["name"] for e in run.events("device")}
+    equal(devices[t.by_name[busy]["device"]], "GPU 0000:00:02.0 (i915)", "whose engine it is")
+
+
+@case("drm is read from the start on, and of each rank of a job, also before a process uses a GPU")
+def _():
+    files = {"/sys/class/drm/renderD128/dev": "226:128"}
+    script = """
+import os, subprocess, sys
+env = dict(os.environ, PMIX_NAMESPACE="aflame-drm-%d" % os.getpid())
+def rank(number, path, seconds):
+    words = [sys.argv[1], "record", "-q", "-o", path, "--sample", "none", "--telemetry", "drm=20,system=20", "--", "sh", "-c",
+             "touch %s.began; sleep %g" % (path, seconds)]
+    child = subprocess.Popen(words, env=dict(env, PMIX_RANK=str(number)))
+    while not os.path.exists(path + ".began") and child.poll() is None: pass
+    return child
+first, second = rank(0, sys.argv[2], 1.5), rank(1, sys.argv[3], 0.4)
+sys.exit(second.wait() or first.wait())
+"""
+    paths = [new_path(), new_path()]
+    done = on_other_machine(*python(script, AFLAME, *paths), files=files)
+    equal((done.returncode, done.stderr), (0, b""), "status and messages")
+    first, second = (Telemetry(Recording(path, done)) for path in paths)
+    expect("telemetry.system" in first.notes and "telemetry.system" not in second.notes, second.notes)
+    for t in (first, second):
+        expect(re.match(r"0 counters, every 20 ms, read \d+ times", t.notes["telemetry.drm"]), t.notes)
+
+
+# --- the ranks of a job on one host
+
+
+def rank_start(rank, job, seconds):
+    known = {k: v for k, v in os.environ.items() if not k.startswith(("OMPI_", "PMI", "SLURM_"))}
+    env = dict(known, PMIX_RANK=str(rank), PMIX_NAMESPACE=job)
+    path, began = new_path(), new_path("began")
+    words = [AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry", "system=20", "--",
+             "sh", "-c", "touch %s; sleep %g" % (began, seconds)]  # fmt: skip
+    child = subprocess.Popen(words, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                             start_new_session=True)  # fmt: skip
+    while not os.path.exists(began) and child.poll() is None:
+        time.sleep(0.01)
+    return child, path
+
+
+def rank_end(child, path, status=0):
+    out, err = child.communicate()
+    equal((child.returncode, err), (status, b""), "a rank's status and messages")
+    run = Recording(path, subprocess.CompletedProcess((), child.returncode, out, err))
+    return run, Telemetry(run)
+
+
+@case("of the ranks of a job on a host one reads; when it ends, or is killed, another one goes on")
+def _():
+    for ends in ("ends", "is killed"):
+        job = "aflame-test-%d-%s" % (os.getpid(), ends[-3:])
+        first = rank_start(0, job, 0.5 if ends == "ends" else 60)
+        second, other = rank_start(1, job, 4), rank_start(0, job + "-other", 0.2)
+        equal(len(rank_end(*other)[1].of["CPU user"]) > 0, True, "whether a rank of another job reads")
+        killed_ns = None
+        if ends == "is killed":
+            killed_ns = time.monotonic_ns()
+            os.killpg(first[0].pid, signal.SIGKILL)
+            first[0].communicate()
+        else:
+            t = rank_end(*first)[1]
+            expect(len(t.of["CPU user"]) > 3 and set(t.notes) == {"telemetry.system"}, t.notes)
+            killed_ns = t.of["CPU user"][-1][0]
+        t = rank_end(*second)[1]
+        expect(job in t.notes["telemetry.others"], t.notes)
+        expect("has ended: read here from " in t.notes["telemetry.taken over"], t.notes)
+        times = check_ticks(t, "threads running", 20 * NS_PER_MS)
+        note("the first rank %s, and %.2f s later the second reads" % (ends, (times[0] - killed_ns) / 1e9))
+        expect(times[0] > killed_ns, "the second rank has read before the first one ended")
 
 
 @case("a source without anything is reported where it is named, and nowhere else")
@@ -399,9 +572,10 @@ def _():
 
 @case("doctor lists all sources, and which have anything here")
 def _():
-    done = on_other_machine(AFLAME, "doctor", "--json")
+    files = dict(FILES, **{"/sys/class/drm/renderD128/dev": "226:128"})
+    done = on_other_machine(AFLAME, "doctor", "--json", files=files)
     listed = {row["name"]: row for row in json.loads(done.stdout)["telemetry"]}
-    equal({name for name, row in listed.items() if row["works"]} >= {"system", "rapl", "gpu", "network", "lustre"}, True,
+    equal({name for name, row in listed.items() if row["works"]} >= {"system", "rapl", "drm", "network", "lustre"}, True,
           "what works there: %s" % listed)  # fmt: skip
     expect("2 counters: energy of package-0" in listed["rapl"]["says"], listed["rapl"])
     text = aflame("doctor").stdout

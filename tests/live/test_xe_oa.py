@@ -57,7 +57,7 @@ def _():
     machine.card().gt(act_freq=1200, cur_freq=1500, idle_ms=100, status=0)
     for ms in (100, 20, 2):
         run, readings = by_heartbeat(machine, "sleep", "0.45", ms=ms)
-        missed = lost(run, "DROPPED")
+        missed = lost(run, "LATE")
         nr = in_time(readings, ms, missed)
         expect(nr + missed >= 450 // ms + 1, "%d readings, %d missed" % (nr, missed))
         text = "read %d times" % nr + (", and %d times not in time" % missed if missed else "")
@@ -73,7 +73,7 @@ def _():
     machine = Machine()
     machine.card().gt(act_freq=1200)
     run = record("sleep", "0.45", env=machine.env(), options=("--sample", "none,xe-oa", "--api", "none"))
-    in_time(Readings(run), 100, lost(run, "DROPPED"))
+    in_time(Readings(run), 100, lost(run, "LATE"))
     text = notes(run, "collector.xe_oa")
     equal(text, ["every 100 ms, by the driver's files and events: GPU 0xe20b (0000:03:00.0): GT 0 frequency"], "note")
 
@@ -204,7 +204,7 @@ def _():
     expect(times[0] - begin > 150e6, "read %g ms after the begin" % ((times[0] - begin) / 1e6))
     (stopped,) = [e["time_ns"] for e in run.events("note") if e["fields"]["key"] == "stopped"]
     expect(times[-1] - stopped < 20e6, "read %g ms after it was stopped" % ((times[-1] - stopped) / 1e6))
-    expect(len(times) + lost(run, "DROPPED") > 20, "%d readings" % len(times))
+    expect(len(times) + lost(run, "LATE") > 20, "%d readings" % len(times))
     equal(min(time - span for time, span, _ in readings.shares[1]), times[0], "where the first share begins")
 
 

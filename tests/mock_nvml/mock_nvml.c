@@ -8,6 +8,8 @@
  *	MOCK_NVML_INIT     what nvmlInit_v2 returns
  *	MOCK_NVML_FIELDS   0: GetFieldValues supports none
  *	MOCK_NVML_SLOW_US  how long the energy counter takes to answer
+ *	MOCK_NVML_PCIE_US  how long PCIe's counter does
+ *	MOCK_NVML_DENIED   1: NVML_ERROR_NO_PERMISSION for the energy; 2: for everything
  *	MOCK_NVML_GONE_MS  after this the first device is lost (NVML_ERROR_GPU_IS_LOST)
  */
 #include <stdint.h>
@@ -18,7 +20,7 @@
 
 #include "collect/telemetry/nvml.h"
 
-enum { NOT_SUPPORTED = 3, LOST = 15 };
+enum { NOT_SUPPORTED = 3, DENIED = NVML_NO_PERMISSION, LOST = 15 };
 
 #define API __attribute__((visibility("default"))) int
 
@@ -54,7 +56,9 @@ static int lost(void)
 
 static int unlike(const void *device, int of)
 {
-	return device == &devices[of] ? lost() && !of ? LOST : 0 : NOT_SUPPORTED;
+	if (device != &devices[of])
+		return NOT_SUPPORTED;
+	return setting("MOCK_NVML_DENIED", 0) > 1 ? DENIED : lost() && !of ? LOST : 0;
 }
 
 static uint32_t power_mw(void)
@@ -118,15 +122,23 @@ API nvmlDeviceGetPowerUsage(void *device, unsigned *mw)
 	return unlike(device, 0);
 }
 
+static void take(const char *name)
+{
+	const struct timespec t = {.tv_nsec = (long)setting(name, 0) * 1000};
+
+	/* Even a sleep of 0 takes 50 us. */
+	if (t.tv_nsec)
+		nanosleep(&t, NULL);
+}
+
 API nvmlDeviceGetTotalEnergyConsumption(void *device, unsigned long long *mj)
 {
-	struct timespec t = {.tv_nsec = (long)setting("MOCK_NVML_SLOW_US", 0) * 1000};
 	uint64_t us = now_us(), step = step_us();
 
-	nanosleep(&t, NULL);
+	take("MOCK_NVML_SLOW_US");
 	/* 200 W are 0.2 mJ a us. */
 	*mj = 5000000 + (us < step ? us : step) / 5 + (us > step ? us - step : 0) * 2 / 5;
-	return unlike(device, 0);
+	return setting("MOCK_NVML_DENIED", 0) ? DENIED : unlike(device, 0);
 }
 
 API nvmlDeviceGetClockInfo(void *device, int type, unsigned *mhz)
@@ -166,13 +178,14 @@ API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values)
 		f->error = NOT_SUPPORTED;
 		if (!setting("MOCK_NVML_FIELDS", 1) || device != &devices[0])
 			continue;
-		f->error = lost() ? LOST : 0;
+		f->error = unlike(device, 0);
 		if (f->id == NVML_FIELD_POWER_INSTANT) {
 			f->type = NVML_UINT;
 			f->value.u = power_mw();
 		} else if (f->id == NVML_FIELD_PCIE_RECEIVED) {
 			f->type = NVML_ULONG_LONG;
 			f->value.ull = now_us() * 1000;
+			take("MOCK_NVML_PCIE_US");
 		} else {
 			f->error = NOT_SUPPORTED;
 		}

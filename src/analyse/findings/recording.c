@@ -139,6 +139,7 @@ static void find_lost(struct findings *s)
 	    {AF_LOST_DEBUGGER, "recording without a debugger"},
 	    {AF_LOST_FORBIDDEN, NULL},
 	    {AF_LOST_MAPPINGS, NULL},
+	    {AF_LOST_LATE, "counters that are read less often"},
 	};
 	uint64_t lost = 0;
 	unsigned most = 0;

@@ -11,7 +11,7 @@
 
 #include "collect/telemetry/private.h"
 
-enum { DEVICES_MOST = 64, VALUES_MOST = 8 };
+enum { DEVICES_MOST = 64, VALUES_MOST = 8, OUTLIER = 4 };
 
 struct nvml {
 	void *library;
@@ -311,6 +311,8 @@ static void call_make(struct telemetry_source *s, const struct nvml *n, struct n
 	uint64_t took_ns = af_now_ns() - begin_ns;
 	char what[160];
 
+	/* A thread that lost its CPU meanwhile has not been asking for all that time. */
+	took_ns = c->took_ns && took_ns > OUTLIER * c->took_ns ? OUTLIER * c->took_ns : took_ns;
 	c->took_ns = c->took_ns ? (3 * c->took_ns + took_ns) / 4 : took_ns;
 	c->due_ns = begin_ns + c->took_ns * c->is->apart;
 	if (rc) {
@@ -327,12 +329,29 @@ static void call_make(struct telemetry_source *s, const struct nvml *n, struct n
 }
 
 /* All are read at the first tick and the last: so totals are of the whole recording. */
+static bool call_is_due(const struct telemetry_source *s, const struct nvml_call *c,
+                        uint64_t time_ns, bool again)
+{
+	return again || s->beat.last || time_ns >= c->due_ns;
+}
+
+static uint64_t nvml_takes(const struct telemetry_source *s, uint64_t time_ns, bool again)
+{
+	const struct nvml *n = s->own;
+	uint64_t ns = 0;
+
+	for (uint32_t i = 0; i < n->nr_calls; i++)
+		if (call_is_due(s, &n->calls[i], time_ns, again))
+			ns += n->calls[i].took_ns;
+	return ns;
+}
+
 static void nvml_read(struct telemetry_source *s, struct telemetry_reading *to)
 {
 	const struct nvml *n = s->own;
 
 	for (uint32_t i = 0; i < n->nr_calls; i++)
-		if (to->again || s->beat.stopped || to->time_ns >= n->calls[i].due_ns)
+		if (call_is_due(s, &n->calls[i], to->time_ns, to->again))
 			call_make(s, n, &n->calls[i]);
 }
 
@@ -355,6 +374,7 @@ const struct telemetry_ops telemetry_nvml = {
     .summary = "power, energy, clocks, use, memory, temperature, throttling of NVIDIA's GPUs",
     .find = usual_find,
     .read = nvml_read,
+    .takes = nvml_takes,
     .close = nvml_close,
 };
 
@@ -363,5 +383,6 @@ const struct telemetry_ops telemetry_nvml_links = {
     .summary = "PCIe and NVLink traffic of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
     .find = links_find,
     .read = nvml_read,
+    .takes = nvml_takes,
     .close = nvml_close,
 };

@@ -2,6 +2,7 @@
 #ifndef AF_COLLECT_TELEMETRY_PRIVATE_H
 #define AF_COLLECT_TELEMETRY_PRIVATE_H
 
+#include <pthread.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -15,6 +16,8 @@ enum {
 	TELEMETRY_TEXT = 16 << 10,
 	TELEMETRY_GPUS_FROM = 2000, /* numbers of devices in the trace, above those of others */
 	TELEMETRY_NVML_FROM = 3000,
+	TELEMETRY_DRM_FROM = 4000,
+	TELEMETRY_PROCESSES = 1024, /* that are recorded, at most */
 };
 
 /* Where the kernel's files are. */
@@ -27,6 +30,15 @@ extern const struct telemetry_roots telemetry_roots_usual;
 struct telemetry_device {
 	uint32_t number;
 	const char *name, *vendor, *driver, *pci;
+};
+
+/* The recorded processes that are alive, as the recorder's thread knows them. */
+struct telemetry_processes {
+	pthread_mutex_t lock;
+	int pids[TELEMETRY_PROCESSES];
+	uint32_t nr;
+	uint32_t list; /* which list this is: another one has another number */
+	bool are_new;  /* they began while it was recorded; never changes */
 };
 
 /* The values that telemetry_put() and telemetry_total() took at this tick. */
@@ -42,15 +54,20 @@ struct telemetry_source;
 
 struct telemetry_ops {
 	const char *name, *summary;
-	/* Add counters; where there is none, why to @s->why. */
+	bool of_processes; /* of the recorded ones, not of the host */
+	/* Add counters, or @s->grows; where there is none, why to @s->why. */
 	void (*find)(struct telemetry_source *s, const struct telemetry_roots *roots);
+	/* Before _read(): add counters and devices that are new; NULL: there never are */
+	void (*refresh)(struct telemetry_source *s);
 	void (*read)(struct telemetry_source *s, struct telemetry_reading *to);
+	/* How long _read() at @time_ns takes, about; NULL: never long. @again: it was off before */
+	uint64_t (*takes)(const struct telemetry_source *s, uint64_t time_ns, bool again);
 	void (*close)(struct telemetry_source *s); /* or NULL */
 };
 
 extern const struct telemetry_ops telemetry_system, telemetry_memory, telemetry_pressure,
     telemetry_disk, telemetry_network, telemetry_lustre, telemetry_rapl, telemetry_gpu,
-    telemetry_nvml, telemetry_nvml_links;
+    telemetry_nvml, telemetry_nvml_links, telemetry_drm;
 
 /* A file that holds one number, of which a counter is made. */
 struct telemetry_file {
@@ -69,13 +86,15 @@ struct telemetry_total {
 
 struct telemetry_source {
 	const struct telemetry_ops *ops;
-	struct af_heartbeat beat; /* from its start to its end the rest is its thread's */
+	struct af_beat beat; /* while it goes on the rest is its thread's */
 	struct af_event_writer writer;
 	struct af_arena texts;
 	struct af_source_counters known; /* @all below, as the trace has it */
 	struct af_source_counter *all;
 	struct telemetry_total *totals; /* beside them */
 	uint32_t nr, cap, cap_totals;
+	bool grows; /* counters come while it is read */
+	struct telemetry_processes *processes;
 	struct telemetry_device *devices;
 	uint32_t nr_devices, cap_devices;
 	struct telemetry_file *files;

@@ -7,23 +7,44 @@
 
 #include "base/buf.h"
 #include "base/err.h"
+#include "collect/disk/job.h"
 #include "collect/session/session.h"
+#include "collect/telemetry/claim.h"
 #include "collect/telemetry/private.h"
 
-enum { PERIOD_NS = 100000000, MS_MOST = 60000, NS_PER_MS = 1000000 };
+enum {
+	PERIOD_NS = 100000000,
+	MS_MOST = 60000,
+	NS_PER_MS = 1000000,
+	PROCESSES_NS = 250000000, /* how often the recorded processes are listed */
+	CLAIM_NS = 1000000000, /* how often a rank that waits looks whether the other has ended */
+};
 
 static const struct telemetry_ops *const sources[] = {
     &telemetry_system,  &telemetry_memory,     &telemetry_pressure, &telemetry_disk,
     &telemetry_network, &telemetry_lustre,     &telemetry_rapl,     &telemetry_gpu,
-    &telemetry_nvml,    &telemetry_nvml_links,
+    &telemetry_nvml,    &telemetry_nvml_links, &telemetry_drm,
 };
 enum { SOURCES = sizeof sources / sizeof *sources };
 
 _Static_assert((int)SOURCES <= (int)AF_TELEMETRY_SOURCES, "wanted has a place for each");
+_Static_assert((int)SOURCES <= (int)AF_BEATS_MOST, "so has the heartbeat");
 
+/* Sources that are read from the same time on. */
+struct group {
+	struct af_heartbeat heart;
+	struct telemetry_source *all[SOURCES];
+	uint32_t nr;
+};
+
+/* While another rank reads what is of the host, this one reads what is of its processes. */
 struct telemetry {
 	struct af_recording *r;
-	struct telemetry_source *all[SOURCES]; /* NULL: not wanted, or nothing is there */
+	struct group main, processes;
+	struct telemetry_claim claim;
+	uint64_t claim_ns; /* when it is looked at again */
+	struct telemetry_processes list;
+	uint64_t list_ns; /* when it is made again */
 	bool stopped;
 };
 
@@ -104,8 +125,10 @@ int af_telemetry_probe(unsigned i, char *words, size_t size)
 	if (i >= SOURCES)
 		return -ENOENT;
 	telemetry_source_open(&s, sources[i], &telemetry_roots_usual);
-	bool there = s.nr;
-	if (there)
+	bool there = s.nr || s.grows;
+	if (s.grows)
+		snprintf(words, size, "%s", sources[i]->summary);
+	else if (there)
 		snprintf(words, size, "%u counters: %s%s%s%s%s", s.nr, s.all[0].name,
 		         s.nr > 1 ? ", " : "", s.nr > 1 ? s.all[1].name : "", s.nr > 2 ? ", …" : "",
 		         *s.why ? "; " : "");
@@ -151,16 +174,31 @@ static void amounts_write(struct telemetry_source *s)
 	}
 }
 
+/* Definitions that the stream does not have yet. */
+static void source_define(struct telemetry_source *s, uint32_t nr_devices, uint32_t nr)
+{
+	s->known.all = s->all;
+	s->known.nr = s->nr;
+	const struct af_source_counters more = {
+	    .all = s->all + nr, .nr = s->nr - nr, .first = s->known.first + nr};
+
+	for (uint32_t i = nr_devices; i < s->nr_devices; i++)
+		device_write(&s->writer, &s->devices[i]);
+	af_source_counters_define(&s->writer, &more);
+}
+
 static void source_tick(void *arg, bool again)
 {
 	struct telemetry_source *s = arg;
 	struct telemetry_reading *now = &s->now;
+	uint32_t nr_devices = s->nr_devices, nr = s->nr;
 
-	if (af_event_writer_is_new(&s->writer)) {
-		for (uint32_t i = 0; i < s->nr_devices; i++)
-			device_write(&s->writer, &s->devices[i]);
-		af_source_counters_define(&s->writer, &s->known);
-	}
+	if (s->ops->refresh)
+		s->ops->refresh(s);
+	if (af_event_writer_is_new(&s->writer))
+		nr_devices = nr = 0;
+	if (nr < s->nr)
+		source_define(s, nr_devices, nr);
 	now->nr_levels = now->nr_amounts = 0;
 	now->again = again;
 	now->time_ns = af_now_ns();
@@ -173,10 +211,18 @@ static void source_missed(void *arg, uint64_t count)
 {
 	struct telemetry_source *s = arg;
 
-	af_readings_lost(&s->writer, count);
+	af_readings_lost(&s->writer, AF_LOST_LATE, count);
 }
 
-static void source_note(struct telemetry *t, const struct telemetry_source *s, const char *text)
+static uint64_t source_takes(void *arg, uint64_t time_ns, bool again)
+{
+	const struct telemetry_source *s = arg;
+
+	return s->ops->takes ? s->ops->takes(s, time_ns, again) : 0;
+}
+
+static void source_note(const struct telemetry *t, const struct telemetry_source *s,
+                        const char *text)
 {
 	char key[64];
 
@@ -184,73 +230,152 @@ static void source_note(struct telemetry *t, const struct telemetry_source *s, c
 	af_session_note(t->r, key, "%s", text);
 }
 
-static struct telemetry_source *source_drop(struct telemetry_source *s)
-{
-	af_heartbeat_close(&s->beat);
-	telemetry_source_free(s);
-	free(s);
-	return NULL;
-}
-
 /* A source without anything is reported where somebody named it. */
-static struct telemetry_source *source_start(struct telemetry *t, const struct telemetry_ops *ops,
-                                             uint64_t period_ns, bool named)
+static bool source_open(const struct telemetry *t, struct telemetry_source *s, bool named)
 {
-	struct telemetry_source *s = af_xcalloc(1, sizeof *s);
-
-	telemetry_source_open(s, ops, &telemetry_roots_usual);
-	s->beat = (struct af_heartbeat){.r = t->r,
-	                                .period_ns = period_ns,
-	                                .tick = source_tick,
-	                                .missed = source_missed,
-	                                .arg = s,
-	                                .wake = -1};
-	if (!s->nr) {
+	if (!s->nr && !s->grows) {
 		if (named)
 			source_note(t, s, s->why);
-		return source_drop(s);
+		return false;
 	}
-	if (!af_heartbeat_open(&s->beat) || !af_event_writer_open(&s->writer, t->r)) {
-		source_note(t, s, "not read: no descriptor or no stream is left");
-		return source_drop(s);
+	if (!af_event_writer_open(&s->writer, t->r)) {
+		source_note(t, s, "not read: no stream is left");
+		return false;
 	}
 	s->writer.beside = true;
+	s->known.nr = s->grows ? TELEMETRY_VALUES : s->nr; /* so many numbers are kept for it */
 	af_source_counters_number(&s->writer, &s->known);
-	return s;
+	s->known.nr = s->nr;
+	return true;
+}
+
+static void source_free(struct telemetry_source *s)
+{
+	telemetry_source_free(s);
+	free(s);
+}
+
+static void source_add(struct telemetry *t, struct group *g, int i)
+{
+	const struct af_telemetry_wanted *wanted = t->r->options->telemetry;
+	struct telemetry_source *s = af_xcalloc(1, sizeof *s);
+
+	telemetry_source_open(s, sources[i], &telemetry_roots_usual);
+	s->processes = &t->list;
+	s->beat = (struct af_beat){.period_ns = wanted->period_ns[i],
+	                           .tick = source_tick,
+	                           .missed = source_missed,
+	                           .takes = source_takes,
+	                           .arg = s};
+	if (!source_open(t, s, wanted->named[i])) {
+		source_free(s);
+		return;
+	}
+	g->all[g->nr++] = s;
+	g->heart.beats[g->heart.nr++] = &s->beat;
+}
+
+/* The sources that are wanted: those of processes, or those of the host. */
+static void sources_add(struct telemetry *t, struct group *g, bool of_processes)
+{
+	for (int i = 0; i < SOURCES; i++)
+		if (t->r->options->telemetry->period_ns[i] &&
+		    sources[i]->of_processes == of_processes)
+			source_add(t, g, i);
+}
+
+static void process_add(struct telemetry_processes *to, int pid)
+{
+	for (uint32_t i = 0; i < to->nr; i++)
+		if (to->pids[i] == pid)
+			return;
+	if (pid > 0 && to->nr < TELEMETRY_PROCESSES)
+		to->pids[to->nr++] = pid;
+}
+
+/* The program that the recorder started, those that it was given, and those that registered. */
+static void processes_list(struct telemetry *t, uint64_t now)
+{
+	const struct af_watch_options *watch = &t->r->options->watch;
+	static struct telemetry_processes found;
+
+	if (now < t->list_ns)
+		return;
+	t->list_ns = now + PROCESSES_NS;
+	found.nr = 0;
+	process_add(&found, t->r->child);
+	for (uint32_t i = 0; i < watch->nr_pids; i++)
+		process_add(&found, (int)watch->pids[i]);
+	for (uint32_t i = 0; i < t->r->clients.nr; i++)
+		if (!t->r->clients.list[i].ended)
+			process_add(&found, t->r->clients.list[i].pid);
+	pthread_mutex_lock(&t->list.lock);
+	if (found.nr != t->list.nr ||
+	    memcmp(found.pids, t->list.pids, found.nr * sizeof *found.pids) != 0) {
+		memcpy(t->list.pids, found.pids, found.nr * sizeof *found.pids);
+		t->list.nr = found.nr;
+		t->list.list++;
+	}
+	pthread_mutex_unlock(&t->list.lock);
 }
 
 static void telemetry_open(void **self, struct af_recording *r)
 {
-	const struct af_telemetry_wanted *wanted = r->options->telemetry;
-	struct telemetry *t = af_xcalloc(1, sizeof *t);
+	const struct af_job_rank *job = r->options->job;
+	struct telemetry *t = *self = af_xcalloc(1, sizeof *t);
 
-	t->r = r;
-	for (int i = 0; i < SOURCES; i++)
-		if (wanted->period_ns[i])
-			t->all[i] =
-			    source_start(t, sources[i], wanted->period_ns[i], wanted->named[i]);
-	*self = t;
+	t->r = t->main.heart.r = t->processes.heart.r = r;
+	t->claim_ns = af_now_ns() + CLAIM_NS;
+	pthread_mutex_init(&t->list.lock, NULL);
+	t->list.are_new = !r->options->watch.all && !r->options->watch.nr_pids;
+	af_heartbeat_open(&t->main.heart);
+	af_heartbeat_open(&t->processes.heart);
+	if (telemetry_claim_take(&t->claim, job)) {
+		sources_add(t, &t->main, false);
+		sources_add(t, &t->main, true);
+		return;
+	}
+	af_session_note(r, "telemetry.others", "another rank of job %s reads the host's counters",
+	                job->key);
+	sources_add(t, &t->processes, true);
 }
 
 static void telemetry_begin(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES; i++)
-		if (t->all[i])
-			af_heartbeat_begin(&t->all[i]->beat);
+	af_heartbeat_begin(t->claim.held ? &t->main.heart : &t->processes.heart);
+}
+
+/* The rank that has read has ended: this one goes on. */
+static void take_over(struct telemetry *t, uint64_t now)
+{
+	if (now < t->claim_ns || t->stopped)
+		return;
+	t->claim_ns = now + CLAIM_NS;
+	if (!telemetry_claim_take(&t->claim, t->r->options->job))
+		return;
+	af_session_note(t->r, "telemetry.taken over",
+	                "the rank that had read the host's counters has ended: read here from "
+	                "%.1f s on",
+	                (double)(now - t->r->start_ns) / 1e9);
+	sources_add(t, &t->main, false);
+	af_heartbeat_begin(&t->main.heart);
 }
 
 static void telemetry_pump(void *self)
 {
 	struct telemetry *t = self;
+	uint64_t now = af_now_ns();
 
-	for (int i = 0; i < SOURCES; i++)
-		if (t->all[i])
-			af_heartbeat_pump(&t->all[i]->beat);
+	processes_list(t, now);
+	if (!t->claim.held)
+		take_over(t, now);
+	af_heartbeat_pump(&t->main.heart);
+	af_heartbeat_pump(&t->processes.heart);
 }
 
-static void end_note(struct telemetry *t, const struct telemetry_source *s)
+static void end_note(const struct telemetry *t, const struct telemetry_source *s)
 {
 	struct af_buf b = {0};
 
@@ -268,31 +393,44 @@ static void end_note(struct telemetry *t, const struct telemetry_source *s)
 	af_buf_free(&b);
 }
 
+static void group_stop(struct telemetry *t, struct group *g)
+{
+	af_heartbeat_stop(&g->heart);
+	for (uint32_t i = 0; i < g->nr; i++) {
+		af_event_writer_close(&g->all[i]->writer);
+		end_note(t, g->all[i]);
+	}
+}
+
 static void telemetry_stop(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES && !t->stopped; i++) {
-		if (!t->all[i])
-			continue;
-		af_heartbeat_stop(&t->all[i]->beat);
-		af_event_writer_close(&t->all[i]->writer);
-		end_note(t, t->all[i]);
-	}
+	if (t->stopped)
+		return;
 	t->stopped = true;
+	group_stop(t, &t->main);
+	group_stop(t, &t->processes);
+	telemetry_claim_drop(&t->claim);
+}
+
+static void group_close(struct group *g)
+{
+	af_heartbeat_close(&g->heart);
+	for (uint32_t i = 0; i < g->nr; i++) {
+		af_event_writer_close(&g->all[i]->writer);
+		source_free(g->all[i]);
+	}
 }
 
 static void telemetry_close(void *self)
 {
 	struct telemetry *t = self;
 
-	for (int i = 0; i < SOURCES; i++) {
-		if (!t->all[i])
-			continue;
-		af_heartbeat_close(&t->all[i]->beat);
-		af_event_writer_close(&t->all[i]->writer);
-		source_drop(t->all[i]);
-	}
+	group_close(&t->main);
+	group_close(&t->processes);
+	telemetry_claim_drop(&t->claim);
+	pthread_mutex_destroy(&t->list.lock);
 	free(t);
 }
 

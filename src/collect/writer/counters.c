@@ -56,9 +56,8 @@ void af_reading_write(struct af_event_writer *w, const struct af_source_counters
 	}
 }
 
-void af_readings_lost(struct af_event_writer *w, uint64_t count)
+void af_readings_lost(struct af_event_writer *w, enum af_lost reason, uint64_t count)
 {
 	if (w->is_open && count)
-		af_stream_put(&w->stream, lost, af_now_ns(), .reason = AF_LOST_DROPPED,
-		              .count = count);
+		af_stream_put(&w->stream, lost, af_now_ns(), .reason = reason, .count = count);
 }

@@ -42,7 +42,7 @@ void af_reading_write(struct af_event_writer *w, const struct af_source_counters
                       uint64_t time_ns, uint64_t span_ns, const struct af_source_value *values,
                       uint32_t nr);
 
-/* LOST: so many readings were dropped, or were due and not made. */
-void af_readings_lost(struct af_event_writer *w, uint64_t count);
+/* LOST: so many readings are missing, and why: AF_LOST_LATE, or AF_LOST_DROPPED by a driver. */
+void af_readings_lost(struct af_event_writer *w, enum af_lost reason, uint64_t count);
 
 #endif

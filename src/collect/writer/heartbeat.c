@@ -1,131 +1,219 @@
 #include "collect/writer/heartbeat.h"
 
-#include <poll.h>
 #include <signal.h>
-#include <stddef.h>
-#include <sys/eventfd.h>
 #include <time.h>
-#include <unistd.h>
 
-#include "base/write.h"
 #include "collect/session/control.h"
 #include "collect/session/session.h"
 
-enum { NS_PER_S = 1000000000 };
+enum {
+	NS_PER_S = 1000000000,
+	/* Half of the shortest period that can be had: a shorter tick makes others miss none. */
+	LONG_NS = 500000,
+};
 
-static void beat_tick(struct af_heartbeat *h)
+static void beat_tick(struct af_beat *b)
 {
-	h->tick(h->arg, !h->was_on);
-	h->was_on = true;
-	h->nr_ticks++;
+	b->tick(b->arg, !b->was_on);
+	b->was_on = true;
+	b->nr_ticks++;
 }
 
-/* Tick if it is time. Those that were due meanwhile were missed. */
-static void beat_turn(struct af_heartbeat *h, uint64_t now)
+static void beat_missed(struct af_beat *b, uint64_t count)
 {
-	if (!atomic_load(&h->on)) {
-		h->was_on = false;
-		return;
-	}
-	if (!h->was_on)
-		h->next_ns = now;
-	if (now < h->next_ns)
-		return;
-	uint64_t late = (now - h->next_ns) / h->period_ns;
-	h->next_ns += (late + 1) * h->period_ns;
-	h->nr_missed += late;
-	if (late)
-		h->missed(h->arg, late);
-	beat_tick(h);
+	b->nr_missed += count;
+	if (count)
+		b->missed(b->arg, count);
 }
 
-/* Those that were due up to now and will not be made. */
-static void beat_end(struct af_heartbeat *h, uint64_t now)
+/* A tick that is due. Others that were due meanwhile were missed. */
+static void beat_turn(struct af_beat *b, uint64_t now)
 {
-	uint64_t late = now < h->next_ns ? 0 : (now - h->next_ns) / h->period_ns + 1;
+	uint64_t late = (now - b->next_ns) / b->period_ns;
 
-	h->nr_missed += late;
-	if (late)
-		h->missed(h->arg, late);
-	beat_tick(h);
+	b->next_ns += (late + 1) * b->period_ns;
+	beat_missed(b, late);
+	beat_tick(b);
 }
 
-static void beat_wait(const struct af_heartbeat *h)
+/* Those that were due up to now and will not be made, and the last one. */
+static void beat_end(struct af_beat *b, uint64_t now)
 {
-	struct pollfd ready = {.fd = h->wake, .events = POLLIN};
-	uint64_t now = af_now_ns(), nr;
-	uint64_t left = !h->was_on ? NS_PER_S : h->next_ns > now ? h->next_ns - now : 0;
-	struct timespec t = {.tv_sec = (time_t)(left / NS_PER_S), .tv_nsec = left % NS_PER_S};
-
-	if (ppoll(&ready, 1, &t, NULL) > 0)
-		while (read(h->wake, &nr, sizeof nr) == sizeof nr)
-			;
+	beat_missed(b, now < b->next_ns ? 0 : (now - b->next_ns) / b->period_ns + 1);
+	b->last = true;
+	beat_tick(b);
 }
 
-static void *beat_until_end(void *arg)
+/* Waits for @until_ns; true: it came, and not a change of what the lock protects. */
+static bool heartbeat_wait(struct af_heartbeat *h, uint64_t until_ns)
 {
-	struct af_heartbeat *h = arg;
+	const struct timespec t = {.tv_sec = (time_t)(until_ns / NS_PER_S),
+	                           .tv_nsec = (long)(until_ns % NS_PER_S)};
 
-	while (!atomic_load(&h->stop)) {
-		beat_turn(h, af_now_ns());
-		beat_wait(h);
-	}
-	return NULL;
+	return pthread_cond_timedwait(&h->changed, &h->lock, &t) != 0;
 }
 
-static void beat_wake(struct af_heartbeat *h)
-{
-	const uint64_t one = 1;
-
-	af_write_all(h->wake, &one, sizeof one);
-}
-
-bool af_heartbeat_open(struct af_heartbeat *h)
-{
-	h->wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	return h->wake >= 0;
-}
-
-void af_heartbeat_begin(struct af_heartbeat *h)
-{
-	h->began = true;
-	atomic_store(&h->on, af_control_state(h->r) == AF_SESSION_ON);
-	beat_turn(h, af_now_ns());
-}
-
-static void thread_start(struct af_heartbeat *h)
+static bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
 {
 	sigset_t all, was;
 
 	/* Signals are the recorder's. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_SETMASK, &all, &was);
-	h->runs = !pthread_create(&h->thread, NULL, beat_until_end, h);
+	bool runs = !pthread_create(thread, NULL, run, arg);
 	pthread_sigmask(SIG_SETMASK, &was, NULL);
+	return runs;
+}
+
+static bool beat_is_long(struct af_beat *b, uint64_t time_ns)
+{
+	return b->takes && b->takes(b->arg, time_ns, !b->was_on) > LONG_NS;
+}
+
+/* The thread of a beat that takes long. It gives the beat back when its next tick does not. */
+static void *beat_alone(void *arg)
+{
+	struct af_beat *b = arg;
+	struct af_heartbeat *h = b->of;
+	bool goes_on;
+
+	do {
+		beat_turn(b, af_now_ns());
+		goes_on = beat_is_long(b, b->next_ns);
+		pthread_mutex_lock(&h->lock);
+		while (goes_on && h->on && !h->stop)
+			if (heartbeat_wait(h, b->next_ns))
+				break;
+		goes_on &= h->on && !h->stop;
+		b->away = goes_on;
+		h->nr_returned += !goes_on;
+		if (!goes_on)
+			pthread_cond_broadcast(&h->changed);
+		pthread_mutex_unlock(&h->lock);
+	} while (goes_on);
+	return NULL;
+}
+
+static void beat_join(struct af_beat *b)
+{
+	if (b->runs)
+		pthread_join(b->thread, NULL);
+	b->runs = false;
+}
+
+static bool beat_send_away(struct af_beat *b)
+{
+	beat_join(b); /* it gave the beat back, and is about to end */
+	b->away = true;
+	b->runs = thread_start(&b->thread, beat_alone, b);
+	if (!b->runs)
+		b->away = false;
+	return b->runs;
+}
+
+/* The beats that have no thread of their own now, a bit each. */
+static uint32_t beats_here(const struct af_heartbeat *h)
+{
+	uint32_t here = 0;
+
+	for (uint32_t i = 0; i < h->nr; i++)
+		here |= (uint32_t)!h->beats[i]->away << i;
+	return here;
+}
+
+/* Ticks of all beats that are @here and due; returns when the next one of them is. */
+static uint64_t beats_turn(struct af_heartbeat *h, uint32_t here, bool on, bool can_send)
+{
+	uint64_t now = af_now_ns(), next_ns = now + NS_PER_S;
+
+	for (uint32_t i = 0; i < h->nr; i++) {
+		struct af_beat *b = h->beats[i];
+		if (!(here >> i & 1))
+			continue;
+		b->was_on &= on;
+		if (!on)
+			continue;
+		if (!b->was_on)
+			b->next_ns = now;
+		if (now >= b->next_ns) {
+			if (can_send && beat_is_long(b, now) && beat_send_away(b))
+				continue;
+			beat_turn(b, now);
+		}
+		next_ns = b->next_ns < next_ns ? b->next_ns : next_ns;
+	}
+	return next_ns;
+}
+
+static void *heartbeat_run(void *arg)
+{
+	struct af_heartbeat *h = arg;
+
+	pthread_mutex_lock(&h->lock);
+	while (!h->stop) {
+		uint32_t here = beats_here(h), nr_returned = h->nr_returned;
+		bool on = h->on;
+		pthread_mutex_unlock(&h->lock);
+		uint64_t next_ns = beats_turn(h, here, on, h->nr > 1);
+		pthread_mutex_lock(&h->lock);
+		while (!h->stop && h->on == on && h->nr_returned == nr_returned)
+			if (heartbeat_wait(h, next_ns))
+				break;
+	}
+	pthread_mutex_unlock(&h->lock);
+	return NULL;
+}
+
+void af_heartbeat_open(struct af_heartbeat *h)
+{
+	pthread_condattr_t by_monotonic;
+
+	pthread_condattr_init(&by_monotonic);
+	pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
+	pthread_cond_init(&h->changed, &by_monotonic);
+	pthread_condattr_destroy(&by_monotonic);
+	pthread_mutex_init(&h->lock, NULL);
+}
+
+void af_heartbeat_begin(struct af_heartbeat *h)
+{
+	h->began = true;
+	for (uint32_t i = 0; i < h->nr; i++)
+		h->beats[i]->of = h;
+	h->on = af_control_state(h->r) == AF_SESSION_ON;
+	beats_turn(h, beats_here(h), h->on, false);
 }
 
 void af_heartbeat_pump(struct af_heartbeat *h)
 {
 	bool on = af_control_state(h->r) == AF_SESSION_ON;
 
-	if (!h->began || h->stopped)
+	if (!h->began || h->stopped || !h->nr)
 		return;
-	bool switched = atomic_exchange(&h->on, on) != on;
+	pthread_mutex_lock(&h->lock);
+	bool switched = h->on != on;
+	h->on = on;
+	if (switched)
+		pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->lock);
+	if (h->runs)
+		return;
+	h->runs = thread_start(&h->thread, heartbeat_run, h);
 	if (!h->runs)
-		thread_start(h);
-	else if (switched)
-		beat_wake(h);
-	if (!h->runs)
-		beat_turn(h, af_now_ns());
+		beats_turn(h, beats_here(h), on, false);
 }
 
-static void thread_end(struct af_heartbeat *h)
+static void threads_end(struct af_heartbeat *h)
 {
 	if (!h->runs)
 		return;
-	atomic_store(&h->stop, 1);
-	beat_wake(h);
+	pthread_mutex_lock(&h->lock);
+	h->stop = true;
+	pthread_cond_broadcast(&h->changed);
+	pthread_mutex_unlock(&h->lock);
 	pthread_join(h->thread, NULL);
+	for (uint32_t i = 0; i < h->nr; i++)
+		beat_join(h->beats[i]);
 	h->runs = false;
 }
 
@@ -134,15 +222,16 @@ void af_heartbeat_stop(struct af_heartbeat *h)
 	if (h->stopped)
 		return;
 	h->stopped = true;
-	thread_end(h);
-	if (h->was_on && atomic_load(&h->on))
-		beat_end(h, af_now_ns());
+	threads_end(h);
+	uint64_t now = af_now_ns();
+	for (uint32_t i = 0; i < h->nr; i++)
+		if (h->beats[i]->was_on && h->on)
+			beat_end(h->beats[i], now);
 }
 
 void af_heartbeat_close(struct af_heartbeat *h)
 {
-	thread_end(h);
-	if (h->wake >= 0)
-		close(h->wake);
-	h->wake = -1;
+	threads_end(h);
+	pthread_cond_destroy(&h->changed);
+	pthread_mutex_destroy(&h->lock);
 }

@@ -1,8 +1,10 @@
 /*
- * A thread of the recorder that does something at fixed times: once every period from the moment at
- * which recording is on, by CLOCK_MONOTONIC, and once more at the end. Each time that is due is
- * either a tick or was missed: in a recording of D ns their number is D / period + 2, rounded down.
- * One thread calls, in order:
+ * A thread of the recorder that does things at fixed times. Each beat of it has a period of its
+ * own: it is due once every period from the moment at which recording is on, by CLOCK_MONOTONIC,
+ * and once more at the end. Each time that is due is either a tick or was missed: in a recording of
+ * D ns their number is D / period + 2, rounded down. All beats are counted from the same moment, so
+ * those that are due at the same time cost one wake-up. A beat that would hold up the others goes
+ * to a thread of its own for as long as it takes long. One thread calls, in order:
  *
  *	af_heartbeat_open → af_heartbeat_begin → af_heartbeat_pump* → af_heartbeat_stop
  *	→ af_heartbeat_close
@@ -11,36 +13,53 @@
 #define AF_COLLECT_WRITER_HEARTBEAT_H
 
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
 struct af_recording;
+struct af_heartbeat;
 
-struct af_heartbeat {
-	struct af_recording *r;
+enum { AF_BEATS_MOST = 16 };
+
+/* A tick and a miss are never at the same time as another one of this beat. */
+struct af_beat {
 	uint64_t period_ns;
-	/* By the thread; in begin() and stop() by the caller. @again: recording was off before. */
+	/* @again: recording was off before. */
 	void (*tick)(void *arg, bool again);
 	/* So many were due and not made. */
 	void (*missed)(void *arg, uint64_t count);
+	/* How many ns the tick at @time_ns will take, about; NULL: it never takes long. */
+	uint64_t (*takes)(void *arg, uint64_t time_ns, bool again);
 	void *arg;
 	uint64_t nr_ticks, nr_missed;
+	bool last; /* this tick is the one at the end */
+
+	/* private */
+	struct af_heartbeat *of;
+	bool was_on;      /* at the last tick */
+	uint64_t next_ns; /* when the next one is due */
+	pthread_t thread; /* its own */
+	bool runs, away;  /* there is that thread; and it has not given the beat back */
+};
+
+struct af_heartbeat {
+	struct af_recording *r;
+	struct af_beat *beats[AF_BEATS_MOST];
+	uint32_t nr;
 
 	/* private */
 	pthread_t thread;
 	bool began, runs, stopped;
-	int wake;            /* an eventfd */
-	_Atomic uint32_t on; /* 0 or 1; RISC-V exchanges words without libatomic, not bytes */
-	_Atomic uint32_t stop;
-	bool was_on;      /* at the last tick */
-	uint64_t next_ns; /* when the next one is due */
+	pthread_mutex_t lock; /* of the three below, and of af_beat.away */
+	pthread_cond_t changed;
+	bool on, stop;
+	uint32_t nr_returned; /* beats that were given back */
 };
 
-/* The five members before the private ones are set. False: there is no descriptor for it. */
-bool af_heartbeat_open(struct af_heartbeat *h);
+/* @h->r is set. */
+void af_heartbeat_open(struct af_heartbeat *h);
 
-/* The first tick, if recording is on. */
+/* The beats, with their first five members, are set. Makes the first ticks, if recording is on. */
 void af_heartbeat_begin(struct af_heartbeat *h);
 
 /*
@@ -49,7 +68,7 @@ void af_heartbeat_begin(struct af_heartbeat *h);
  */
 void af_heartbeat_pump(struct af_heartbeat *h);
 
-/* End the thread. A last tick covers what a short program leaves of a period. */
+/* End the threads. A last tick of each beat covers what a short program leaves of a period. */
 void af_heartbeat_stop(struct af_heartbeat *h);
 void af_heartbeat_close(struct af_heartbeat *h);
 

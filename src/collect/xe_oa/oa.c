@@ -11,7 +11,9 @@
 enum { PERIOD_NS = 100000000, NS_PER_MS = 1000000 };
 
 struct oa {
-	struct af_heartbeat beat; /* from its start to its end the other members are its thread's */
+	struct af_beat beat;
+	struct af_heartbeat
+	    heart; /* from its start to its end the other members are its thread's */
 	struct oa_counters counters;
 	struct af_event_writer writer;
 };
@@ -27,12 +29,12 @@ static void oa_missed(void *arg, uint64_t count)
 {
 	struct oa *o = arg;
 
-	af_readings_lost(&o->writer, count);
+	af_readings_lost(&o->writer, AF_LOST_LATE, count);
 }
 
 static void oa_free_all(struct oa *o)
 {
-	af_heartbeat_close(&o->beat);
+	af_heartbeat_close(&o->heart);
 	oa_free(&o->counters);
 	free(o);
 }
@@ -43,7 +45,7 @@ static void begin_note(const struct oa *o)
 
 	oa_describe(&o->counters, &b);
 	if (b.len)
-		af_session_note(o->beat.r, "collector.xe_oa",
+		af_session_note(o->heart.r, "collector.xe_oa",
 		                "every %g ms, by the driver's files and events: %s",
 		                (double)o->beat.period_ns / NS_PER_MS, b.data);
 	af_buf_free(&b);
@@ -53,19 +55,19 @@ static void oa_open(void **self, struct af_recording *r)
 {
 	struct oa *o = af_xcalloc(1, sizeof *o);
 
-	o->beat = (struct af_heartbeat){
-	    .r = r,
+	o->beat = (struct af_beat){
 	    .period_ns = r->options->heartbeat_ns ? r->options->heartbeat_ns : PERIOD_NS,
 	    .tick = oa_tick,
 	    .missed = oa_missed,
 	    .arg = o,
 	};
-	bool can = af_heartbeat_open(&o->beat);
+	o->heart = (struct af_heartbeat){.r = r, .beats = {&o->beat}, .nr = 1};
+	af_heartbeat_open(&o->heart);
 	/* Level Zero's metrics need the streams that are ours else. */
 	bool streams = r->options->observe && !r->options->metric_group;
 	oa_find(&o->counters, &af_xe_roots_usual, streams ? o->beat.period_ns : 0);
 	begin_note(o);
-	if (!o->counters.nr || !can || !af_event_writer_open(&o->writer, r)) {
+	if (!o->counters.nr || !af_event_writer_open(&o->writer, r)) {
 		oa_free_all(o);
 		return;
 	}
@@ -78,14 +80,14 @@ static void oa_begin(void *self)
 {
 	struct oa *o = self;
 
-	af_heartbeat_begin(&o->beat);
+	af_heartbeat_begin(&o->heart);
 }
 
 static void oa_pump(void *self)
 {
 	struct oa *o = self;
 
-	af_heartbeat_pump(&o->beat);
+	af_heartbeat_pump(&o->heart);
 }
 
 static void end_note(const struct oa *o)
@@ -99,7 +101,7 @@ static void end_note(const struct oa *o)
 		           (unsigned long long)o->beat.nr_missed);
 	if (failed)
 		af_buf_fmt(&b, "; %llu values could not be had", (unsigned long long)failed);
-	af_session_note(o->beat.r, "collector.xe_oa.readings", "%s", b.data);
+	af_session_note(o->heart.r, "collector.xe_oa.readings", "%s", b.data);
 	af_buf_free(&b);
 }
 
@@ -107,9 +109,9 @@ static void oa_stop(void *self)
 {
 	struct oa *o = self;
 
-	if (o->beat.stopped)
+	if (o->heart.stopped)
 		return;
-	af_heartbeat_stop(&o->beat);
+	af_heartbeat_stop(&o->heart);
 	af_event_writer_close(&o->writer);
 	end_note(o);
 }
@@ -118,7 +120,6 @@ static void oa_close(void *self)
 {
 	struct oa *o = self;
 
-	af_heartbeat_close(&o->beat);
 	af_event_writer_close(&o->writer);
 	oa_free_all(o);
 }

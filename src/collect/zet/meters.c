@@ -186,7 +186,7 @@ static void sums_take(struct meters *s, const struct zet_sums *from)
 	d->nr_cut += from->cut;
 	d->nr_left_out += from->left_out;
 	s->source.got_any |= from->reports != 0;
-	af_readings_lost(&d->writer, from->dropped + from->cut);
+	af_readings_lost(&d->writer, AF_LOST_DROPPED, from->dropped + from->cut);
 }
 
 static void message_take(void *user, const struct zet_head *head)
