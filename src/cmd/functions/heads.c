@@ -66,16 +66,25 @@ static uint8_t relative_at(const cs_insn *insn)
 	return 0;
 }
 
-/* The function goes on at the jump's target. */
+/* A jump by the longest distance: jmp rel32, Jcc rel32 (Intel SDM, volume 2). */
 static bool jump_take(struct af_probe *to, const cs_insn *insn)
 {
-	const cs_x86_op *op = &insn->detail->x86.operands[0];
+	const cs_x86 *x = &insn->detail->x86;
+	uint8_t opcode = x->opcode[0];
+	bool condition = opcode >> 4 == 7 || (opcode == 0x0f && x->opcode[1] >> 4 == 8);
+	uint8_t *code = to->code + to->code_len;
 
-	if (insn->id != X86_INS_JMP || op->type != X86_OP_IMM ||
-	    to->len + insn->size < AF_PROBE_JUMP)
+	if (to->relative || x->operands[0].type != X86_OP_IMM ||
+	    (!condition && opcode != 0xe9 && opcode != 0xeb))
 		return false;
-	to->len += insn->size;
-	to->back = (uint64_t)op->imm;
+	if (condition)
+		*code++ = 0x0f;
+	*code++ = condition ? 0x80 | ((opcode == 0x0f ? x->opcode[1] : opcode) & 15) : 0xe9;
+	to->relative = (uint8_t)(code - to->code);
+	int32_t distance = (int32_t)((uint64_t)x->operands[0].imm -
+	                             (to->address + to->relative + sizeof distance));
+	memcpy(code, &distance, sizeof distance);
+	to->code_len = (uint8_t)(to->relative + sizeof distance);
 	return true;
 }
 
@@ -88,11 +97,13 @@ static bool insn_take(struct af_probe *to, const cs_insn *insn)
 		return jump_take(to, insn);
 	if (insn->id == X86_INS_SYSCALL || insn->id == X86_INS_INT3 || (relative && to->relative))
 		return false;
+	/* Behind a jump that became longer it would count from elsewhere. */
+	if (relative && to->code_len != to->len)
+		return false;
 	if (relative)
-		to->relative = to->len + relative;
-	to->len += insn->size;
-	to->moved = to->len;
-	to->back = insn->address + insn->size;
+		to->relative = to->code_len + relative;
+	memcpy(to->code + to->code_len, insn->bytes, insn->size);
+	to->code_len += insn->size;
 	return true;
 }
 
@@ -113,10 +124,9 @@ static int head_read(struct heads *h, struct af_probe *to, const uint8_t *code, 
 		bool fills = h->insn->id == X86_INS_NOP || h->insn->id == X86_INS_INT3;
 		if (is_behind && !fills)
 			return refused(h, "it is too short");
-		if (is_behind)
-			to->len += h->insn->size;
-		else if (!insn_take(to, h->insn))
+		if (!is_behind && !insn_take(to, h->insn))
 			return refused(h, "its first instructions work only where they are");
+		to->len += h->insn->size;
 	}
 	if (to->len > AF_PROBE_HEAD)
 		to->len = AF_PROBE_HEAD;

@@ -11,9 +11,9 @@
 #include "trace/write/probes.h"
 
 /*
- * Probes for all of @f, in @to, which has room for AF_PROBES_MOST. -ENOTSUP with a message that names
- * the function where one has none: its first instructions depend on where they are, or are jumped
- * into, or this build has no Capstone.
+ * Make probes of all of @f, in @to, which has room for AF_PROBES_MOST. -ENOTSUP with a message that
+ * names the function where one has none: its first instructions depend on where they are, or are
+ * jumped into, or this build has no Capstone.
  */
 int af_functions_heads(const struct af_functions *f, struct af_probe *to, struct af_err *err);
 

@@ -1,3 +1,4 @@
+/* The code that a probe leads to: it calls probe_hit() with all registers kept. */
 #include "inject/probe/private.h"
 
 #ifdef __x86_64__
@@ -8,7 +9,7 @@
 /* State components (Intel SDM, volume 1, 13.1): SSE, AVX, and three of AVX-512. */
 enum { STATE_MASK = 1 << 1 | 1 << 2 | 7 << 5, STATE_LEGACY = 512 + 64, STATE_LEAF = 0xd };
 
-/* What XSAVE keeps, and how many bytes it needs for that. */
+/* For XSAVE: the components to keep, and the bytes that they take. */
 uint32_t probe_state_mask __attribute__((visibility("hidden")));
 uint32_t probe_state_bytes __attribute__((visibility("hidden")));
 
@@ -38,8 +39,8 @@ bool probe_entry_prepare(void)
 
 /*
  * The stack: struct probe_frame from its `back` on. The caller's frame follows this one for
- * unwinders, as if the function was not there yet. The flag of direction is clear, as the ABI has it,
- * or is cleared. A header that XSAVE finds is to be zero (Intel SDM, volume 1, 13.7).
+ * unwinders, as if the function was not there yet. The header that XSAVE finds is to be zero (Intel
+ * SDM, volume 1, 13.7).
  */
 __asm__(".text\n"
         ".p2align 4\n"

@@ -3,12 +3,13 @@
  * A module's code is written before anybody can run it, or while the process has one thread.
  */
 #include <link.h>
+#include <stdatomic.h>
 #include <stddef.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
-#include "base/system/proc.h"
+#include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/probe/private.h"
 
@@ -30,6 +31,7 @@ struct stubs {
 
 static struct {
 	const struct af_probe *probes;
+	_Atomic uint64_t addresses[AF_PROBES_MOST];
 	uint32_t nr;
 	struct stubs stubs[STUBS_PAGES];
 	uint32_t nr_stubs;
@@ -41,6 +43,11 @@ static void patch_failed(const char *why)
 	if (!patch.failed)
 		af_inject_note("probes", why);
 	patch.failed = true;
+}
+
+uint64_t probe_address(uint64_t number)
+{
+	return atomic_load_explicit(&patch.addresses[number], memory_order_relaxed);
 }
 
 static bool is_near(const uint8_t *page, uint64_t address)
@@ -58,11 +65,10 @@ static uint8_t *page_near(uint64_t address)
 			int64_t at = (int64_t)(address & ~(uint64_t)(PAGE - 1)) + sign * off;
 			if (at < NEAR_STEP)
 				continue;
-			uint8_t *page = mmap((void *)at, STUBS_PAGE, PROT_READ | PROT_WRITE,
-			                     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-			if (page != MAP_FAILED && is_near(page, address))
+			uint8_t *page = af_pages_near((void *)at, STUBS_PAGE, 0);
+			if (page && is_near(page, address))
 				return page;
-			if (page != MAP_FAILED)
+			if (page)
 				munmap(page, STUBS_PAGE);
 		}
 	return NULL;
@@ -86,11 +92,11 @@ static struct stubs *stubs_near(uint64_t address)
 	return &patch.stubs[patch.nr_stubs++];
 }
 
-/* The instructions in the place of a jump. */
+/* The instructions in the place of a jump, as in struct af_probe. */
 struct head {
-	const uint8_t *bytes;
-	uint32_t moved, relative; /* as in struct af_probe */
-	uint64_t back;
+	const uint8_t *code;
+	uint32_t len, relative;
+	uint64_t back; /* where the function goes on */
 };
 
 /* Bytes that count from the instructions' old place at @from count from @at. */
@@ -98,7 +104,7 @@ static void head_write(uint8_t *at, const uint8_t *from, const struct head *h)
 {
 	int32_t relative;
 
-	memcpy(at, h->bytes, h->moved);
+	memcpy(at, h->code, h->len);
 	if (!h->relative)
 		return;
 	memcpy(&relative, at + h->relative, sizeof relative);
@@ -128,7 +134,7 @@ static void stub_write(const struct stubs *s, uint8_t *stub, uint32_t number, co
 	memcpy(at, lea, sizeof lea);
 	at += sizeof lea;
 	head_write(at, from, h);
-	at += h->moved;
+	at += h->len;
 	memcpy(at, jump, sizeof jump);
 	at += sizeof jump;
 	memcpy(at, &h->back, sizeof h->back);
@@ -181,8 +187,9 @@ static void module_probe(const struct dl_phdr_info *m, uint32_t number)
 {
 	const struct af_probe *p = &patch.probes[number];
 	uint8_t *to = (uint8_t *)(m->dlpi_addr + p->address);
-	const struct head h = {p->head, p->moved, p->relative, m->dlpi_addr + p->back};
+	const struct head h = {p->code, p->code_len, p->relative, (uint64_t)to + p->len};
 
+	atomic_store(&patch.addresses[number], (uint64_t)to);
 	if (!has_code(m, p->address))
 		patch_failed("a function is not where its file has it: its calls are not recorded");
 	else if (*to == 0xe9) /* it is there already */

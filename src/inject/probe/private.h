@@ -33,4 +33,7 @@ void probe_patch_start(const struct af_probe *probes, uint32_t nr);
 /* In what is there now. */
 void probe_patch_modules(void);
 
+/* Where the function of probe @number lies. */
+uint64_t probe_address(uint64_t number);
+
 #endif

@@ -116,21 +116,30 @@ static void call_take(struct af_thread_context *t, uint32_t number, const struct
 	              .function = function);
 }
 
+/* As at a call of the function's first instruction: the function is the stack's end. */
+static void call_record(const struct probe_frame *frame)
+{
+	const struct af_regs regs = {
+	    .pc = probe_address(frame->number) + 1,
+	    .sp = (uint64_t)&frame->ra,
+	    .fp = frame->fp,
+	};
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return;
+	call_take(t, (uint32_t)frame->number, &regs);
+	af_thread_leave(t);
+}
+
 void probe_hit(const struct probe_frame *frame)
 {
-	const struct af_regs regs = {.pc = frame->ra, .sp = (uint64_t)(frame + 1), .fp = frame->fp};
 	int saved = errno;
 
-	if (frame->number == PROBE_LOADS) {
-		if (af_inject_session())
-			probe_patch_modules();
-	} else if (af_inject_recording()) {
-		struct af_thread_context *t = af_thread_enter();
-		if (t) {
-			call_take(t, (uint32_t)frame->number, &regs);
-			af_thread_leave(t);
-		}
-	}
+	if (frame->number != PROBE_LOADS && af_inject_recording())
+		call_record(frame);
+	else if (frame->number == PROBE_LOADS && af_inject_session())
+		probe_patch_modules();
 	errno = saved;
 }
 
@@ -158,7 +167,7 @@ void af_probe_flush(void)
 		af_thread_leave(t);
 }
 
-/* What the recorder has written, for good; NULL: it is not whole. */
+/* The recorder's file, never unmapped; NULL: it is not whole. */
 static const struct af_probe *probes_map(uint32_t *nr)
 {
 	const struct af_probe *all = MAP_FAILED;

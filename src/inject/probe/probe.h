@@ -11,6 +11,7 @@
 
 struct af_thread_context;
 
+/* Place the session's probes, if it has any. Once, when recording has begun. */
 void af_probe_start(void);
 
 /* Write the calls that no event has yet. */

@@ -1,7 +1,7 @@
 /*
- * Functions whose calls libaflame.so records (`record --uprobe` without root): what the recorder
- * writes into the file `probes` of the session's directory, an array of struct af_probe. A probe is a
- * jump over the first instructions of a function, which run elsewhere.
+ * Functions whose calls libaflame.so records (`record --uprobe` without root): the file `probes` in
+ * the session's directory, an array of struct af_probe, by the recorder. A probe is a jump over the
+ * first instructions of a function, which run elsewhere.
  */
 #ifndef AF_TRACE_WRITE_PROBES_H
 #define AF_TRACE_WRITE_PROBES_H
@@ -13,24 +13,23 @@
 enum {
 	AF_PROBES_MOST = 128,
 	AF_PROBE_HEAD = 20, /* whole instructions of at least AF_PROBE_JUMP bytes: 4 + 15 at most */
+	AF_PROBE_CODE = 24, /* a jump may be longer there */
 	AF_PROBE_JUMP = 5,  /* `jmp rel32` (Intel SDM, volume 2) */
 	AF_PROBE_NAME = 255,
-	/*
-	 * The first number of FUNCTION events of probed functions, from outside, too: above those of
-	 * CUDA, below those of traced APIs (CALL_SUM) and of drivers.
-	 */
+	/* The first number of FUNCTION events: above those of CUDA, below kinds of traced APIs. */
 	AF_PROBE_FUNCTION = 0x800,
 };
 
 struct af_probe {
 	uint64_t dev, ino; /* of the file that has the function */
 	uint64_t address;  /* as the file has it */
-	uint64_t back;     /* where the function goes on behind @head */
 	uint32_t every;    /* calls of a thread that share one record with a stack, from 1 */
 	uint8_t len;       /* bytes of @head */
-	uint8_t moved;     /* the first of these run elsewhere; the others are a jump to @back */
-	uint8_t relative;  /* where in them 4 bytes count from the instruction's end; 0: nowhere */
+	uint8_t code_len;  /* … of @code */
+	uint8_t relative;  /* where in @code 4 bytes count from the instruction's end; 0: nowhere */
 	uint8_t head[AF_PROBE_HEAD]; /* the first instructions */
+	/* Instructions that do the same elsewhere, with @relative changed. */
+	uint8_t code[AF_PROBE_CODE];
 	char name[AF_PROBE_NAME + 1];
 };
 
