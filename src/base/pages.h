@@ -16,13 +16,19 @@
 #include <stdint.h>
 #include <sys/mman.h>
 
+/* The same at @near, if nothing is there, else elsewhere. */
+static inline void *af_pages_near(void *near, size_t size, int flags)
+{
+	void *p =
+	    mmap(near, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
+
+	return p == MAP_FAILED ? NULL : p;
+}
+
 /* NULL and errno where there is none; munmap() frees it. @flags: more of mmap(2)'s, or 0. */
 static inline void *af_pages(size_t size, int flags)
 {
-	void *p =
-	    mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | flags, -1, 0);
-
-	return p == MAP_FAILED ? NULL : p;
+	return af_pages_near(NULL, size, flags);
 }
 
 enum { AF_SPARES = 16 };

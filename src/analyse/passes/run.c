@@ -162,6 +162,7 @@ static void table_run(const struct af_world *w, const struct af_results *out, st
 	row_note(f, t, w, "OpenCL", "collector.opencl");
 	row_note(f, t, w, "HIP", "collector.hip");
 	row_note(f, t, w, "calls switched", "calls.switched");
+	row_note(f, t, w, "calls of functions", "probes");
 	row_note(f, t, w, "launches with a stack", "launches");
 	row_note(f, t, w, "CUDA", "cuda");
 	row_note(f, t, w, "CUDA recorded", "collector.cuda");

@@ -52,7 +52,7 @@ static bool offset_of(const struct af_elf *e, uint64_t address, uint64_t *offset
 	return false;
 }
 
-static void function_add(struct find *f, uint64_t offset, const char *name)
+static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, const char *name)
 {
 	struct af_functions *to = f->to;
 	char path[sizeof f->file->root + PATH_MAX];
@@ -64,6 +64,8 @@ static void function_add(struct find *f, uint64_t offset, const char *name)
 		if (to->all[i].offset == offset && !strcmp(to->all[i].path, path)) {
 			if (f->word->every < to->all[i].every)
 				to->all[i].every = f->word->every;
+			if (s->st_size > to->all[i].size)
+				to->all[i].size = s->st_size;
 			return;
 		}
 	f->is_full = to->nr == AF_WATCH_FUNCTIONS;
@@ -73,6 +75,8 @@ static void function_add(struct find *f, uint64_t offset, const char *name)
 	    .path = af_arena_strdup(&to->memory, path, strlen(path)),
 	    .name = af_arena_strdup(&to->memory, name, strlen(name)),
 	    .offset = offset,
+	    .address = s->st_value,
+	    .size = s->st_size,
 	    .every = f->word->every,
 	};
 }
@@ -122,7 +126,7 @@ static void symbol_take(struct find *f, const Elf64_Sym *s, const char *symbol)
 	if (ELF64_ST_TYPE(s->st_info) == STT_GNU_IFUNC)
 		f->has_ifunc = true;
 	else
-		function_add(f, offset, demangled ? demangled : name);
+		function_add(f, offset, s, demangled ? demangled : name);
 }
 
 /* gABI, "Symbol Table"; @e has the symbols. */

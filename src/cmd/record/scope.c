@@ -11,6 +11,7 @@
 #include "base/arena.h"
 #include "base/err.h"
 #include "cmd/functions/functions.h"
+#include "cmd/functions/heads.h"
 #include "cmd/record/choose.h"
 #include "cmd/record/record.h"
 #include "collect/bpf/bpf.h"
@@ -88,16 +89,39 @@ static void sample_by_bpf(const struct af_record_options *o, struct af_session_o
 }
 
 /* They live as long as the program, which records once. */
+static struct af_functions functions;
+
 static int functions_choose(const struct af_record_options *o, const char *program,
                             struct af_watch_options *watch, struct af_err *err)
 {
-	static struct af_functions functions;
 	const struct af_functions_of of = {program, watch->pids, watch->nr_pids};
 	int rc = af_functions_find(&functions, o->uprobes.items, o->uprobes.nr, &of, err);
 
 	watch->functions = functions.all;
 	watch->nr_functions = functions.nr;
 	return rc;
+}
+
+/* May calls be recorded inside of the program, where the kernel's part does not work? */
+static bool functions_go_inside(const struct af_record_options *o)
+{
+	return o->uprobes.nr && !o->pids && !o->all && !o->off_cpu && !calls_twice(o) &&
+	       strcmp(af_cpu_sampler_of(o), "bpf") != 0;
+}
+
+static int functions_inside(struct af_session_options *s, struct af_err *err)
+{
+	static struct af_probe probes[AF_PROBES_MOST];
+	int rc = af_functions_heads(&functions, probes, err);
+
+	if (rc)
+		return af_while(err, rc, "--uprobe");
+	s->flags |= AF_SESSION_PROBES;
+	s->probes = probes;
+	s->nr_probes = functions.nr;
+	s->watch.functions = NULL;
+	s->watch.nr_functions = 0;
+	return 0;
 }
 
 int af_scope_choose(const struct af_record_options *o, int nr_words, char **command,
@@ -132,6 +156,10 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, char **comm
 		scope->bpf = false;
 	if (rc == -EINVAL) /* the kernel's word, not the user's */
 		rc = -ENOTSUP;
+	if (rc && functions_go_inside(o)) {
+		*err = (struct af_err){0};
+		return functions_inside(s, err);
+	}
 	if (rc && needed)
 		return af_while(err, rc, "%s needs the collector bpf", needed);
 	if (rc && query)

@@ -18,12 +18,10 @@
 #include "bpf/record.skel.h"
 #include "collect/bpf/private.h"
 #include "collect/session/session.h"
-
-/* Above the numbers of CUDA's functions, below those of traced APIs (CALL_SUM) and of drivers. */
-enum { FIRST_FUNCTION = 0x800 };
+#include "trace/write/probes.h"
 
 _Static_assert((int)AF_WATCH_FUNCTIONS <= (int)AF_BPF_FUNCTIONS, "each has a number in the kernel");
-_Static_assert(FIRST_FUNCTION + AF_BPF_FUNCTIONS <= AF_KIND_API, "not a kind of a traced API");
+_Static_assert(AF_PROBE_FUNCTION + AF_BPF_FUNCTIONS <= AF_KIND_API, "not a kind of a traced API");
 
 static int file_attach(struct af_bpf *b, uint32_t from, uint32_t end, struct af_err *err)
 {
@@ -72,7 +70,7 @@ static uint32_t function_define(const struct af_bpf *b, struct bpf_out *out, uin
 {
 	uint64_t *word = &out->probed[number / 64], bit = 1ull << number % 64;
 	const char *name = b->options->functions[number].name;
-	struct af_ev_function ev = {FIRST_FUNCTION + number, AF_API_FUNCTION, AF_CATEGORY_OTHER};
+	struct af_ev_function ev = {AF_PROBE_FUNCTION + number, AF_API_FUNCTION, AF_CATEGORY_OTHER};
 	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
 
 	if (!(*word & bit))

@@ -28,6 +28,7 @@
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
 #include "trace/read/state.h"
+#include "trace/write/probes.h"
 #include "trace/write/recorder.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
@@ -77,6 +78,21 @@ static int shared_make(struct af_recording *r, struct af_err *err)
 	return 0;
 }
 
+/* For libaflame.so in the processes. */
+static int probes_write(const struct af_recording *r, struct af_err *err)
+{
+	const struct af_session_options *o = r->options;
+	size_t size = o->nr_probes * sizeof *o->probes;
+
+	if (!size)
+		return 0;
+	int fd = af_create_private(r->drain.shm_fd, AF_PROBES_FILE);
+	int rc = fd < 0 ? fd : af_write_all(fd, o->probes, size);
+	if (fd >= 0)
+		close(fd);
+	return rc ? af_fail(err, rc, "cannot write to %s", r->shm) : 0;
+}
+
 static int streams_make(struct af_recording *r, struct af_err *err)
 {
 	int fd = af_create_private(r->place.dir_fd, "recorder");
@@ -90,7 +106,8 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 		af_segments_open(&r->segments, r->place.dir_fd, r->control);
 		r->drain.segments = &r->segments;
 	}
-	return af_clients_open(&r->clients, r->shm, err);
+	rc = probes_write(r, err);
+	return rc ? rc : af_clients_open(&r->clients, r->shm, err);
 }
 
 static void client_admit(void *arg, const struct af_client *g)

@@ -93,7 +93,9 @@ struct af_session_options {
 	const char *hip_library;  /* … of libaflame-hip.so, or NULL: HIP's calls are not */
 	const char *ze_library;   /* … of libaflame-ze.so, or NULL: its calls have no arguments */
 	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
-	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
+	const char *alloc_library;     /* … of libaflame-alloc.so, or NULL: allocations are not */
+	const struct af_probe *probes; /* with AF_SESSION_PROBES */
+	uint32_t nr_probes;
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 	const struct af_devices_ops *devices[AF_DEVICES_MOST]; /* from the first on, else NULL */

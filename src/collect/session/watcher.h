@@ -32,6 +32,7 @@ struct af_watch_function {
 	const char *path; /* the file that has it */
 	const char *name; /* for people */
 	uint64_t offset;  /* of its first instruction, in the file */
+	uint64_t address, size; /* as its symbol has them; 0: not known */
 	uint32_t every;   /* calls of a thread that share one record with a stack, from 1 */
 };
 

@@ -25,6 +25,9 @@ struct af_moments {
 	void (*process_begins)(bool exec);
 	void (*process_begun)(void);
 
+	/* The process ends, or is about to run another program: write what was only counted. */
+	void (*flush)(void);
+
 	/* No more recording, not even by a system call: see af_inject_forbidden(). */
 	void (*forbidden)(void);
 

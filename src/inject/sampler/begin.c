@@ -10,6 +10,7 @@
 #include "inject/core/moments.h"
 #include "inject/core/translator.h"
 #include "inject/nvtx/ranges.h"
+#include "inject/probe/probe.h"
 #include "inject/python/python.h"
 #include "inject/sampler/exec.h"
 #include "inject/sampler/rest.h"
@@ -35,6 +36,7 @@ static void process_begun(void)
 static void thread_ends(struct af_thread_context *t, const struct af_regs *regs)
 {
 	af_api_thread_ends(t);
+	af_probe_thread_ends(t);
 	af_usage_thread_ends(t);
 	af_rest_write(t, regs);
 	af_regions_thread_ends(t);
@@ -45,6 +47,7 @@ static const struct af_moments moments = {
     .forked = af_stack_after_fork,
     .process_begins = af_rest_process_begins,
     .process_begun = process_begun,
+    .flush = af_probe_flush,
     .forbidden = af_sampler_timer_stop,
     .run = af_stack_run,
     .thread_ends = thread_ends,
@@ -70,6 +73,7 @@ __attribute__((constructor)) static void begin(void)
 	af_moments_set(&moments);
 	af_inject_start();
 	af_alloc_started();
+	af_probe_start();
 	errno = saved;
 }
 

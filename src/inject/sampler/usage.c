@@ -14,6 +14,7 @@
 #include "inject/alloc/alloc.h"
 #include "inject/arch/arch.h"
 #include "inject/core/inject.h"
+#include "inject/core/moments.h"
 #include "inject/core/thread.h"
 #include "inject/sampler/rest.h"
 #include "inject/sampler/signals.h"
@@ -95,6 +96,7 @@ void af_usage_process_ends(void)
 	struct rusage own, children;
 
 	af_alloc_process_ends();
+	AF_MOMENT(flush, (void)0);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
 		return;
@@ -145,6 +147,7 @@ void af_usage_before_exec(const char *path)
 	if (!session)
 		return;
 	af_alloc_flush();
+	AF_MOMENT(flush, (void)0);
 	enum af_preload preload = af_program_preload(path);
 	enum af_unsampled cause = preload == AF_PRELOAD_STATIC         ? AF_UNSAMPLED_STATIC
 	                          : af_preload_harms(preload)          ? AF_UNSAMPLED_OTHER_LIBC

@@ -1,0 +1,20 @@
+/*
+ * The beginnings of functions that libaflame.so probes in the process: which of their first
+ * instructions can run elsewhere, so that a jump can stand in their place.
+ */
+#ifndef AF_CMD_FUNCTIONS_HEADS_H
+#define AF_CMD_FUNCTIONS_HEADS_H
+
+#include <stdint.h>
+
+#include "cmd/functions/functions.h"
+#include "trace/write/probes.h"
+
+/*
+ * Make probes of all of @f, in @to, which has room for AF_PROBES_MOST. -ENOTSUP with a message that
+ * names the function where one has none: its first instructions depend on where they are, or are
+ * jumped into, or this build has no Capstone.
+ */
+int af_functions_heads(const struct af_functions *f, struct af_probe *to, struct af_err *err);
+
+#endif

@@ -1,0 +1,206 @@
+#include "inject/probe/probe.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/pages.h"
+#include "inject/arch/arch.h"
+#include "inject/core/inject.h"
+#include "inject/core/thread.h"
+#include "inject/probe/private.h"
+
+/* Calls of a thread, by function. */
+struct turns {
+	_Atomic uint32_t owner;        /* tid, 0: free */
+	uint32_t process;              /* whose calls these are */
+	uint32_t left[AF_PROBES_MOST]; /* calls up to the next that has a stack, with it */
+	_Atomic uint32_t passed[AF_PROBES_MOST]; /* that no event has yet */
+};
+
+enum { TURNS_MOST = 4096 };
+
+static struct {
+	const struct af_probe *all;
+	uint32_t nr;
+	struct turns *turns; /* TURNS_MOST of them */
+	_Atomic uint32_t nr_turns;
+	_Atomic uint32_t defined[AF_PROBES_MOST]; /* the process that has its FUNCTION */
+} self;
+
+static __thread struct turns *own_turns;
+
+/* Its FUNCTION is in the process's streams from here on. */
+static uint32_t function_define(struct af_thread_context *t, uint32_t number)
+{
+	const char *name = self.all[number].name;
+	struct af_ev_function ev = {AF_PROBE_FUNCTION + number, AF_API_FUNCTION, AF_CATEGORY_OTHER};
+	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
+	uint32_t process = af_inject_process();
+
+	if (atomic_load(&self.defined[number]) != process &&
+	    af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, tail, 1))
+		atomic_store(&self.defined[number], process);
+	return ev.function;
+}
+
+static void passed_write(struct af_thread_context *t, struct turns *turns, uint32_t number)
+{
+	uint32_t count = atomic_exchange(&turns->passed[number], 0);
+
+	if (!count)
+		return;
+	struct af_ev_call_sum ev = {
+	    .tid = atomic_load(&turns->owner),
+	    .function = function_define(t, number),
+	    .count = count,
+	};
+	struct af_tail none[] = {{NULL, 0, 4}, {NULL, 0, 4}};
+	if (!af_stream_put_tail(&t->stream, AF_KIND_CALL_SUM, af_now_ns(), &ev, sizeof ev, none, 2))
+		atomic_fetch_add(&turns->passed[number], count);
+}
+
+static struct turns *turns_take(uint32_t tid)
+{
+	uint32_t nr = atomic_load(&self.nr_turns);
+
+	for (uint32_t i = 0; i < nr && i < TURNS_MOST; i++) {
+		uint32_t none = 0;
+		if (atomic_compare_exchange_strong(&self.turns[i].owner, &none, tid))
+			return &self.turns[i];
+	}
+	nr = atomic_fetch_add(&self.nr_turns, 1);
+	if (nr >= TURNS_MOST)
+		return NULL;
+	atomic_store(&self.turns[nr].owner, tid);
+	return &self.turns[nr];
+}
+
+/* The calling thread's; NULL: too many threads. A forked child's memory of them is empty. */
+static struct turns *turns_of(void)
+{
+	struct turns *turns = own_turns;
+	uint32_t process = af_inject_process();
+
+	if (turns && turns->process == process)
+		return turns;
+	turns = turns_take((uint32_t)af_arch_syscall(SYS_gettid, 0, 0, 0, 0));
+	if (turns) {
+		memset(turns->left, 0, sizeof turns->left);
+		turns->process = process;
+	}
+	own_turns = turns;
+	return turns;
+}
+
+static void call_take(struct af_thread_context *t, uint32_t number, const struct af_regs *regs)
+{
+	struct turns *turns = self.all[number].every > 1 ? turns_of() : NULL;
+
+	if (turns && turns->left[number] > 1) {
+		turns->left[number]--;
+		atomic_fetch_add_explicit(&turns->passed[number], 1, memory_order_relaxed);
+		return;
+	}
+	if (turns) {
+		turns->left[number] = self.all[number].every;
+		passed_write(t, turns, number);
+	}
+	uint32_t callpath = af_thread_callpath(t, regs), function = function_define(t, number);
+	af_stream_put(&t->stream, call_seen, af_now_ns(), .callpath = callpath,
+	              .function = function);
+}
+
+/* As at a call of the function's first instruction: the function is the stack's end. */
+static void call_record(const struct probe_frame *frame)
+{
+	const struct af_regs regs = {
+	    .pc = probe_address(frame->number) + 1,
+	    .sp = (uint64_t)&frame->ra,
+	    .fp = frame->fp,
+	};
+	struct af_thread_context *t = af_thread_enter();
+
+	if (!t)
+		return;
+	call_take(t, (uint32_t)frame->number, &regs);
+	af_thread_leave(t);
+}
+
+void probe_hit(const struct probe_frame *frame)
+{
+	int saved = errno;
+
+	if (frame->number != PROBE_LOADS && af_inject_recording())
+		call_record(frame);
+	else if (frame->number == PROBE_LOADS && af_inject_session())
+		probe_patch_modules();
+	errno = saved;
+}
+
+void af_probe_thread_ends(struct af_thread_context *t)
+{
+	struct turns *turns = own_turns;
+
+	if (!turns || turns->process != af_inject_process())
+		return;
+	for (uint32_t i = 0; i < self.nr; i++)
+		passed_write(t, turns, i);
+	own_turns = NULL;
+	atomic_store(&turns->owner, 0);
+}
+
+void af_probe_flush(void)
+{
+	uint32_t nr = atomic_load(&self.nr_turns);
+	struct af_thread_context *t = nr ? af_thread_enter() : NULL;
+
+	for (uint32_t i = 0; t && i < nr && i < TURNS_MOST; i++)
+		for (uint32_t k = 0; k < self.nr; k++)
+			passed_write(t, &self.turns[i], k);
+	if (t)
+		af_thread_leave(t);
+}
+
+/* The recorder's file, never unmapped; NULL: it is not whole. */
+static const struct af_probe *probes_map(uint32_t *nr)
+{
+	const struct af_probe *all = MAP_FAILED;
+	struct stat st;
+	int dir = af_inject_dir_open();
+	int fd = dir < 0 ? -1 : openat(dir, AF_PROBES_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0 && !(st.st_size % (off_t)sizeof *all) &&
+	    st.st_size / (off_t)sizeof *all <= AF_PROBES_MOST) {
+		*nr = (uint32_t)(st.st_size / (off_t)sizeof *all);
+		all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	}
+	if (fd >= 0)
+		close(fd);
+	if (dir >= 0)
+		close(dir);
+	return all == MAP_FAILED ? NULL : all;
+}
+
+void af_probe_start(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (!session || !(session->flags & AF_SESSION_PROBES))
+		return;
+	self.all = probes_map(&self.nr);
+	self.turns = af_pages(TURNS_MOST * sizeof *self.turns, MAP_NORESERVE);
+	if (!self.all || !self.turns ||
+	    madvise(self.turns, TURNS_MOST * sizeof *self.turns, MADV_WIPEONFORK) ||
+	    !probe_entry_prepare()) {
+		af_inject_note("probes", "this process could not place probes: calls of functions "
+		                         "are not recorded");
+		return;
+	}
+	probe_patch_start(self.all, self.nr);
+}

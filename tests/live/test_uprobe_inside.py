@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Calls of any function without root: libaflame places the probes in the program."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+from machine import PROGRAMS, need_tool, program
+from recording import Trace, bare, must
+from shares import having, weight_of
+from stranger import Stranger
+from tap import Skip, case, equal, expect, note, run_cases
+
+THREADS, CALLS, EVERY = 4, 2000, 64
+SQLITE = """
+import sqlite3
+c = sqlite3.connect(":memory:")
+c.execute("create table t(a)")
+for i in range(500):
+    c.execute("insert into t values(?)", (i,))
+print(len(list(c.execute("select a from t"))))
+"""
+
+
+def recorded(other, *command, uprobes, options=("--sample", "none")):
+    """(trace, the program's truth, what it printed), recorded by @other, who has no rights."""
+    path = other.path("trace")
+    shutil.rmtree(path, ignore_errors=True)
+    for uprobe in uprobes:
+        options = (*options, "--uprobe", uprobe)
+    done = other.run((other.install(), "record", "-q", "-o", path, *options, "--", *map(str, command)))
+    if b"needs a disassembler" in done.stderr:
+        raise Skip("this build has no Capstone")
+    equal((done.returncode, done.stderr), (0, b""), "(status, standard error)")
+    trace = Trace(path)
+    trace.check()
+    expect(not trace.fields("lost"), trace.fields("lost"))
+    truth = re.findall(r"truth (\w+) (\d+)", done.stdout.decode())
+    return trace, {name: int(number) for name, number in truth}, done.stdout
+
+
+def called(trace):
+    tables = json.loads(must("report", "functions_called", "--json", trace.path))["tables"]
+    counts = {}
+    for row in (row for table in tables for row in table["rows"]):
+        counts[row["function"]] = counts.get(row["function"], 0) + row["calls"]
+    return counts
+
+
+def notes(trace):
+    return [f["value"] for f in trace.fields("note") if f["key"] == "probes"]
+
+
+@case("every call is counted: static functions, threads, a fork, a library that is loaded late; with its stack")
+def _():
+    with Stranger() as other:
+        trace, truth, _ = recorded(other, program("probed"), THREADS, CALLS,
+                                   uprobes=("-:odd_step", "probed:even_step", "libz.so.1:crc32"))  # fmt: skip
+        equal(called(trace), truth, "calls")
+        equal(notes(trace), [], "notes")
+        expect({"odd_step", "even_step"} <= set(truth), truth)
+        stacks = [([bare(f) for f in frames], w) for frames, w in trace.stacks(weight="count")]
+        for step, caller in (("odd_step", "calls_odd"), ("even_step", "calls_even")):
+            equal(weight_of(stacks, having(caller, step)), truth[step], "stacks of " + step)
+            child = weight_of(stacks, having("main", caller, step))
+            threads = weight_of(stacks, having("start_thread", caller, step))
+            equal(child + threads, truth[step], "stacks from main and from threads")
+
+
+@case("with @1/N one call in N of each thread has a stack, and all are counted")
+def _():
+    with Stranger() as other:
+        trace, truth, _ = recorded(other, program("probed"), THREADS, CALLS, uprobes=("-:odd_step@1/%d" % EVERY,))
+        equal(called(trace), {"odd_step": truth["odd_step"]}, "calls")
+        seen = len(trace.events("call_seen"))
+        # The main thread of each process has CALLS; each other thread has one more than the one before.
+        least = truth["odd_step"] // EVERY
+        expect(least <= seen <= least + THREADS + 2, "%d of %d calls have a stack" % (seen, truth["odd_step"]))
+
+
+@case("registers, flags, exceptions, recursion: a program cannot tell, and functions of one instruction are seen")
+def _():
+    if not os.path.exists(os.path.join(PROGRAMS, "probed_state")):
+        raise Skip("no g++ for x86-64 here")
+    with Stranger() as other:
+        trace, truth, printed = recorded(
+            other, program("probed_state"), uprobes=("-:kept", "-:throws", "-:again", "-:tiny")
+        )
+        alone = subprocess.run([program("probed_state")], stdout=subprocess.PIPE, check=True).stdout
+        equal(printed, alone, "what it printed")
+        equal(truth.pop("caught"), 500, "exceptions")
+        equal(called(trace), truth, "calls")
+
+
+@case("Debian's Python and SQLite: as many calls of sqlite3_step as gdb counts")
+def _():
+    need_tool("gdb")
+    python = "/usr/bin/python3"
+    if not os.path.exists(python):
+        raise Skip("no Python of the distribution")
+    gdb = ("gdb", "-q", "-batch", "-nx", "-ex", "set breakpoint pending on", "-ex", "break sqlite3_step",
+           "-ex", "ignore 1 1000000", "-ex", "run", "-ex", "info breakpoints", "--args", python, "-c", SQLITE)  # fmt: skip
+    out = subprocess.run(gdb, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120).stdout
+    hits = re.search(rb"already hit (\d+) times", out)
+    if not hits:
+        raise Skip("gdb cannot count here")
+    with Stranger() as other:
+        trace, _, printed = recorded(other, python, "-c", SQLITE, uprobes=("libsqlite3.so.0:sqlite3_step",))
+        equal(printed, b"500\n", "what it printed")
+        equal(called(trace), {"sqlite3_step": int(hits[1])}, "calls, and gdb's")
+        note("%d calls" % int(hits[1]))
+        stacks = [[bare(f) for f in frames] for frames, _ in trace.stacks(weight="count")]
+        expect(any("<module>" in " ".join(frames) for frames in stacks), "no Python below: %s" % stacks[:3])
+
+
+@case("sampling and calls at once; a child that runs another program")
+def _():
+    with Stranger() as other:
+        text = "%s %d %d; exec %s %d %d" % (program("probed"), 1, 100, program("probed"), 1, 50)
+        trace, truth, printed = recorded(other, "sh", "-c", text, uprobes=("%s:odd_step" % program("probed"),),
+                                         options=())  # fmt: skip
+        each = [int(n) for n in re.findall(rb"odd_step (\d+)", printed)]
+        equal(len(each), 2, "runs")
+        equal(called(trace), {"odd_step": sum(each)}, "calls")
+
+
+@case("what cannot be probed so is refused with its reason")
+def _():
+    with Stranger() as other:
+        aflame = other.install()
+        for uprobe, reason in (
+            ("libc.so.6:_exit", "cannot be probed|first instructions|recorded"),
+            ("libz.so.1:no_such_function", "has no function no_such_function"),
+        ):
+            done = other.run((aflame, "record", "--strict", "-o", other.path("none"), "--uprobe", uprobe, "--", "true"))
+            if uprobe.endswith("_exit") and not done.returncode:
+                continue
+            expect(done.returncode and re.search(reason, done.stderr.decode()), (done.returncode, done.stderr))
+        for words in (("--off-cpu",), ("--sample", "bpf")):
+            done = other.run((aflame, "record", "--strict", "-o", other.path("none"), *words, "--uprobe", "-:main",
+                              "--", program("probed"), "1", "1"))  # fmt: skip
+            expect(done.returncode and b"collector bpf" in done.stderr or b"does not work here" in done.stderr, done.stderr)
+
+
+run_cases()
