@@ -29,11 +29,11 @@ enum af_off_cpu {
 
 /* A function whose calls are recorded. */
 struct af_watch_function {
-	const char *path; /* the file that has it */
-	const char *name; /* for people */
-	uint64_t offset;  /* of its first instruction, in the file */
+	const char *path;       /* the file that has it */
+	const char *name;       /* for people */
+	uint64_t offset;        /* of its first instruction, in the file */
 	uint64_t address, size; /* as its symbol has them; 0: not known */
-	uint32_t every;   /* calls of a thread that share one record with a stack, from 1 */
+	uint32_t every;         /* calls of a thread that share one record with a stack, from 1 */
 };
 
 enum { AF_WATCH_FUNCTIONS = 128 };
