@@ -22,7 +22,7 @@ int functions_exits_find(struct functions_exits *to, uint64_t start, uint64_t si
 	(void)to, (void)start, (void)size, (void)code;
 	return af_fail_plain(err, -ENOTSUP,
 	                     "this build of aflame has no disassembler: install Capstone "
-	                     "(Debian: libcapstone-dev) and build it again, or leave out +RETURN");
+	                     "(Debian: libcapstone-dev) and build it again");
 }
 
 #else
