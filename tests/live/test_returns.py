@@ -57,12 +57,12 @@ def truths(run):
 
 def table(run):
     """{function: row}, of all processes together."""
-    tables = json.loads(must("report", "functions_called", "--json", run.path))["tables"]
+    tables = json.loads(must("report", "functions_called", "--json", "--limit", "0", run.path))["tables"]
     rows = {}
     for row in (row for t in tables for row in t["rows"]):
         was = rows.setdefault(row["function"], dict(row, calls=0, timed=0, time_ns=0))
         for key in ("calls", "timed", "time_ns"):
-            was[key] += row[key]
+            was[key] += row[key] or 0
     return rows
 
 
@@ -97,6 +97,22 @@ def _():
 @case("calls on a signal's stack and on stacks that are switched have their own times")
 def _():
     holds(timed(*STACKS), *STACKS)
+
+
+@case("a call that forks returns once: the child has not made it")
+def _():
+    run = timed("forks")
+    holds(run, "forks")
+    equal(len(run.fields("process")), 1 + truths(run)["forks"].calls, "processes")
+
+
+@case("the same program stripped, and by its exported names")
+def _():
+    returns()
+    functions = ("climbs", *LEFT, *STACKS, "forks", *ASSEMBLY[:-1], "cond_*")
+    run = timed(*functions, command=(program("returns_stripped"), THREADS, CALLS))
+    conditions = [name for name in truths(run) if name.startswith("cond_")]
+    holds(run, *functions[:-1], *conditions)
 
 
 @case("jumps to other functions end a call; jump tables and pieces elsewhere do not")

@@ -182,7 +182,7 @@ static void table_functions(const struct calls *c, const struct af_world *w, str
 		row->time_ns.value = sums[i].time_ns;
 		row->mean_ns.value = sums[i].timed ? sums[i].time_ns / sums[i].timed : 0;
 		row->max_ns.value = sums[i].max_ns;
-		row->mean_ns.unknown = row->max_ns.unknown = !sums[i].timed;
+		row->time_ns.unknown = row->mean_ns.unknown = row->max_ns.unknown = !sums[i].timed;
 		row->process.text = af_tables_text(f, "%s", p ? p->name : "");
 		row->pid.value = p ? p->pid : 0;
 	}

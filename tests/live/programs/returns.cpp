@@ -16,7 +16,9 @@
 #include <cstdlib>
 #include <ctime>
 #include <pthread.h>
+#include <sys/wait.h>
 #include <ucontext.h>
+#include <unistd.h>
 
 #define APART extern "C" __attribute__((noinline, noclone, used))
 
@@ -217,6 +219,32 @@ static void yields_all()
 	switching.outside_ns = 2 * (now_ns() - begin);
 }
 
+/* ---- a call that a child returns from, too: it has not made it ---- */
+
+static truth forking;
+
+APART bool forks()
+{
+	inside in(forking);
+	pid_t child = fork();
+
+	if (!child)
+		return true;
+	waitpid(child, NULL, 0);
+	in.over();
+	return false;
+}
+
+static void forks_all()
+{
+	for (int i = 0; i < 5; i++) {
+		uint64_t begin = now_ns();
+		if (forks())
+			_exit(0);
+		forking.outside_ns += now_ns() - begin;
+	}
+}
+
 /* ---- in assembly ---- */
 
 static uint64_t spun_ns;
@@ -343,6 +371,8 @@ int main(int argc, char **argv)
 	print("handles", twice);
 	yields_all();
 	print("yields", switching);
+	forks_all();
+	print("forks", forking);
 	truth t[6] = {};
 	leaves_all("hops", hops, 0, nr, t[0]);
 	leaves_all("by_register", by_register, 0, nr, t[1]);
