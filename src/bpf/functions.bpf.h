@@ -67,8 +67,9 @@ static __always_inline void frame_close(struct pt_regs *ctx, __u32 number, __u64
 	__u32 function = at->function & (AF_BPF_FUNCTIONS - 1);
 	bpf_map_delete_elem(&frames, &key);
 	struct af_bpf_turns *t = bpf_map_lookup_elem(&turns, &tid);
-	if (!t || silent)
-		return; /* it stays one of those that did not return */
+	/* It stays one of those that did not return, or was counted so when its thread was over. */
+	if (!t || silent || !t->open[function])
+		return;
 	t->open[function]--;
 	if (call_record(ctx, AF_BPF_FUNCTION, function, t->passed[function], begin_ns, now))
 		t->passed[function] = 0;
