@@ -28,14 +28,12 @@ static const uint8_t *bytes_at(const void *arg, uint64_t address, uint64_t *left
 	return address == COLD ? m->cold : m->bytes;
 }
 
-static enum functions_target target_at(const void *arg, uint64_t address, uint64_t *size)
+static bool part_at(const void *arg, uint64_t address, struct af_watch_part *part)
 {
 	const struct memory *m = arg;
 
-	*size = address == COLD ? m->cold_size : 0;
-	return address == COLD      ? FUNCTIONS_TARGET_PART
-	       : address % 16 == 15 ? FUNCTIONS_TARGET_MIDDLE
-	                            : FUNCTIONS_TARGET_OTHER;
+	*part = (struct af_watch_part){COLD, m->cold_size};
+	return address - COLD < m->cold_size;
 }
 
 static void exit_check(const struct functions_exits *e, const struct af_watch_exit *x)
@@ -61,9 +59,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	m.cold = data + 2;
 	m.bytes = m.cold + m.cold_size;
 	m.size = size - 2 - m.cold_size;
-	const struct functions_code code = {bytes_at, target_at, &m};
+	const struct functions_code code = {bytes_at, part_at, &m};
 	if (!functions_exits_find(&found, START, m.size, &code, &err)) {
-		if (!found.nr || !found.nr_parts || found.nr > size)
+		if (!found.nr_parts || found.nr > size)
 			abort();
 		for (uint32_t i = 0; i < found.nr; i++)
 			exit_check(&found, &found.all[i]);

@@ -11,7 +11,7 @@
 #include "aflame/error.h"
 #include "cmd/functions/exits.h"
 
-enum { START = 0x1000, COLD = 0x3000, OTHER = 0x5000, MIDDLE = 0x6001 };
+enum { START = 0x1000, COLD = 0x3000 };
 
 struct memory {
 	const uint8_t *bytes, *cold;
@@ -26,14 +26,12 @@ static const uint8_t *bytes_at(const void *arg, uint64_t address, uint64_t *left
 	return address == COLD ? m->cold : m->bytes;
 }
 
-static enum functions_target target_at(const void *arg, uint64_t address, uint64_t *size)
+static bool part_at(const void *arg, uint64_t address, struct af_watch_part *part)
 {
 	const struct memory *m = arg;
 
-	*size = address == COLD ? m->cold_size : 0;
-	return address == COLD && m->cold ? FUNCTIONS_TARGET_PART
-	       : address == MIDDLE        ? FUNCTIONS_TARGET_MIDDLE
-	                                  : FUNCTIONS_TARGET_OTHER;
+	*part = (struct af_watch_part){COLD, m->cold_size};
+	return address - COLD < m->cold_size;
 }
 
 static struct functions_exits found;
@@ -48,7 +46,7 @@ static int teardown(void **state)
 
 static int find(const struct memory *m)
 {
-	const struct functions_code code = {bytes_at, target_at, m};
+	const struct functions_code code = {bytes_at, part_at, m};
 
 	functions_exits_free(&found);
 	return functions_exits_find(&found, START, m->size, &code, &err);
@@ -149,8 +147,8 @@ static void jumps_by_registers_and_memory_are_described(void **state)
 
 static void a_piece_that_lies_elsewhere_belongs_to_the_function(void **state)
 {
-	/* je COLD; ret | push; pop; ret; jmp back to the ret of the first */
-	static const uint8_t hot[] = {0x0f, 0x84, 0xfa, 0x1f, 0, 0, 0xc3};
+	/* je COLD + 1; ret | push; pop; ret; jmp back to the ret of the first */
+	static const uint8_t hot[] = {0x0f, 0x84, 0xfb, 0x1f, 0, 0, 0xc3};
 	static const uint8_t cold[] = {0x50, 0x58, 0xc3, 0xe9, 0xfe, 0xdf, 0xff, 0xff};
 
 	(void)state;
@@ -164,6 +162,13 @@ static void a_piece_that_lies_elsewhere_belongs_to_the_function(void **state)
 	/* Without it, the jump is the exit. */
 	assert_int_equal(FIND(0x0f, 0x84, 0xfa, 0x1f, 0, 0, 0xc3), 0);
 	exit_is(1, 0, AF_EXIT_IF);
+}
+
+static void a_function_that_never_returns_has_none(void **state)
+{
+	(void)state;
+	assert_int_equal(FIND(0x90, 0xeb, 0xfe), 0);
+	assert_int_equal(found.nr, 0);
 }
 
 static void refused(int rc, const char *why)
@@ -184,8 +189,6 @@ static void what_is_not_understood_is_refused(void **state)
 	refused(FIND(0xe3, 0x70, 0xc3), "unusual jump");
 	refused(FIND(0x64, 0xff, 0x27), "unusual jump"); /* jmp *%fs:(%rdi) */
 	refused(FIND(0xff, 0x2f), "unusual jump");
-	refused(FIND(0x90, 0xeb, 0xfe), "never returns");
-	refused(FIND(0xe9, 0xfc, 0x4f, 0, 0, 0xc3), "middle of another function");
 	refused(find(&(struct memory){0}), "has no size");
 }
 
@@ -198,6 +201,7 @@ int main(void)
 	    cmocka_unit_test(a_jump_to_the_beginning_is_a_call_and_an_exit),
 	    cmocka_unit_test(jumps_by_registers_and_memory_are_described),
 	    cmocka_unit_test(a_piece_that_lies_elsewhere_belongs_to_the_function),
+	    cmocka_unit_test(a_function_that_never_returns_has_none),
 	    cmocka_unit_test(what_is_not_understood_is_refused),
 	};
 

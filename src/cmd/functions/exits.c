@@ -1,7 +1,6 @@
 #include "cmd/functions/exits.h"
 
 #include <errno.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -206,18 +205,13 @@ static int parts_follow(struct exits *x)
 
 	for (uint32_t i = 0; !rc && i < x->nr_jumps; i++) {
 		const struct jump j = x->jumps[i];
-		uint64_t size = 0;
-		if (part_of(to, j.target) >= 0)
-			continue;
-		enum functions_target is = x->code->target(x->code->arg, j.target, &size);
-		if (is == FUNCTIONS_TARGET_MIDDLE)
-			return refused(x, j.at, "it jumps into the middle of another function");
-		if (is == FUNCTIONS_TARGET_OTHER)
+		struct af_watch_part part = {0};
+		if (part_of(to, j.target) >= 0 || !x->code->part(x->code->arg, j.target, &part))
 			continue;
 		if (to->nr_parts == AF_EXIT_PARTS)
 			return refused(x, j.at,
 			               "it is in more than 4 parts: one more begins by the jump");
-		to->parts[to->nr_parts++] = (struct af_watch_part){j.target, size};
+		to->parts[to->nr_parts++] = part;
 		rc = part_read(x, to->nr_parts - 1);
 	}
 	return rc;
@@ -260,8 +254,6 @@ int functions_exits_find(struct functions_exits *to, uint64_t start, uint64_t si
 		rc = parts_follow(&x);
 	if (!rc)
 		rc = jumps_settle(&x);
-	if (!rc && !to->nr)
-		rc = refused(&x, start, "no way out of it was found: it never returns");
 	for (uint32_t i = 0; i < AF_EXIT_PARTS; i++)
 		free(x.begins[i]);
 	free(x.jumps);

@@ -11,6 +11,7 @@
 #ifndef AF_CMD_FUNCTIONS_EXITS_H
 #define AF_CMD_FUNCTIONS_EXITS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -25,26 +26,22 @@ struct functions_exits {
 	uint32_t nr_parts;
 };
 
-/* An address outside of the function that it jumps to is one of these. */
-enum functions_target {
-	FUNCTIONS_TARGET_OTHER,  /* another function begins there */
-	FUNCTIONS_TARGET_PART,   /* a piece of this one */
-	FUNCTIONS_TARGET_MIDDLE, /* neither: the middle of another function */
-};
-
 /* The file around the function. */
 struct functions_code {
 	/* The bytes at @address, and their number in *@left; NULL: there are none. */
 	const uint8_t *(*bytes)(const void *arg, uint64_t address, uint64_t *left);
-	/* Says which @address is; the size of a part in *@size. */
-	enum functions_target (*target)(const void *arg, uint64_t address, uint64_t *size);
+	/*
+	 * Is @address, outside of the function, in a piece of it? Then that is *@part.
+	 * False: another function begins there.
+	 */
+	bool (*part)(const void *arg, uint64_t address, struct af_watch_part *part);
 	const void *arg;
 };
 
 /*
- * Find the exits of the function of @size bytes at @start, of x86-64. @to begins zeroed; free it
- * either way. -ENOTSUP with a message that says why they cannot be found, without the function's
- * name; always, where this build has no Capstone.
+ * Find the exits of the function of @size bytes at @start, of x86-64: none, if it never returns.
+ * @to begins zeroed; free it either way. -ENOTSUP with a message that says why they cannot be
+ * found, without the function's name; always, where this build has no Capstone.
  */
 int functions_exits_find(struct functions_exits *to, uint64_t start, uint64_t size,
                          const struct functions_code *code, struct af_err *err);

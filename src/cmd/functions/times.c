@@ -42,25 +42,25 @@ static bool in_plt(const struct af_elf *e, uint64_t address)
 
 /*
  * A piece of a function has a symbol that says so. In a stripped file it has an FDE with a stack
- * frame before its first instruction; one that needs no frame there counts as another function, in
- * which the call ends.
+ * frame before its first instruction, or jumps lead into its middle, as they do into no function of
+ * a compiler's. (Where people write such jumps, the exits of both are the right ones, too.) A piece
+ * of neither kind counts as another function, in which the call ends.
  */
-static enum functions_target target_at(const void *arg, uint64_t address, uint64_t *size)
+static bool part_at(const void *arg, uint64_t address, struct af_watch_part *part)
 {
 	const struct functions_around *a = arg;
-	uint64_t start;
+	struct af_cfi_function f;
 
 	for (uint32_t i = 0; i < a->nr_cold; i++)
-		if (a->cold[i].start == address && a->cold[i].size) {
-			*size = a->cold[i].size;
-			return FUNCTIONS_TARGET_PART;
+		if (address - a->cold[i].start < a->cold[i].size) {
+			*part = a->cold[i];
+			return true;
 		}
-	*size = af_fde_part_len(&a->cfi, address);
-	if (*size)
-		return FUNCTIONS_TARGET_PART;
-	if (in_plt(a->elf, address) || !af_fde_find(&a->cfi, address, &start) || start == address)
-		return FUNCTIONS_TARGET_OTHER;
-	return FUNCTIONS_TARGET_MIDDLE;
+	if (in_plt(a->elf, address) || !af_cfi_function(&a->cfi, address, &f) ||
+	    f.size == UINT64_MAX || address - f.start >= f.size)
+		return false;
+	*part = (struct af_watch_part){f.start, f.size};
+	return f.start != address || af_fde_part_len(&a->cfi, address);
 }
 
 /* A symbol without a size: the code is as long as its FDE covers. */
@@ -79,6 +79,8 @@ static int exits_keep(struct af_functions *to, struct af_watch_function *f,
 {
 	uint32_t nr = e->nr;
 
+	if (!nr)
+		return 0; /* its calls are counted, and have no end */
 	for (uint32_t i = 0; i < to->nr; i++)
 		nr += to->all[i].nr_exits;
 	if (nr > AF_WATCH_EXITS)
@@ -102,7 +104,7 @@ int functions_time(struct af_functions *to, struct af_watch_function *f,
                    const struct functions_around *around, uint64_t address, uint64_t size,
                    struct af_err *err)
 {
-	const struct functions_code code = {bytes_at, target_at, around};
+	const struct functions_code code = {bytes_at, part_at, around};
 	struct functions_exits exits = {0};
 	struct af_err why = {0};
 	int rc = -ENOTSUP;
