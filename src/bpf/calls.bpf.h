@@ -24,9 +24,12 @@ static __always_inline void caller_stack_take(struct pt_regs *ctx, struct af_bpf
 		s->stack_bytes = AF_BPF_WORDS_MAX;
 }
 
-/* False: the call has no record. */
+/*
+ * False: the call has no record. @begin_ns and @end_ns are of a call that is over, else 0 and the
+ * time now.
+ */
 static __always_inline _Bool call_record(struct pt_regs *ctx, __u32 kind, __u32 function,
-                                         __u64 number)
+                                         __u64 number, __u64 begin_ns, __u64 end_ns)
 {
 	struct task_struct *task = (void *)bpf_get_current_task();
 	__u32 tid = bpf_get_current_pid_tgid();
@@ -39,10 +42,11 @@ static __always_inline _Bool call_record(struct pt_regs *ctx, __u32 kind, __u32 
 		head_fill(&s->head, kind, task);
 	else
 		bpf_get_current_comm(s->head.comm, sizeof s->head.comm);
-	s->head.time_ns = clock_ns();
+	s->head.time_ns = end_ns;
 	s->head.cpu = bpf_get_smp_processor_id();
 	s->what = function;
 	s->wake = number;
+	s->out_ns = begin_ns;
 	caller_stack_take(ctx, s);
 	return stacks_emit(s);
 }
@@ -51,7 +55,7 @@ static __always_inline void call_take(struct pt_regs *ctx, __u32 kind, __u32 fun
                                       __u32 correlation)
 {
 	if (!silent && in_scope(seen_current()))
-		call_record(ctx, kind, function, correlation);
+		call_record(ctx, kind, function, correlation, 0, clock_ns());
 }
 
 /* At the entry of a function of the API: its address says which. */

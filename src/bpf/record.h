@@ -39,6 +39,7 @@ enum {
 	AF_BPF_BATCH_COMMANDS = 8192, /* of a batch that are read in the kernel */
 	AF_BPF_NAME = 32,             /* bytes of a ring's or a device's name */
 	AF_BPF_FUNCTIONS = 128,       /* of --uprobe; a power of two */
+	AF_BPF_PARTS = 4,             /* of a function's code */
 };
 
 enum af_bpf_kind {
@@ -131,7 +132,7 @@ struct af_bpf_head {
  */
 struct af_bpf_stacks {
 	struct af_bpf_head head;
-	__u64 out_ns;   /* OFFCPU: when it left the CPU */
+	__u64 out_ns;   /* OFFCPU: when it left the CPU; FUNCTION: when it began, 0: not over */
 	__u64 woken_ns; /* OFFCPU: when it was woken, 0: no wake-up was seen */
 	/*
 	 * OFFCPU: the WAKE that ended it, 0: none; WAKE: its own number; RECORDED_CALL: the call's;
@@ -250,7 +251,40 @@ struct af_bpf_batch_range {
 struct af_bpf_turns {
 	struct af_bpf_head head;
 	__u32 passed[AF_BPF_FUNCTIONS];
+	__u32 open[AF_BPF_FUNCTIONS]; /* … those that get one when they return, so far not */
 	__u32 left[AF_BPF_FUNCTIONS]; /* calls until the next that gets a FUNCTION */
+};
+
+/* The cookie of a function's entry: its number, and … */
+enum {
+	AF_BPF_RETURNS_BIT = 8, /* its returns are probed */
+	AF_BPF_EXIT_SHIFT = 9,  /* number of the exit that its first instruction is, plus 1 */
+	AF_BPF_EXIT_MASK = 0x7fffff,
+	AF_BPF_EVERY_SHIFT = 32, /* calls that share one record */
+};
+
+/*
+ * The map `exits`: an instruction that leaves a function, or may. Addresses are those of the file;
+ * members are as in struct af_watch_exit.
+ */
+struct af_bpf_exit_site {
+	__u64 address;
+	__s64 add;
+	__u64 starts[AF_BPF_PARTS], sizes[AF_BPF_PARTS];
+	__u32 function;
+	__u8 how, condition, base, index;
+	__u32 scale, pad;
+};
+
+/* The map `frames`: calls that are under way, by the stack pointer as they begin and end. */
+struct af_bpf_frame_key {
+	__u64 sp;
+	__u32 tid, pad; /* the kernel's own */
+};
+
+struct af_bpf_frame {
+	__u64 begin_ns;
+	__u32 function, pad;
 };
 
 enum af_bpf_count {

@@ -99,6 +99,25 @@ struct {
 	__type(value, struct af_bpf_turns);
 } turns SEC(".maps");
 
+/*
+ * Calls of theirs that are under way. A call that is left by an exception or a longjmp stays until
+ * another one has its place on the stack, or is dropped as the oldest.
+ */
+struct {
+	__uint(type, BPF_MAP_TYPE_LRU_HASH);
+	__uint(max_entries, 1);
+	__type(key, struct af_bpf_frame_key);
+	__type(value, struct af_bpf_frame);
+} frames SEC(".maps");
+
+/* Where they end. */
+struct {
+	__uint(type, BPF_MAP_TYPE_ARRAY);
+	__uint(max_entries, 1);
+	__type(key, __u32);
+	__type(value, struct af_bpf_exit_site);
+} exits SEC(".maps");
+
 /* A value of it is so at first: never written to. */
 struct {
 	__uint(type, BPF_MAP_TYPE_ARRAY);

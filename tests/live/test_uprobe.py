@@ -124,8 +124,8 @@ def wait_for_probes(pid):
     expect(False, "the recorder has no probes after a minute: %s" % files)
 
 
-@case("-p: the program and the libraries that a process has mapped")
-def _():
+def attached(returns):
+    """Records a process that runs, and waits inside of getchar(); returns the trace and the calls that there were."""
     need("bpf")
     path = new_path()
     target = subprocess.Popen(
@@ -135,7 +135,7 @@ def _():
     )
     recorder = subprocess.Popen(
         [AFLAME, "record", "-q", "-o", path, "--sample", "none", "-p", str(target.pid)]
-        + ["--uprobe", "-:odd_step", "--uprobe", "libc.so.6:getchar"],
+        + ["--uprobe", "-:odd_step%s" % returns, "--uprobe", "libc.so.6:getchar%s" % returns],
         stderr=subprocess.PIPE,
     )
     wait_for_probes(recorder.pid)
@@ -147,6 +147,23 @@ def _():
     want = {"odd_step": int(truth["odd_step"])}
     # The process waits inside of its only getchar() when it is probed.
     equal(called(Trace(path)), want, "calls")
+    return Trace(path), want
+
+
+@case("-p: the program and the libraries that a process has mapped")
+def _():
+    trace, _ = attached("")
+    equal(len(trace.fields("call_long")), 0, "calls with times")
+
+
+@case("-p with +RETURN: a call that was under way is not one that returns")
+def _():
+    need("bpf")
+    refusal = aflame("record", "--uprobe", "-:odd_step+RETURN", "-o", "/dev/null/none", "--", program("probed"), 1, 1)
+    if "has no disassembler" in refusal.stderr:
+        raise Skip("aflame was built without Capstone")
+    trace, want = attached("+RETURN")
+    equal(len(trace.fields("call_long")), want["odd_step"], "calls with times")
 
 
 @case("Debian's Python and SQLite: as many calls of sqlite3_step as gdb counts")

@@ -388,7 +388,7 @@ const struct af_pass_ops af_pass_flame = {
     .works_for = 1 << AF_VIEW_GPU | 1 << AF_VIEW_ALL | AF_ANSWER_TOP,
     .works_fast = true,
     .wants = 1ull << AF_KIND_OFFCPU | 1ull << AF_KIND_CALL_SEEN | 1ull << AF_KIND_SUMMED |
-             1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_CALL_SUM,
+             1ull << AF_KIND_ALLOCATED | 1ull << AF_KIND_CALL_SUM | 1ull << AF_KIND_CALL_LONG,
     .state_size = sizeof(struct flame),
     .event = flame_event,
     .sample = flame_sample,

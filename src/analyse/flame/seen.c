@@ -54,10 +54,14 @@ void flame_seen_probed(struct flame_seen *f, const struct af_world *w, const str
 		    (struct af_call){.process = ev->process,
 		                     .function = af_world_function(w, ev->process, fixed.function)};
 		count = fixed.count;
+	} else if (af_call_read(w, ev, &call)) {
+		/* One that goes on behind the range counts where it ends, as in the tables. */
+		if (!af_time_range_call(&w->time_range, &call) || call.out_of_range)
+			return;
 	} else if (!af_call_seen_read(w, ev, &call)) {
 		return;
 	}
-	if (!call.function || w->functions[call.function].api != AF_API_FUNCTION)
+	if (!af_call_of_program(w, call.function))
 		return;
 	struct flame_seen_sum *s = sum_of(f, call.process, call.path, call.function);
 	s->probed = true;

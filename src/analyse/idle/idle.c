@@ -406,7 +406,8 @@ static void pass_event(void *self, const struct af_world *w, const struct af_eve
 			idle_wait(self, &wait, ev->time_ns);
 	} else {
 		const struct af_call *call = af_time_range_call_at(w, ev, &room);
-		if (call && !af_call_of_runtime(w, call->function))
+		if (call && !af_call_of_runtime(w, call->function) &&
+		    !af_call_of_program(w, call->function))
 			idle_call(self, call);
 	}
 	idle_settle(self, w);

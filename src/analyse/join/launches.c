@@ -248,6 +248,8 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 	if (!is && !af_call_read(w, ev, &own))
 		return;
 	is = is ? is : &own;
+	if (af_call_of_program(w, is->function))
+		return; /* it asks no device for work */
 	struct launches_table *t = table_of(l, ev->process, af_call_api(w, is));
 	uint64_t id = launches_extend(t, is->correlation);
 	if (call_enter(l, w, t, is, id))

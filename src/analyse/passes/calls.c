@@ -73,7 +73,10 @@ static bool is_upper(const struct af_world *w, uint32_t function)
 static void calls_timed(struct calls *c, const struct af_world *w, const struct af_call *call)
 {
 	const struct call_sum key = {
-	    .process = call->process, .function = call->function, .source = CALL_TIMED};
+	    .process = call->process,
+	    .function = call->function,
+	    .source = af_call_of_program(w, call->function) ? CALL_PROBED : CALL_TIMED,
+	};
 	uint64_t ns = call->end_ns - call->start_ns;
 
 	struct call_sum *sum = sum_near(c, &key);
@@ -85,15 +88,10 @@ static void calls_timed(struct calls *c, const struct af_world *w, const struct 
 	if (call->out_of_range)
 		return;
 	sum->count++;
+	sum->timed++;
 	sum->failed += call->status != 0;
 	sum->min_ns = ns < sum->min_ns ? ns : sum->min_ns;
 	sum->max_ns = ns > sum->max_ns ? ns : sum->max_ns;
-}
-
-/* Was a function of no API called? */
-static bool is_probed(const struct af_world *w, uint32_t function)
-{
-	return function && w->functions[function].api == AF_API_FUNCTION;
 }
 
 static void calls_seen(struct calls *c, const struct af_world *w, const struct af_call *call)
@@ -101,7 +99,7 @@ static void calls_seen(struct calls *c, const struct af_world *w, const struct a
 	const struct call_sum key = {
 	    .process = call->process,
 	    .function = call->function,
-	    .source = is_probed(w, call->function) ? CALL_PROBED : CALL_SEEN,
+	    .source = af_call_of_program(w, call->function) ? CALL_PROBED : CALL_SEEN,
 	};
 
 	/* One with a number is a CALL, too. */
@@ -122,7 +120,8 @@ static void calls_summed(struct calls *c, const struct af_world *w, const struct
 	const uint32_t function = af_world_function(w, ev->process, fixed.function);
 	const struct call_sum key = {.process = ev->process,
 	                             .function = function,
-	                             .source = is_probed(w, function) ? CALL_PROBED : CALL_TIMED};
+	                             .source = af_call_of_program(w, function) ? CALL_PROBED
+	                                                                       : CALL_TIMED};
 	if (is_upper(w, key.function))
 		return;
 	struct call_sum *sum = sum_of(c, &key);
@@ -168,6 +167,7 @@ static bool calls_merge(void *self, const struct af_world *w, const void *other)
 		struct call_sum *to = sum_of(c, s);
 		to->time_ns += s->time_ns;
 		to->count += s->count;
+		to->timed += s->timed;
 		to->failed += s->failed;
 		to->min_ns = s->min_ns < to->min_ns ? s->min_ns : to->min_ns;
 		to->max_ns = s->max_ns > to->max_ns ? s->max_ns : to->max_ns;

@@ -14,7 +14,7 @@ struct af_world;
 enum call_source {
 	CALL_TIMED, /* recorded in the program, with its times */
 	CALL_SEEN,  /* by the kernel alone: it has no times */
-	CALL_PROBED /* the same, of a function that the user named */
+	CALL_PROBED /* by the kernel, of a function that the user named; some have times */
 };
 
 /* All calls of one function in one process. */
@@ -22,6 +22,7 @@ struct call_sum {
 	uint32_t process, function;
 	enum call_source source;
 	uint64_t count, failed, time_ns, min_ns, max_ns;
+	uint64_t timed; /* of PROBED ones: those that were seen to return */
 };
 
 struct call_cost {

@@ -33,6 +33,7 @@ static void sum_add(struct call_sum *to, const struct call_sum *s)
 {
 	to->count += s->count;
 	to->failed += s->failed;
+	to->timed += s->timed;
 	to->time_ns += s->time_ns;
 	to->max_ns = s->max_ns > to->max_ns ? s->max_ns : to->max_ns;
 }
@@ -170,13 +171,18 @@ static void table_functions(const struct calls *c, const struct af_world *w, str
 	    nr ? AF_TABLE(f, "functions_called", "Calls of functions", columns) : NULL;
 
 	if (t)
-		t->note = "of --uprobe, all of them; stacks: aflame flame -w count";
+		t->note = "of --uprobe, all of them; stacks: aflame flame -w count; +RETURN: times";
 	AF_SORT(sums, nr, by_count);
 	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_process *p = af_world_process(w, sums[i].process);
 		struct af_probed_row *row = af_table_row(f, t);
 		row->function.text = af_tables_text(f, "%s", w->functions[sums[i].function].name);
 		row->calls.value = sums[i].count;
+		row->timed.value = sums[i].timed;
+		row->time_ns.value = sums[i].time_ns;
+		row->mean_ns.value = sums[i].timed ? sums[i].time_ns / sums[i].timed : 0;
+		row->max_ns.value = sums[i].max_ns;
+		row->time_ns.unknown = row->mean_ns.unknown = row->max_ns.unknown = !sums[i].timed;
 		row->process.text = af_tables_text(f, "%s", p ? p->name : "");
 		row->pid.value = p ? p->pid : 0;
 	}

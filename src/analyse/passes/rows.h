@@ -202,6 +202,10 @@ struct af_seen_row {
 #define AF_PROBED_COLUMNS(C)                                                                       \
 	C(function, "Function", AF_CELL_TEXT, .merge = AF_MERGE_KEY)                               \
 	C(calls, "Calls", AF_CELL_COUNT)                                                           \
+	C(timed, "Timed", AF_CELL_COUNT, AF_SHOW_USED)                                             \
+	C(time_ns, "Time", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(mean_ns, "Mean", AF_CELL_NS, AF_SHOW_USED)                                               \
+	C(max_ns, "Longest", AF_CELL_NS, AF_SHOW_USED)                                             \
 	C(process, "Process", AF_CELL_TEXT)                                                        \
 	C(pid, "PID", AF_CELL_COUNT)
 struct af_probed_row {

@@ -14,7 +14,8 @@ struct grouped {
 	struct af_tally is;
 	const struct af_tally_row *rows; /* of it */
 	uint32_t nr;
-	struct af_call_stats all[AF_TALLY_LEVELS];
+	struct af_call_stats all[AF_TALLY_LEVELS];     /* of calls with times */
+	struct af_call_stats untimed[AF_TALLY_LEVELS]; /* of the others */
 	bool timed[AF_TALLY_LEVELS];
 };
 
@@ -26,14 +27,18 @@ static void grouped_make(struct grouped *g, const struct af_tally *t)
 	for (uint32_t i = 0; i < g->nr; i++) {
 		const struct af_tally_row *row = &g->rows[i];
 		g->timed[row->level] |= row->source == AF_TALLY_TIMED;
-		af_stats_merge(&g->all[row->level], &row->stats);
+		af_stats_merge(row->source == AF_TALLY_TIMED ? &g->all[row->level]
+		                                             : &g->untimed[row->level],
+		               &row->stats);
 	}
 }
 
 static void grouped_free(struct grouped *g)
 {
-	for (int i = 0; i < AF_TALLY_LEVELS; i++)
+	for (int i = 0; i < AF_TALLY_LEVELS; i++) {
 		af_stats_free(&g->all[i]);
+		af_stats_free(&g->untimed[i]);
+	}
 	af_tally_free(&g->is);
 }
 
@@ -155,8 +160,11 @@ static void table_api(const struct grouped *g, int level, struct af_tables *f)
 	for (uint32_t i = 0; i < g->nr; i++)
 		if (g->rows[i].level == (uint32_t)level)
 			row_api(g, &g->rows[i], f, t);
-	cells_times((struct af_api_row *)af_table_total(f, t), &g->all[level], g->timed[level],
-	            g->all[level].time_ns);
+	struct af_api_row *total = (struct af_api_row *)af_table_total(f, t);
+	cells_times(total, &g->all[level], g->timed[level], g->all[level].time_ns);
+	total->calls.value += g->untimed[level].count;
+	total->failed.value += g->untimed[level].failed;
+	total->bytes.value += g->untimed[level].bytes;
 }
 
 static void cells_bytes(struct af_traffic_row *c, const struct af_call_stats *s, uint64_t all)

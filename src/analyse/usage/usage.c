@@ -91,7 +91,7 @@ static void usage_event(void *self, const struct af_world *w, const struct af_ev
 		return;
 	}
 	const struct af_call *call = af_time_range_call_at(w, ev, &room);
-	if (call && call->function)
+	if (call && call->function && !af_call_of_program(w, call->function))
 		usage_call(u, w, ev, call);
 }
 

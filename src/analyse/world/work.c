@@ -200,6 +200,11 @@ bool af_call_of_runtime(const struct af_world *w, uint32_t function)
 	return api == AF_API_CUDART || api == AF_API_OPENMP;
 }
 
+bool af_call_of_program(const struct af_world *w, uint32_t function)
+{
+	return function && w->functions[function].api == AF_API_FUNCTION;
+}
+
 bool af_call_seen_read(const struct af_world *w, const struct af_event *ev, struct af_call *call)
 {
 	struct af_ev_call_seen f;

@@ -81,6 +81,12 @@ void af_call_take(struct af_world *w, const struct af_event *ev, struct af_call 
 bool af_call_of_runtime(const struct af_world *w, uint32_t function);
 
 /*
+ * Is @function one of no API, which the user named (--uprobe)? Its calls are the program's own
+ * doing, and not time in an API.
+ */
+bool af_call_of_program(const struct af_world *w, uint32_t function);
+
+/*
  * False when @ev is not CALL_SEEN, or malformed. Start and end are both the time when it began,
  * because its length is not known. @w has seen @ev.
  */

@@ -23,11 +23,20 @@ enum {
 	NAME_MOST = 2048, /* longer symbols are passed over */
 };
 
+/* A function whose exits are wanted. */
+struct find_timed {
+	uint32_t function; /* in @to */
+	uint64_t address, size;
+};
+
 struct find {
 	struct af_functions *to;
 	const struct functions_file *file;
 	const struct functions_word *word;
 	const struct af_elf *elf; /* the file itself, whose segments say where addresses lie */
+	struct functions_around around;
+	struct find_timed timed[AF_WATCH_FUNCTIONS];
+	uint32_t nr_timed;
 	uint32_t nr_symbols, nr_found;
 	bool is_pattern, has_ifunc, is_full;
 	char near[NEAR_MOST][128]; /* names that have the word in them */
@@ -36,20 +45,18 @@ struct find {
 	char best[128]; /* where af_nearest_best() lies */
 };
 
-/* In the file, of code; false: it has no bytes there. */
-static bool offset_of(const struct af_elf *e, uint64_t address, uint64_t *offset)
+/* One address may have several names: the first with a size says how long the code is. */
+static void timed_add(struct find *f, uint32_t function, const Elf64_Sym *s)
 {
-	Elf64_Phdr p;
-
-	for (uint32_t i = 0; i < e->nr_segments; i++) {
-		if (!af_elf_segment(e, i, &p) || p.p_type != PT_LOAD || !(p.p_flags & PF_X))
-			continue;
-		if (address < p.p_vaddr || address - p.p_vaddr >= p.p_filesz)
-			continue;
-		*offset = address - p.p_vaddr + p.p_offset;
-		return true;
-	}
-	return false;
+	if (!f->word->returns || f->to->all[function].nr_exits)
+		return;
+	for (uint32_t i = 0; i < f->nr_timed; i++)
+		if (f->timed[i].function == function) {
+			if (!f->timed[i].size)
+				f->timed[i].size = s->st_size;
+			return;
+		}
+	f->timed[f->nr_timed++] = (struct find_timed){function, s->st_value, s->st_size};
 }
 
 static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, const char *name)
@@ -66,6 +73,7 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 				to->all[i].every = f->word->every;
 			if (s->st_size > to->all[i].size)
 				to->all[i].size = s->st_size;
+			timed_add(f, i, s);
 			return;
 		}
 	f->is_full = to->nr == AF_WATCH_FUNCTIONS;
@@ -79,6 +87,7 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 	    .size = s->st_size,
 	    .every = f->word->every,
 	};
+	timed_add(f, to->nr - 1, s);
 }
 
 static bool is_named(const struct find *f, const char *name)
@@ -107,17 +116,34 @@ static void name_offer(struct find *f, const char *name)
 	strcpy(f->near[f->nr_near++], name);
 }
 
+/*
+ * gcc's and clang's name for a piece of a function that runs seldom and lies elsewhere. It is
+ * entered by jumps, so that no pattern means it.
+ */
+static bool is_cold(struct find *f, const Elf64_Sym *s, const char *name)
+{
+	struct functions_around *a = &f->around;
+
+	if (!strstr(name, ".cold"))
+		return false;
+	AF_GROW(a->cold, a->nr_cold, a->cap_cold);
+	a->cold[a->nr_cold++] = (struct af_watch_part){s->st_value, s->st_size};
+	return f->is_pattern;
+}
+
 static void symbol_take(struct find *f, const Elf64_Sym *s, const char *symbol)
 {
 	char name[NAME_MOST];
 	size_t len = strcspn(symbol, "@"); /* its version */
 	uint64_t offset;
 
-	if (!len || len >= sizeof name || !offset_of(f->elf, s->st_value, &offset))
+	if (!len || len >= sizeof name || !functions_offset(f->elf, s->st_value, &offset))
 		return;
 	memcpy(name, symbol, len);
 	name[len] = 0;
 	f->nr_symbols++;
+	if (is_cold(f, s, name))
+		return;
 	scope_free char *demangled = af_demangle(name);
 	if (!is_named(f, name) && !(demangled && is_named(f, demangled))) {
 		name_offer(f, demangled ? demangled : name);
@@ -195,6 +221,22 @@ static int nothing_found(struct find *f, const struct af_found *file, bool has_d
 	return rc;
 }
 
+static int timed_find(struct find *f, struct af_err *err)
+{
+	int rc = 0;
+
+	f->around.elf = f->elf;
+	if (f->nr_timed)
+		af_cfi_open(&f->around.cfi, f->elf, AF_CFI_INDEX_MAX, NULL);
+	for (uint32_t i = 0; !rc && i < f->nr_timed; i++) {
+		const struct find_timed *t = &f->timed[i];
+		rc = functions_time(f->to, &f->to->all[t->function], &f->around, t->address,
+		                    t->size, err);
+	}
+	af_cfi_close(&f->around.cfi);
+	return rc;
+}
+
 static int file_search(struct find *f, const struct af_finder *finder, struct af_err *err)
 {
 	struct af_found file = {0}, debug = {0};
@@ -217,6 +259,9 @@ static int file_search(struct find *f, const struct af_finder *finder, struct af
 		                   (unsigned)AF_WATCH_FUNCTIONS, f->word->function, f->file->path);
 	else if (!f->nr_found || (f->has_ifunc && !f->is_pattern))
 		rc = nothing_found(f, &file, has_debug, err);
+	else
+		rc = timed_find(f, err);
+	free(f->around.cold);
 	f->elf = NULL;
 	af_found_close(&debug);
 	af_found_close(&file);

@@ -8,7 +8,9 @@
 
 enum { EVERY_MOST = 1000000 };
 
-#define TAKES "--uprobe takes LIB:FUNCTION, and @1/N for one call in N: libz.so.1:deflate@1/100"
+#define TAKES                                                                                      \
+	"--uprobe takes LIB:FUNCTION, +RETURN for times, and @1/N for one call in N: "             \
+	"libz.so.1:deflate+RETURN@1/100"
 
 /* "@1/N" at the end of @text is cut off. */
 static int every_parse(char *text, struct functions_word *word, struct af_err *err)
@@ -30,6 +32,18 @@ static int every_parse(char *text, struct functions_word *word, struct af_err *e
 	return 0;
 }
 
+/* "+RETURN" at the end of @text is cut off. */
+static bool returns_parse(char *text)
+{
+	static const char word[] = "+RETURN";
+	size_t len = strlen(text), of_word = sizeof word - 1;
+
+	if (len < of_word || strcmp(text + len - of_word, word) != 0)
+		return false;
+	text[len - of_word] = 0;
+	return true;
+}
+
 /* A path has no colon before the function's, a C++ name has more of them after it. */
 static int word_parse(const char *text, struct functions_word *word, struct af_err *err)
 {
@@ -40,6 +54,7 @@ static int word_parse(const char *text, struct functions_word *word, struct af_e
 	word->lib = af_xstrndup(text, (size_t)(colon - text));
 	word->function = af_xstrndup(colon + 1, strlen(colon + 1));
 	int rc = every_parse(word->function, word, err);
+	word->returns = !rc && returns_parse(word->function);
 	if (!rc && !*word->function)
 		return af_fail_plain(err, -EINVAL, TAKES "; not \"%s\"", text);
 	return rc;

@@ -1,5 +1,5 @@
 /*
- * `--uprobe LIB:FUNC[@1/N]`: from these words to places in files, for the collector bpf.
+ * `--uprobe LIB:FUNC[+RETURN][@1/N]`: from these words to places in files, for the collector bpf.
  *
  *	af_functions_find → … → af_functions_free
  */

@@ -280,8 +280,9 @@ struct af_record_options {
 	     0,                                                                                      \
 	     "LIB:FUNC",                                                                             \
 	     "also record the calls of a function, or of all that match a pattern, with stacks: "    \
-	     "libz.so.1:deflate, -:my_function (- is the program), or with a stack for one "         \
-	     "call in N of a thread, LIB:FUNC@1/N; may be given again",                              \
+	     "libz.so.1:deflate, -:my_function (- is the program); with times, "                     \
+	     "LIB:FUNC+RETURN; with a stack for one call in N of a thread, LIB:FUNC@1/N, "           \
+	     "LIB:FUNC+RETURN@1/N; may be given again",                                              \
 	     offsetof(type, uprobes)},                                                               \
 	    {AF_OPT_FLAG,                                                                            \
 	     "alloc",                                                                                \

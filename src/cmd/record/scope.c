@@ -105,6 +105,9 @@ static int functions_choose(const struct af_record_options *o, const char *progr
 /* May calls be recorded inside of the program, where the kernel's part does not work? */
 static bool functions_go_inside(const struct af_record_options *o)
 {
+	for (uint32_t i = 0; i < functions.nr; i++)
+		if (functions.all[i].nr_exits)
+			return false;
 	return o->uprobes.nr && !o->pids && !o->all && !o->off_cpu && !calls_twice(o) &&
 	       strcmp(af_cpu_sampler_of(o), "bpf") != 0;
 }

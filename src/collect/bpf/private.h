@@ -416,10 +416,16 @@ void bpf_calls_close(struct af_bpf *b);
 
 /* functions.c */
 
+/* All exits that are to be probed. */
+uint32_t bpf_functions_nr_exits(const struct af_watch_options *o);
+
 /* Attach the probes of b->options->functions. 0, or -errno with a message. */
 int bpf_functions_attach(struct af_bpf *b, struct af_err *err);
 
-/* A CALL_SEEN of the FUNCTION @s; a CALL_SUM for each function of @t, of @size bytes. */
+/*
+ * A CALL_SEEN of the FUNCTION @s, or a CALL_LONG if the call is over; a CALL_SUM for each function
+ * of @t, of @size bytes.
+ */
 void bpf_functions_write(struct af_bpf *b, struct bpf_out *out, const struct af_bpf_stacks *s,
                          uint32_t callpath);
 void bpf_functions_passed(struct af_bpf *b, struct bpf_image *image, const struct af_bpf_turns *t,

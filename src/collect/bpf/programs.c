@@ -29,6 +29,7 @@ enum {
 	RING_FUNCTIONS = 24 << 20, /* and calls of any function */
 	RECORD_GUESS = 700,        /* bytes of a sample */
 	TURNS_MOST = 8192,         /* threads that call functions of --uprobe at a time */
+	FRAMES_MOST = 65536,       /* calls of them that are under way, and are timed */
 };
 
 /* libbpf's own words, for who debugs us: AFLAME_BPF_DEBUG=1. */
@@ -79,6 +80,16 @@ static void functions_choose(const struct af_bpf *b)
 		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
 	if (b->options->nr_functions)
 		bpf_map__set_max_entries(p->maps.turns, TURNS_MOST);
+
+	uint32_t nr_exits = bpf_functions_nr_exits(b->options);
+	bpf_program__set_autoload(p->progs.function_exit, nr_exits);
+	if (bpf_probes_at_once())
+		bpf_program__set_expected_attach_type(p->progs.function_exit,
+		                                      (enum bpf_attach_type)BPF_TRACE_UPROBES);
+	if (nr_exits) {
+		bpf_map__set_max_entries(p->maps.frames, FRAMES_MOST);
+		bpf_map__set_max_entries(p->maps.exits, nr_exits);
+	}
 }
 
 /* Open them, set as @b's options are, with those for GPU drivers that are wanted, and load them. */

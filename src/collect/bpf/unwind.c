@@ -251,6 +251,16 @@ static uint64_t walk_up(const struct af_bpf_stacks *s, struct walk *w, struct ru
 	return ra;
 }
 
+/*
+ * At an exit of a function the stack and all saved registers are the caller's again. The tables
+ * still say of the registers that they lie where they were saved, which is below the stack's top by
+ * then.
+ */
+static bool is_at_exit(const struct af_bpf_stacks *s)
+{
+	return s->head.kind == AF_BPF_FUNCTION && s->out_ns;
+}
+
 /* The bound of bytes to read holds for each second. */
 static void unwind_refill(struct af_bpf *b, uint64_t time_ns)
 {
@@ -274,7 +284,9 @@ uint32_t bpf_unwind(struct af_bpf *b, struct bpf_image *image, const struct af_b
 	unwind_refill(b, s->head.time_ns);
 	pcs[nr++] = chain[0];
 	while (s->stack_bytes && nr < max) {
-		if (!rule_at(b, image, pcs[nr - 1], &r)) {
+		if (nr == 1 && is_at_exit(s)) {
+			r = (struct rule){.known = true, .cfa_offset = 8};
+		} else if (!rule_at(b, image, pcs[nr - 1], &r)) {
 			*stop = AF_STOP_COSTLY;
 			break;
 		}

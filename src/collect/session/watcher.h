@@ -27,6 +27,36 @@ enum af_off_cpu {
 	AF_OFF_CPU_WAKERS = 2,  /* and which thread or interrupt woke them */
 };
 
+/* How an instruction leaves a function: by itself, if a condition holds, or if it leads outside. */
+enum af_exit_how {
+	AF_EXIT_ALWAYS,      /* it returns, or jumps to another function */
+	AF_EXIT_IF,          /* a jump to another function, under a condition */
+	AF_EXIT_TO_REGISTER, /* a jump to where a register says */
+	AF_EXIT_TO_MEMORY,   /* a jump to where a word in memory says */
+};
+
+enum {
+	AF_EXIT_RIP = 16, /* as a register: the program counter at the instruction */
+	AF_EXIT_NO_REGISTER = 17,
+	AF_EXIT_PARTS = 4, /* pieces that a compiler made of one function */
+};
+
+/* An instruction that leaves a function, or may do so. Registers are numbered as by x86-64. */
+struct af_watch_exit {
+	uint64_t offset;     /* in the file */
+	uint64_t address;    /* as the file has it */
+	int64_t add;         /* of an address in memory: base + index * scale + add */
+	uint8_t how;         /* enum af_exit_how */
+	uint8_t condition;   /* low 4 bits of the opcode of Jcc (Intel SDM, appendix B.1.4.7) */
+	uint8_t base, index; /* of memory; @base: the register that has the target */
+	uint8_t scale;
+};
+
+/* A piece of a function's code, by addresses as the file has them. */
+struct af_watch_part {
+	uint64_t start, size;
+};
+
 /* A function whose calls are recorded. */
 struct af_watch_function {
 	const char *path;       /* the file that has it */
@@ -34,9 +64,16 @@ struct af_watch_function {
 	uint64_t offset;        /* of its first instruction, in the file */
 	uint64_t address, size; /* as its symbol has them; 0: not known */
 	uint32_t every;         /* calls of a thread that share one record with a stack, from 1 */
+	/* All its exits, for the times of calls; NULL: times are not wanted */
+	const struct af_watch_exit *exits;
+	uint32_t nr_exits;
+	struct af_watch_part parts[AF_EXIT_PARTS]; /* those behind the last have size 0 */
 };
 
-enum { AF_WATCH_FUNCTIONS = 128 };
+enum {
+	AF_WATCH_FUNCTIONS = 128,
+	AF_WATCH_EXITS = 16384, /* of all functions */
+};
 
 /* The data to record, and the processes. */
 struct af_watch_options {
