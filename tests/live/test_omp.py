@@ -184,6 +184,23 @@ def _():
                   "notes")
 
 
+@case("a tool in the executable comes first: the trace says so and what to do, whether or not OpenMP is used")
+def _():
+    path, env = built()
+    headers = tool()[0] and glob.glob("/usr/lib/llvm-19/lib/clang/*/include/omp-tools.h")
+    inside = path + "_inside"
+    sources = [os.path.join(SCRIPTS, name + ".c") for name in ("omp_target", "omp_counts")]
+    subprocess.run([need_own_tool("clang-19"), *FLAGS, "-I" + os.path.dirname(headers[0]), *sources, "-o", inside],
+                   check=True)
+    run = record(inside, env=env)
+    equal(tool_facts(run.truth), tool()[1], "what the program's tool counts")
+    equal(run.counts().get("api_call", 0), 0, "calls of OpenMP")
+    notes = notes_of(run)
+    equal(len(notes), 1, "notes: %s" % notes)
+    expect("not recorded: the executable has an OMPT tool" in notes[0] and "OMP_TOOL_LIBRARIES" in notes[0], notes[0])
+    equal(notes_of(record(inside, options=["--api", "none"], env=env)), [], "notes with --api none")
+
+
 @case("--api none records nothing of OpenMP and leaves the runtime to another tool; OMP_TOOL=disabled is respected")
 def _():
     library, seen = tool()

@@ -3,6 +3,8 @@
  * Begin and end of one call come on one thread and nest. Another tool's callbacks are outside of
  * what is timed.
  */
+#include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 #include "base/pages.h"
@@ -260,4 +262,33 @@ INTERPOSE struct af_ompt_tool *ompt_start_tool(unsigned version, const char *run
 		af_inject_note("omp", "another OMPT tool gets all callbacks too");
 	af_omp_next_is(other);
 	return &ours;
+}
+
+/*
+ * Does the executable have a tool? A runtime finds it before ours, which then is never called. The
+ * first object in the order of search has no name in the list of loaded ones.
+ */
+static bool program_has_tool(void)
+{
+	const void *first = dlsym(RTLD_DEFAULT, "ompt_start_tool");
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	return first && dladdr1(first, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
+	       map->l_name && !*map->l_name;
+}
+
+/*
+ * The note is written at the start, as not every program comes to its end. This is behind the
+ * constructor that starts recording: meson.build has this room after that of the sampler.
+ */
+__attribute__((constructor)) static void begin(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session && session->flags & AF_SESSION_OMP && program_has_tool())
+		af_inject_note(
+		    "omp", "not recorded: the executable has an OMPT tool of its own, which OpenMP "
+			   "runtimes take before any other; make it a library that "
+			   "OMP_TOOL_LIBRARIES names: aflame then hands all callbacks on to it");
 }
