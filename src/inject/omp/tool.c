@@ -10,6 +10,7 @@
 #include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/interpose.h"
+#include "inject/omp/host.h"
 #include "inject/omp/next.h"
 #include "inject/omp/omp.h"
 #include "inject/omp/ompt_abi.h"
@@ -205,13 +206,39 @@ static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned t
 		af_omp_next_submit(scope, data, id, teams);
 }
 
+/* False: the runtime refuses one of @callbacks. The others' bits are added to *@taken. */
+static bool callbacks_set(af_ompt_set_callback set, const struct af_omp_callback *callbacks,
+                          size_t nr, uint64_t *taken)
+{
+	bool refused = !set;
+
+	for (size_t i = 0; set && i < nr; i++) {
+		bool is_set =
+		    set(callbacks[i].event, callbacks[i].callback) > AF_OMPT_SET_IMPOSSIBLE;
+		*taken |= (uint64_t)is_set << callbacks[i].event;
+		refused |= !is_set;
+	}
+	return !refused;
+}
+
+static bool host_set(af_ompt_set_callback set, uint64_t *taken)
+{
+	size_t nr;
+	const struct af_omp_callback *callbacks = af_omp_host_callbacks(&nr);
+
+	if (!af_omp_host_is_wanted())
+		return false;
+	bool accepted = callbacks_set(set, callbacks, nr, taken);
+	af_inject_note("omp.host", accepted ? "parallel regions, tasks and waits are recorded"
+	                                    : "this OpenMP runtime tells only a part of parallel "
+	                                      "regions, tasks and waits");
+	return accepted;
+}
+
 static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_ompt_data *data)
 {
 #define F(function) ((af_ompt_function)(function))
-	const struct {
-		int event;
-		af_ompt_function callback;
-	} callbacks[] = {
+	const struct af_omp_callback callbacks[] = {
 	    {AF_OMPT_DEVICE_INITIALIZE, F(device_initialize)},
 	    {AF_OMPT_TARGET_EMI, F(target)},
 	    {AF_OMPT_TARGET_DATA_OP_EMI, F(data_op)},
@@ -219,22 +246,17 @@ static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_o
 	};
 #undef F
 	const af_ompt_set_callback set = (af_ompt_set_callback)lookup("ompt_set_callback");
-	bool refused = !set;
 	uint64_t taken = 0;
 
 	(void)data;
-	for (size_t i = 0; set && i < sizeof callbacks / sizeof *callbacks; i++) {
-		bool is_set =
-		    set(callbacks[i].event, callbacks[i].callback) > AF_OMPT_SET_IMPOSSIBLE;
-		taken |= (uint64_t)is_set << callbacks[i].event;
-		refused |= !is_set;
-	}
-	af_inject_note("omp", refused ? "not recorded: this OpenMP runtime tells nothing of target "
-	                                "regions (LLVM's does from version 17 on)"
-	                              : "target regions are recorded");
+	bool accepted = callbacks_set(set, callbacks, sizeof callbacks / sizeof *callbacks, &taken);
+	af_inject_note("omp", !accepted ? "not recorded: this OpenMP runtime tells nothing of "
+	                                  "target regions (LLVM's does from version 17 on)"
+	                                : "target regions are recorded");
+	bool host = host_set(set, &taken);
 	af_omp_check_fork();
 	/* 0: the runtime goes on without a tool. */
-	return af_omp_next_initialize(lookup, initial_device, taken) || !refused;
+	return af_omp_next_initialize(lookup, initial_device, taken) || accepted || host;
 }
 
 static void tool_finalize(union af_ompt_data *data)
