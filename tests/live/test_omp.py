@@ -302,6 +302,28 @@ def _():
         expect(begin + args["in_region_ns"] <= ends[args["region"]], "a task goes on after its region: %s" % e)
 
 
+@case("waits at the barriers of a region are a finding: its function and line, its threads' time, the sums of its calls")
+def _():
+    with open(os.path.join(SCRIPTS, "omp_host.c"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    run = recorded_host("20")
+    done = aflame("report", "--json", "usage", run.path)
+    rows = [r for r in json.loads(done.stdout)["tables"][0]["rows"] if r["caller"] == "uneven"]
+    equal([r["kind"] for r in rows], ["barrier-waits"], "uses of the function")
+    row = rows[0]
+    line = re.fullmatch(r"uneven:(\d+) parallel region", row["function"])
+    expect(line and "pragma omp parallel" in lines[int(line.group(1)) - 1], "the region is %s" % row["function"])
+    place = collections.Counter(a["codeptr_ra"] for a in args_of(run, "ompt_parallel")).most_common(1)[0][0]
+    sums = [sum(a["in_region_ns"] for a in args_of(run, kind) if a["region_codeptr_ra"] == place)
+            for kind in ("ompt_barrier_implicit", "ompt_implicit_task")]
+    equal([row["time_ns"], row["span_ns"]], sums, "waits, and the threads' time")
+    equal((row["calls"], row["threads"]), (2 * run.truth["threads"] * run.truth["regions"], run.truth["threads"]),
+          "waits, of the loop and of the region's end, and threads")
+    # Three of four threads wait for the fourth.
+    expect(0.5 < row["time_ns"] / row["span_ns"] < 0.8, "a share of %s" % row)
+    expect("waits at implicit barriers in %s took" % row["function"] in must("report", "findings", run.path), "no finding")
+
+
 @case("beside another tool of the host both count the same, and the tool's room is not touched: regions are not known")
 def _():
     library, seen = tool(source="omp_host_counts", program="omp_host")
