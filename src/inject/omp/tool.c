@@ -33,9 +33,13 @@ static struct af_omp_call *call_push(enum af_omp_function function)
 		inside.calls = af_spares_take(&spares);
 	if (i >= CALLS_MAX || !inside.calls)
 		return NULL;
-	memset(&inside.calls[i], 0, sizeof inside.calls[i]);
-	inside.calls[i].function = function;
-	return &inside.calls[i];
+	/* All but arguments, member by member: as one block it costs three times as much. */
+	struct af_omp_call *c = &inside.calls[i];
+	c->begin_ns = c->correlation = 0;
+	c->region = NULL;
+	c->nr_args = c->descriptor = c->callpath = c->epoch = 0;
+	c->function = function;
+	return c;
 }
 
 /* The call that this thread is inside of, or the one around @c; NULL: there is none. */
