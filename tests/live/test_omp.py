@@ -324,6 +324,25 @@ def _():
     expect("waits at implicit barriers in %s took" % row["function"] in must("report", "findings", run.path), "no finding")
 
 
+@case("target regions with nowait that are each waited for alone are a finding; those waited for together are none")
+def _():
+    path, env = built("omp_waits")
+    for words, expected in ((), 1), (("all",), 0):
+        run = record(path, *words, options=FULL, env=env)
+        equal(run.truth["sum"], run.truth["expected"], "the program's result")
+        text = must("report", "findings", "-n", "0", run.path)
+        done = aflame("report", "--json", "usage", run.path)
+        tables = json.loads(done.stdout)["tables"] if not done.returncode else []
+        rows = [r for r in tables[0]["rows"] if r["function"] == "ompt_taskwait"] if tables else []
+        equal(len(rows), expected, "rows: %s" % rows)
+        expect(not [r for t in tables for r in t["rows"] if "libomp" in r["function"]], "a region of the runtime")
+        if expected:
+            times = run.truth["times"]
+            equal([rows[0][k] for k in ("kind", "calls", "of_calls", "caller")], ["waits-each", times, times, "each"], "waits")
+            expect("all %d calls of ompt_taskwait, each after a single piece of work" % times in text, text)
+            expect("depend clauses" in text, text)
+
+
 @case("beside another tool of the host both count the same, and the tool's room is not touched: regions are not known")
 def _():
     library, seen = tool(source="omp_host_counts", program="omp_host")

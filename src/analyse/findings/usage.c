@@ -148,6 +148,8 @@ static const char *helps_of(const struct use *u, int kind)
 {
 	if (kind == AF_USAGE_LOADING && !strncmp(u->function, "cl", 2))
 		return "building programs before what is measured, or from binaries that are kept";
+	if (kind == AF_USAGE_WAIT_EACH && !strncmp(u->function, "ompt_", 5))
+		return "depend clauses for those that need an order, and one wait for many regions";
 	return uses[kind].helps;
 }
 

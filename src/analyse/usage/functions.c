@@ -108,6 +108,10 @@ static enum usage_role role_host(const char *name)
 		return USAGE_REGION;
 	if (!strcmp(name, "ompt_implicit_task"))
 		return USAGE_TASK;
+	if (!strcmp(name, "ompt_task_create"))
+		return USAGE_TASK_NEW;
+	if (!strcmp(name, "ompt_taskwait"))
+		return USAGE_TASK_WAIT;
 	return strcmp(name, "ompt_barrier_implicit") ? USAGE_RUNTIME : USAGE_BARRIER;
 }
 
@@ -127,7 +131,8 @@ static void values_learn(struct usage_function *f, const struct af_api_function 
 	              {"blocking_write", &f->blocking},
 	              {"codeptr_ra", &f->region},
 	              {"region_codeptr_ra", &f->region},
-	              {"in_region_ns", &f->inside}};
+	              {"in_region_ns", &f->inside},
+	              {"task_flags", &f->flags}};
 
 	for (uint32_t i = 0; i < is->nr_params; i++) {
 		const struct af_api_param *p = &is->params[i];

@@ -12,9 +12,11 @@ static void waits_merge(struct usage *u, const struct usage *from, const uint32_
 		struct usage_wait wait = from->waits[i];
 		const struct usage_thread *t = &u->threads[threads[wait.thread]];
 		wait.thread = threads[wait.thread];
-		wait.works += wait.has_works ? 0 : t->works;
-		usage_queues_decide(u, &u->processes[t->process], &wait);
-		usage_wait_add(u, &wait);
+		wait.works += wait.has_works ? 0 : wait.of_tasks ? t->tasks : t->works;
+		if (!wait.of_tasks)
+			usage_queues_decide(u, &u->processes[t->process], &wait);
+		if (!wait.of_tasks || wait.works)
+			usage_wait_add(u, &wait);
 	}
 }
 
@@ -51,6 +53,7 @@ static void thread_merge(struct usage *u, uint32_t thread, const struct usage_th
 	for (uint32_t i = 0; i < from->nr_loops; i++)
 		usage_loop_add(u, t, &from->loops[i]);
 	t->works = from->works + (from->has_waited ? 0 : t->works);
+	t->tasks = from->tasks + (from->has_waited_tasks ? 0 : t->tasks);
 	t->messages += from->messages;
 }
 

@@ -135,6 +135,8 @@ static void maker_sum(struct maker *m, const struct usage_sum *s)
 
 	if (!part.calls && !part.of_calls && !part.lasted_ns)
 		return;
+	if (s->kind == AF_USAGE_IMBALANCE && usage_region_is_runtimes(m->u, m->w, s->peer))
+		return;
 	made_names(m, &like, s);
 	const char *key = af_tables_text(&m->texts, "%d\n%s\n%s\n%s\n%d", s->kind, like.function,
 	                                 like.driver, like.caller, like.caller_frame);

@@ -64,8 +64,8 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 	uint32_t thread = thread_of(u, ev);
 	const struct usage_call call = {u, is, ev, f, thread, is->end_ns - is->start_ns};
 	/* The program runs inside of these: they end no loop of queries. */
-	if (f->role == USAGE_REGION || f->role == USAGE_TASK || f->role == USAGE_BARRIER) {
-		usage_region_call(&call);
+	if (f->role >= USAGE_REGION) {
+		usage_openmp_call(&call);
 		return;
 	}
 	const struct usage_thread *t = &u->threads[thread];

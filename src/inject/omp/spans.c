@@ -64,11 +64,13 @@ static void span_write(struct af_thread_context *t, const struct omp_span *s, ui
 	af_stream_end(&t->stream);
 }
 
-/* Regions have the stacks by which people know them; other spans where calls are to have one. */
+/* These have the stacks by which people know them; other spans where calls are to have one. */
 static void span_stack(struct omp_span *s, struct af_thread_context *t, const struct af_regs *regs,
                        uint8_t how)
 {
-	if (!regs || !(how & AF_HOW_STACK || s->function == AF_OMP_PARALLEL))
+	bool is_known_by = s->function == AF_OMP_PARALLEL || s->function == AF_OMP_TASKWAIT;
+
+	if (!regs || !(how & AF_HOW_STACK || is_known_by))
 		return;
 	s->callpath = af_thread_callpath(t, regs);
 	s->epoch = t->epoch;

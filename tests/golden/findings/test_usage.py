@@ -336,6 +336,22 @@ def _():
     equal(figures(part, "time_ns", "collective_ns", "calls"), [2 * MS, 2 * MS, 0], "a part of one call")
 
 
+@case("OpenMP: a wait after each target task is one finding; waits after several, and for other tasks, are none")
+def _():
+    for targets, others, expected in ((1, 0, True), (1, 3, True), (2, 0, False), (0, 1, False), (0, 0, False)):
+        program = Program()
+        for _ in range(40):
+            for flags in [8] * targets + [4] * others:
+                program.call("ompt_task_create", US, task_flags=flags | 1 << 28)
+            program.call("ompt_taskwait", 100 * US)
+        rows = uses(program.trace("taskwaits-%d-%d" % (targets, others))) if expected else report(program.trace("none"))
+        equal("waits-each" in rows, expected, "%d target tasks and %d others" % (targets, others))
+        if expected:
+            equal(figures(rows["waits-each"], "function", "calls", "of_calls", "time_ns"), ["ompt_taskwait", 40, 40, 4 * MS], "waits")
+        else:
+            equal(rows.get("usage", []), [], "%d target tasks and %d others" % (targets, others))
+
+
 @case("waits at the barriers of a parallel region end with the region, and are shares of its threads' time in it")
 def _():
     program = Program()
@@ -391,9 +407,11 @@ def _():
          lambda: program.call("cuMemcpyHtoD_v2", 3 * US, srcHost=choice((0x7000, 0x8000, 0x9000)), ByteCount=1000)),
         (lambda: program.call("ompt_parallel", US, codeptr_ra=choice((0x1001, 0x3001))),
          lambda: program.call("ompt_implicit_task", 9 * US, in_region_ns=4 * US, region_codeptr_ra=choice((0x1001, 0x3001))),
-         lambda: program.call("ompt_barrier_implicit", 6 * US, in_region_ns=2 * US, region_codeptr_ra=choice((0x1001, 0x3001)))))  # fmt: skip
+         lambda: program.call("ompt_barrier_implicit", 6 * US, in_region_ns=2 * US, region_codeptr_ra=choice((0x1001, 0x3001)))),
+        (lambda: program.call("ompt_task_create", US, task_flags=choice((4, 8, 8))), lambda: program.call("ompt_taskwait", 7 * US)),
+        (lambda: program.call("ompt_taskwait", 7 * US), lambda: program.call("ompt_task_create", US, task_flags=4)))  # fmt: skip
     for _ in range(10000):
-        mode = choice(range(6)) if choice(range(100)) == 0 else mode
+        mode = choice(range(8)) if choice(range(100)) == 0 else mode
         choice(modes[mode])()
         may_divide()
     made = program.trace("parts")
