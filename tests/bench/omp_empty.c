@@ -49,6 +49,36 @@ static void on_submit(ompt_scope_endpoint_t scope, ompt_data_t *data, ompt_id_t 
 	(void)teams;
 }
 
+static void on_parallel_begin(ompt_data_t *task, const ompt_frame_t *frame, ompt_data_t *parallel,
+                              unsigned requested, int flags, const void *at)
+{
+	(void)task;
+	(void)frame;
+	(void)parallel;
+	(void)requested;
+	(void)flags;
+	(void)at;
+}
+
+static void on_parallel_end(ompt_data_t *parallel, ompt_data_t *task, int flags, const void *at)
+{
+	(void)parallel;
+	(void)task;
+	(void)flags;
+	(void)at;
+}
+
+static void on_implicit(ompt_scope_endpoint_t scope, ompt_data_t *parallel, ompt_data_t *task,
+                        unsigned parallelism, unsigned index, int flags)
+{
+	(void)scope;
+	(void)parallel;
+	(void)task;
+	(void)parallelism;
+	(void)index;
+	(void)flags;
+}
+
 static int tool_initialize(ompt_function_lookup_t lookup, int device, ompt_data_t *data)
 {
 	ompt_set_callback_t set = (ompt_set_callback_t)lookup("ompt_set_callback");
@@ -59,6 +89,9 @@ static int tool_initialize(ompt_function_lookup_t lookup, int device, ompt_data_
 	set(ompt_callback_target_emi, (ompt_callback_t)on_target);
 	set(ompt_callback_target_data_op_emi, (ompt_callback_t)on_data);
 	set(ompt_callback_target_submit_emi, (ompt_callback_t)on_submit);
+	set(ompt_callback_parallel_begin, (ompt_callback_t)on_parallel_begin);
+	set(ompt_callback_parallel_end, (ompt_callback_t)on_parallel_end);
+	set(ompt_callback_implicit_task, (ompt_callback_t)on_implicit);
 	return 1;
 }
 

@@ -1,6 +1,7 @@
 /*
- * omp_regions NR: the time of an OpenMP target region that does nothing, on a device that is the
- * host: ns of CPU time of its thread, the least of 200 rounds of NR, as the line "region NS".
+ * omp_regions NR: the time of an OpenMP region that does nothing: ns of CPU time of its thread, the
+ * least of 200 rounds of NR, as the line "region NS". It is a target region, on a device that is
+ * the host; with -DPARALLEL a parallel region of one thread.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,7 +26,11 @@ int main(int argc, char **argv)
 		const struct timespec rest = {.tv_nsec = 3000000};
 		double begin_ns = now_ns();
 		for (long i = 0; i < nr; i++) {
+#ifdef PARALLEL
+#pragma omp parallel num_threads(1)
+#else
 #pragma omp target
+#endif
 			__asm__ volatile("" : : : "memory");
 		}
 		double ns = (now_ns() - begin_ns) / (double)nr;

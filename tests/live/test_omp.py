@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""OpenMP's target constructs by OMPT: a program of known numbers, compiled by clang-19, whose
-regions run on devices that are the host."""
+"""OpenMP by OMPT: programs of known numbers, compiled by clang-19. Target regions run on devices
+that are the host; with --api omp:full parallel regions, tasks and waits are recorded, too."""
 
 import collections
 import functools
@@ -136,15 +136,15 @@ def _():
 
 
 @functools.lru_cache(maxsize=None)
-def tool(*flags):
-    """The counting tool, compiled here, and its numbers of a run without aflame."""
-    path, env = built()
-    library = os.path.join(WORKPLACE, "omp_counts%s.so" % "".join(flags))
+def tool(*flags, source="omp_counts", program="omp_target"):
+    """A counting tool, compiled here, and its numbers of a run without aflame."""
+    path, env = built(program)
+    library = os.path.join(WORKPLACE, "%s%s.so" % (source, "".join(flags)))
     headers = glob.glob("/usr/lib/llvm-19/lib/clang/*/include/omp-tools.h")
     if not headers:
         raise Skip("omp-tools.h of libomp-19-dev is not installed")
     command = [need_own_tool("clang-19"), "-O2", "-shared", "-fPIC", "-I" + os.path.dirname(headers[0]), *flags,
-               os.path.join(SCRIPTS, "omp_counts.c"), "-o", library]
+               os.path.join(SCRIPTS, source + ".c"), "-o", library]
     done = subprocess.run(command, stderr=subprocess.PIPE, check=False)
     expect(not done.returncode, done.stderr.decode("utf-8", "replace"))
     alone = subprocess.run([path], env=dict(env, OMP_TOOL_LIBRARIES=library), stdout=subprocess.PIPE, check=True)
@@ -182,6 +182,23 @@ def _():
             equal(calls_of(run), alone, "calls beside the tool")
             equal(sorted(notes_of(run)), ["another OMPT tool gets all callbacks too", "target regions are recorded"],
                   "notes")
+
+
+@case("a tool in the executable comes first: the trace says so and what to do, whether or not OpenMP is used")
+def _():
+    path, env = built()
+    headers = tool()[0] and glob.glob("/usr/lib/llvm-19/lib/clang/*/include/omp-tools.h")
+    inside = path + "_inside"
+    sources = [os.path.join(SCRIPTS, name + ".c") for name in ("omp_target", "omp_counts")]
+    subprocess.run([need_own_tool("clang-19"), *FLAGS, "-I" + os.path.dirname(headers[0]), *sources, "-o", inside],
+                   check=True)
+    run = record(inside, env=env)
+    equal(tool_facts(run.truth), tool()[1], "what the program's tool counts")
+    equal(run.counts().get("api_call", 0), 0, "calls of OpenMP")
+    notes = notes_of(run)
+    equal(len(notes), 1, "notes: %s" % notes)
+    expect("not recorded: the executable has an OMPT tool" in notes[0] and "OMP_TOOL_LIBRARIES" in notes[0], notes[0])
+    equal(notes_of(record(inside, options=["--api", "none"], env=env)), [], "notes with --api none")
 
 
 @case("--api none records nothing of OpenMP and leaves the runtime to another tool; OMP_TOOL=disabled is respected")
@@ -229,6 +246,113 @@ def _():
         equal(seen["ompt_target", 0], seen["ompt_target_submit", 1], "launches inside of the regions of %d" % tid)
 
 
+FULL = ["--api", "omp:full"]
+
+
+def recorded_host(*words, options=FULL, **more):
+    path, env = built("omp_host")
+    run = record(path, *words, options=options, env=dict(env, **more))
+    equal(run.truth["sum"], run.truth["expected"], "the program's result")
+    return run
+
+
+def args_of(run, kind):
+    return [e["fields"]["args"] for e in run.events(kind)]
+
+
+@case("--api omp:full: constructs of the host are calls, as many as another tool counts in a run without aflame")
+def _():
+    seen = {k[len("tool_"):]: n for k, n in tool(source="omp_host_counts", program="omp_host")[1].items()}
+    run = recorded_host()
+    counts = {k: n for k, n in run.counts().items() if k.startswith("ompt_")}
+    equal(counts, seen, "calls of the host")
+    equal([f["value"] for f in run.fields("note") if f["key"] == "omp.host"],
+          ["parallel regions, tasks and waits are recorded"], "notes")
+    threads, regions = run.truth["threads"], run.truth["regions"] + 2
+    equal((counts["ompt_parallel"], counts["ompt_implicit_task"]), (regions, threads * regions), "regions and threads")
+    equal(counts["ompt_task_create"], run.truth["tasks"], "tasks")
+    numbers = collections.Counter(a["region"] for a in args_of(run, "ompt_implicit_task"))
+    equal(numbers, {a["region"]: threads for a in args_of(run, "ompt_parallel")}, "threads of each region")
+    tasks = {a["new_task"] for a in args_of(run, "ompt_task_create")}
+    expect({a["next_task"] for a in args_of(run, "ompt_task_schedule")} >= tasks, "tasks that were never scheduled")
+    kinds = collections.Counter(a["work_type"] for a in args_of(run, "ompt_work"))
+    equal((kinds["ompt_work_loop_static"], kinds["ompt_work_single_executor"]), (threads * run.truth["regions"], 1), "work")
+
+
+@case("without :full nothing of the host is recorded")
+def _():
+    for options in [], ["--api", "omp"], ["--api", "omp:default"], ["--api", "none"]:
+        run = recorded_host(options=options)
+        equal([k for k in run.counts() if k.startswith("ompt_")], [], "calls with %s" % options)
+
+
+@case("threads wait at a region's end for as long as the program measured, though workers leave the barrier later")
+def _():
+    run = recorded_host("20")
+    place = collections.Counter(a["codeptr_ra"] for a in args_of(run, "ompt_parallel")).most_common(1)[0][0]
+    waits = [a for a in args_of(run, "ompt_barrier_implicit") if a["region_codeptr_ra"] == place and
+             a["kind"] == "ompt_sync_region_barrier_implicit_parallel"]
+    equal(len(waits), run.truth["threads"] * run.truth["regions"], "waits at the ends of regions")
+    total = sum(a["in_region_ns"] for a in waits)
+    expect(total <= run.truth["most_ns"], "waits of %d ns, and %d at most" % (total, run.truth["most_ns"]))
+    expect(total >= run.truth["waited_ns"] / 2, "waits of %d ns, and %d measured" % (total, run.truth["waited_ns"]))
+    ends = {e["fields"]["args"]["region"]: e["time_ns"] for e in run.events("ompt_parallel")}
+    for e in run.events("ompt_implicit_task"):
+        args, begin = e["fields"]["args"], e["fields"]["begin_ns"]
+        expect(begin + args["in_region_ns"] <= ends[args["region"]], "a task goes on after its region: %s" % e)
+
+
+@case("waits at the barriers of a region are a finding: its function and line, its threads' time, the sums of its calls")
+def _():
+    with open(os.path.join(SCRIPTS, "omp_host.c"), encoding="utf-8") as f:
+        lines = f.read().splitlines()
+    run = recorded_host("20")
+    done = aflame("report", "--json", "usage", run.path)
+    rows = [r for r in json.loads(done.stdout)["tables"][0]["rows"] if r["caller"] == "uneven"]
+    equal([r["kind"] for r in rows], ["barrier-waits"], "uses of the function")
+    row = rows[0]
+    line = re.fullmatch(r"uneven:(\d+) parallel region", row["function"])
+    expect(line and "pragma omp parallel" in lines[int(line.group(1)) - 1], "the region is %s" % row["function"])
+    place = collections.Counter(a["codeptr_ra"] for a in args_of(run, "ompt_parallel")).most_common(1)[0][0]
+    sums = [sum(a["in_region_ns"] for a in args_of(run, kind) if a["region_codeptr_ra"] == place)
+            for kind in ("ompt_barrier_implicit", "ompt_implicit_task")]
+    equal([row["time_ns"], row["span_ns"]], sums, "waits, and the threads' time")
+    equal((row["calls"], row["threads"]), (2 * run.truth["threads"] * run.truth["regions"], run.truth["threads"]),
+          "waits, of the loop and of the region's end, and threads")
+    # Three of four threads wait for the fourth.
+    expect(0.5 < row["time_ns"] / row["span_ns"] < 0.8, "a share of %s" % row)
+    expect("waits at implicit barriers in %s took" % row["function"] in must("report", "findings", run.path), "no finding")
+
+
+@case("target regions with nowait that are each waited for alone are a finding; those waited for together are none")
+def _():
+    path, env = built("omp_waits")
+    for words, expected in ((), 1), (("all",), 0):
+        run = record(path, *words, options=FULL, env=env)
+        equal(run.truth["sum"], run.truth["expected"], "the program's result")
+        text = must("report", "findings", "-n", "0", run.path)
+        done = aflame("report", "--json", "usage", run.path)
+        tables = json.loads(done.stdout)["tables"] if not done.returncode else []
+        rows = [r for r in tables[0]["rows"] if r["function"] == "ompt_taskwait"] if tables else []
+        equal(len(rows), expected, "rows: %s" % rows)
+        expect(not [r for t in tables for r in t["rows"] if "libomp" in r["function"]], "a region of the runtime")
+        if expected:
+            times = run.truth["times"]
+            equal([rows[0][k] for k in ("kind", "calls", "of_calls", "caller")], ["waits-each", times, times, "each"], "waits")
+            expect("all %d calls of ompt_taskwait, each after a single piece of work" % times in text, text)
+            expect("depend clauses" in text, text)
+
+
+@case("beside another tool of the host both count the same, and the tool's room is not touched: regions are not known")
+def _():
+    library, seen = tool(source="omp_host_counts", program="omp_host")
+    run = recorded_host(OMP_TOOL_LIBRARIES=library)
+    equal(tool_facts(run.truth), seen, "what the tool counts")
+    equal(run.truth["open_parallels"], 0, "regions whose end the tool did not see with its own number")
+    equal({"tool_" + k: n for k, n in run.counts().items() if k.startswith("ompt_")}, seen, "calls of the host")
+    equal({a["region"] for a in args_of(run, "ompt_implicit_task")}, {0}, "numbers of regions")
+
+
 def host_program():
     """The nested program without target, compiled by gcc for its own runtime."""
     path = os.path.join(WORKPLACE, "omp_host")
@@ -237,10 +361,12 @@ def host_program():
     return path
 
 
-def recorded_on(library):
-    run = record(host_program(), env=dict(os.environ, LD_PRELOAD=library))
+def recorded_on(library, *options):
+    run = record(host_program(), options=options, env=dict(os.environ, LD_PRELOAD=library))
     equal((run.truth["sum"], run.truth["threads"]), (run.truth["expected"], 4), "the program's result and threads")
     equal(run.counts().get("api_call", 0), 0, "calls of a program without target")
+    # Those of two threads, and two more in each.
+    equal(run.counts().get("ompt_parallel", 0), 3 if options and library else 0, "parallel regions")
     return notes_of(run)
 
 
@@ -250,6 +376,7 @@ def _():
     if not library:
         raise Skip("libomp-19-dev is not installed")
     equal(recorded_on(library[0]), ["target regions are recorded"], "notes")
+    equal(recorded_on(library[0], *FULL), ["target regions are recorded"], "notes of a full recording")
     equal(recorded_on(""), [], "notes of GCC's own runtime, which has no OMPT")
 
 
@@ -259,6 +386,7 @@ def _():
     if not library:
         raise Skip("libomp5-14 is not there; it conflicts with libomp5-19: unpack it, and name its libomp.so.5 in "
                    "AFLAME_LIBOMP_OLD")
+    equal(len(recorded_on(library, *FULL)), 1, "notes of a full recording")
     notes = recorded_on(library)
     expect(len(notes) == 1 and notes[0].startswith("not recorded: this OpenMP runtime tells nothing of target regions"),
            "notes: %s" % notes)

@@ -112,6 +112,12 @@ static const char *mapping_text(struct findings *s, const struct use *u)
 	                      u->nr, bytes_text(s, u));
 }
 
+static const char *barrier_text(struct findings *s, const struct use *u)
+{
+	return af_tables_text(s->f, "%s at implicit barriers in %s",
+	                      findings_count(s, u->row->calls.value, "wait"), u->function);
+}
+
 static const struct {
 	use_text *what;
 	const char *helps;
@@ -134,12 +140,16 @@ static const struct {
                                           "that goes on while the program computes"},
     [AF_USAGE_MAPPING] = {mapping_text, "target data around what repeats, so that memory that "
                                         "does not change stays on the device"},
+    [AF_USAGE_IMBALANCE] = {barrier_text, "work that is shared out evenly: schedule(dynamic) or "
+                                          "(guided), tasks, or fewer barriers (nowait)"},
 };
 
 static const char *helps_of(const struct use *u, int kind)
 {
 	if (kind == AF_USAGE_LOADING && !strncmp(u->function, "cl", 2))
 		return "building programs before what is measured, or from binaries that are kept";
+	if (kind == AF_USAGE_WAIT_EACH && !strncmp(u->function, "ompt_", 5))
+		return "depend clauses for those that need an order, and one wait for many regions";
 	return uses[kind].helps;
 }
 
@@ -177,7 +187,9 @@ static void find_use(struct findings *s, const struct af_usage_row *row, int kin
 	struct finding x = {.kind = af_usage_word((enum af_usage_kind)kind),
 	                    .ns = row->time_ns.value,
 	                    .of_ns = row->span_ns.value,
-	                    .of = threads == 1 ? "the thread's time" : "the threads' time",
+	                    .of = kind == AF_USAGE_IMBALANCE ? "the threads' time in the region"
+	                          : threads == 1             ? "the thread's time"
+	                                                     : "the threads' time",
 	                    .helps = helps_of(&u, kind),
 	                    .check = "aflame report usage",
 	                    .view = "facts",

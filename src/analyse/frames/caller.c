@@ -37,7 +37,8 @@ static bool name_is_dull(const struct af_tree *t, uint32_t name)
 
 	return frame == AF_FRAME_PROCESS || frame == AF_FRAME_MARK || frame == AF_FRAME_KERNEL ||
 	       frame == AF_FRAME_MPI || af_glue_is(text, len, frame, module) ||
-	       (module && (strstr(module, "/libc.so") || strstr(module, "/libomptarget.so")));
+	       (module && (strstr(module, "/libc.so") || strstr(module, "/libomp") ||
+	                   strstr(module, "/libiomp5.so")));
 }
 
 /* Does a frame say nothing of who called: libc's, OpenMP's, an interpreter's, a mark, a process? */

@@ -1,5 +1,6 @@
 #include "analyse/names/regions.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -126,6 +127,45 @@ bool af_region_name(struct af_region_names *r, uint32_t process, const char *ker
 		snprintf(text, size, "%s:%u target region", function, s->line);
 	else
 		snprintf(text, size, "%s %s", function, kernel);
+	return true;
+}
+
+/* Behind the digits of @base at @p and the @end that follows them; NULL: it is otherwise. */
+static const char *digits_skip(const char *p, int base, char end)
+{
+	const char *first = p;
+
+	while (base == 16 ? isxdigit((unsigned char)*p) : isdigit((unsigned char)*p))
+		p++;
+	if (p == first || *p != end)
+		return NULL;
+	return end ? p + 1 : p;
+}
+
+/* Does @p, at "_l", have the line and nothing more than the number among regions of one line? */
+static bool is_line(const char *p)
+{
+	return digits_skip(p + 2, 10, 0) ||
+	       ((p = digits_skip(p + 2, 10, '_')) && digits_skip(p, 10, 0));
+}
+
+bool af_region_offloaded(const char *kernel, char *function, size_t size, uint32_t *line)
+{
+	static const char offloaded[] = "__omp_offloading_";
+	const char *name = NULL, *end = NULL;
+
+	if (strncmp(kernel, offloaded, sizeof offloaded - 1) != 0 ||
+	    !(name = digits_skip(kernel + sizeof offloaded - 1, 16, '_')) ||
+	    !(name = digits_skip(name, 16, '_')))
+		return false;
+	for (const char *p = name; (p = strstr(p, "_l")); p += 2)
+		if (p > name && is_line(p))
+			end = p;
+	if (!end || (size_t)(end - name) >= size)
+		return false;
+	memcpy(function, name, (size_t)(end - name));
+	function[end - name] = 0;
+	*line = (uint32_t)strtoul(end + 2, NULL, 10);
 	return true;
 }
 

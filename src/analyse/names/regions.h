@@ -39,6 +39,13 @@ struct af_region_names {
 bool af_region_name(struct af_region_names *r, uint32_t process, const char *kernel, char *text,
                     size_t size);
 
+/*
+ * Is @kernel the name that LLVM's compilers give the code of a target region,
+ * `__omp_offloading_10302_1c8_main_l12`? The function that has the region, as it is mangled, and
+ * the line of the construct. False also where @size is too small.
+ */
+bool af_region_offloaded(const char *kernel, char *function, size_t size, uint32_t *line);
+
 /* Its memory; it may be used again for another trace, zeroed. */
 void af_region_names_free(struct af_region_names *r);
 

@@ -84,7 +84,7 @@ static enum usage_role role_mpi(const char *name, uint32_t category, bool blocks
 }
 
 /* Calls of OpenMP are API_CALLs: the words begin behind the fixed fields and their number. */
-static enum usage_role role_openmp(struct usage_function *f, const char *name, uint32_t category)
+static enum usage_role role_target(struct usage_function *f, const char *name, uint32_t category)
 {
 	enum {
 		WORDS = sizeof(struct af_ev_api_call) + sizeof(uint32_t),
@@ -101,6 +101,20 @@ static enum usage_role role_openmp(struct usage_function *f, const char *name, u
 	return USAGE_MAPPING;
 }
 
+/* Those of the host are of the model. */
+static enum usage_role role_host(const char *name)
+{
+	if (!strcmp(name, "ompt_parallel"))
+		return USAGE_REGION;
+	if (!strcmp(name, "ompt_implicit_task"))
+		return USAGE_TASK;
+	if (!strcmp(name, "ompt_task_create"))
+		return USAGE_TASK_NEW;
+	if (!strcmp(name, "ompt_taskwait"))
+		return USAGE_TASK_WAIT;
+	return strcmp(name, "ompt_barrier_implicit") ? USAGE_RUNTIME : USAGE_BARRIER;
+}
+
 static void values_learn(struct usage_function *f, const struct af_api_function *is)
 {
 	const struct {
@@ -114,7 +128,11 @@ static void values_learn(struct usage_function *f, const struct af_api_function 
 	              {"ptr", &f->host},
 	              {"dest", &f->peer},
 	              {"blocking_read", &f->blocking},
-	              {"blocking_write", &f->blocking}};
+	              {"blocking_write", &f->blocking},
+	              {"codeptr_ra", &f->region},
+	              {"region_codeptr_ra", &f->region},
+	              {"in_region_ns", &f->inside},
+	              {"task_flags", &f->flags}};
 
 	for (uint32_t i = 0; i < is->nr_params; i++) {
 		const struct af_api_param *p = &is->params[i];
@@ -146,7 +164,7 @@ void usage_function_learn(struct usage_function *f, const struct af_function *is
 		f->role = (uint8_t)role_mpi(name, is->category, model && model->blocks);
 		break;
 	case AF_API_OPENMP:
-		f->role = (uint8_t)role_openmp(f, name, is->category);
+		f->role = (uint8_t)(model ? role_host(name) : role_target(f, name, is->category));
 		break;
 	case AF_API_CUDART:
 		f->role = USAGE_RUNTIME;

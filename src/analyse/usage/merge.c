@@ -12,19 +12,23 @@ static void waits_merge(struct usage *u, const struct usage *from, const uint32_
 		struct usage_wait wait = from->waits[i];
 		const struct usage_thread *t = &u->threads[threads[wait.thread]];
 		wait.thread = threads[wait.thread];
-		wait.works += wait.has_works ? 0 : t->works;
-		usage_queues_decide(u, &u->processes[t->process], &wait);
-		usage_wait_add(u, &wait);
+		wait.works += wait.has_works ? 0 : wait.of_tasks ? t->tasks : t->works;
+		if (!wait.of_tasks)
+			usage_queues_decide(u, &u->processes[t->process], &wait);
+		if (!wait.of_tasks || wait.works)
+			usage_wait_add(u, &wait);
 	}
 }
 
-static void sum_merge(struct usage *u, const struct usage_sum *s, uint32_t thread)
+static void sum_merge(struct usage *u, const struct usage_sum *s, uint32_t thread,
+                      const uint32_t *regions)
 {
+	uint32_t peer = s->kind == AF_USAGE_IMBALANCE ? regions[s->peer] : s->peer;
 	struct usage_sum *to = usage_sum_of(u, &(struct usage_sum){.kind = s->kind,
 	                                                           .thread = thread,
 	                                                           .function = s->function,
 	                                                           .path = s->path,
-	                                                           .peer = s->peer});
+	                                                           .peer = peer});
 
 	to->calls += s->calls;
 	to->of_calls += s->of_calls;
@@ -49,7 +53,22 @@ static void thread_merge(struct usage *u, uint32_t thread, const struct usage_th
 	for (uint32_t i = 0; i < from->nr_loops; i++)
 		usage_loop_add(u, t, &from->loops[i]);
 	t->works = from->works + (from->has_waited ? 0 : t->works);
+	t->tasks = from->tasks + (from->has_waited_tasks ? 0 : t->tasks);
 	t->messages += from->messages;
+}
+
+/* The indexes of the part's regions in @u; malloc'd. */
+static uint32_t *regions_merge(struct usage *u, const struct usage *from)
+{
+	uint32_t *regions = af_xcalloc((size_t)from->nr_regions + 1, sizeof *regions);
+
+	for (uint32_t i = 0; i < from->nr_regions; i++) {
+		const struct usage_region *r = &from->regions[i];
+		regions[i] = usage_region_find(u, r->process, r->place);
+		if (r->path)
+			u->regions[regions[i]].path = r->path;
+	}
+	return regions;
 }
 
 static void functions_merge(struct usage *u, const struct usage *from)
@@ -73,8 +92,10 @@ bool usage_merge(void *self, const struct af_world *w, const void *other)
 	for (uint32_t i = 0; i < from->nr_threads; i++)
 		threads[i] = usage_thread_find(u, from->threads[i].ordinal, from->threads[i].tid);
 	waits_merge(u, from, threads);
+	uint32_t *regions = regions_merge(u, from);
 	for (uint32_t i = 0; i < from->nr_sums; i++)
-		sum_merge(u, &from->sums[i], threads[from->sums[i].thread]);
+		sum_merge(u, &from->sums[i], threads[from->sums[i].thread], regions);
+	free(regions);
 	for (uint32_t i = 0; i < from->nr_threads; i++)
 		thread_merge(u, threads[i], &from->threads[i]);
 	for (uint32_t i = 0; i < from->nr_processes; i++) {

@@ -27,7 +27,13 @@ enum usage_role {
 	USAGE_LOAD,
 	USAGE_MESSAGE,
 	USAGE_MPI_WAIT,
-	USAGE_MAPPING /* they copy what OpenMP maps */
+	USAGE_MAPPING, /* they copy what OpenMP maps */
+	/* OpenMP's on the host: */
+	USAGE_REGION,   /* a parallel region of OpenMP */
+	USAGE_TASK,     /* a thread's part of one */
+	USAGE_BARRIER,  /* a thread's wait in one */
+	USAGE_TASK_NEW, /* a task of OpenMP is made */
+	USAGE_TASK_WAIT /* a thread waits for all tasks that it made */
 };
 
 /* Where a value is in the payload of a call; of no bytes: nowhere. */
@@ -46,6 +52,8 @@ struct usage_function {
 	/* The queue that it puts work on or waits for; the event that it records or waits for. */
 	struct usage_value queue, event;
 	struct usage_value host, blocking, bytes, peer;
+	struct usage_value region, inside; /* of OpenMP: its place, and the time in it */
+	struct usage_value flags;          /* of a task */
 };
 
 /* Calls from @start_ns on. */
@@ -61,7 +69,7 @@ struct usage_moments {
 };
 
 /* Calls of one use: of a thread, function and path; of messages also to one peer,
- * of mappings of one address of the host, by a hash. */
+ * of mappings of one address of the host, by a hash, of waits in one region, by its index. */
 struct usage_sum {
 	enum af_usage_kind kind;
 	uint32_t thread, function, path, peer;
@@ -84,12 +92,13 @@ struct usage_thread {
 	uint32_t nr_loops, cap_loops;
 	uint64_t works;    /* pieces of device work since its last wait */
 	uint64_t messages; /* that it sent */
+	uint64_t tasks;    /* target tasks that it made since its last wait for them */
 	/*
 	 * In a part of the trace these are false until the thread has waited, so that all of its
 	 * works are known, and until it has made another call than queries. The part keeps the
 	 * queries before that.
 	 */
-	bool has_waited, has_called;
+	bool has_waited, has_called, has_waited_tasks;
 	struct usage_loop *first_loops;
 	uint32_t nr_first_loops;
 };
@@ -99,6 +108,7 @@ struct usage_wait {
 	uint32_t thread, function, path;
 	uint64_t ns, bytes, works, handle;
 	bool needless, by_queue; /* or by an event */
+	bool of_tasks;           /* works are target tasks */
 	bool has_works;          /* works are all since the thread's last wait */
 	uint8_t depends;         /* bits USAGE_ON_…: whether it is needless */
 };
@@ -148,6 +158,13 @@ struct usage {
 		uint32_t process, tid, thread; /* thread: index plus 1 */
 	} * streams;
 	uint32_t cap_streams;
+	/* Parallel regions; path: of one that has ended, or 0. */
+	struct usage_region {
+		uint64_t place;
+		uint32_t process, path;
+	} * regions;
+	uint32_t nr_regions, cap_regions;
+	struct af_keys by_region;
 	struct af_map by_process, by_thread;
 	struct af_keys by_sum;
 	uint32_t near_sums[1 << USAGE_NEAR_BITS]; /* by a hash: index plus 1 */
@@ -221,6 +238,17 @@ void usage_queues_decide(const struct usage *u, const struct usage_process *p,
 /* Add the part's process @of, of @from, behind @p. */
 void usage_queues_merge(struct usage *u, struct usage_process *p, const struct usage *from,
                         const struct usage_process *of);
+
+/* openmp.c: a region by its place in a process of that ordinal; a call, from USAGE_REGION on. */
+uint32_t usage_region_find(struct usage *u, uint32_t process, uint64_t place);
+void usage_openmp_call(const struct usage_call *c);
+
+/* Is it none of the program's? */
+bool usage_region_is_runtimes(const struct usage *u, const struct af_world *w, uint32_t region);
+
+/* The name for people, in @text: "scale:17 parallel region". */
+const char *usage_region_name(const struct usage *u, const struct af_world *w, uint32_t region,
+                              char *text, size_t size);
 
 /* host_memory.c: an event of MEMORY; does @address lie in pinned or managed memory? */
 void usage_memory(struct usage_process *p, const struct af_event *ev);

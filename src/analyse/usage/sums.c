@@ -31,6 +31,7 @@ uint32_t usage_thread_find(struct usage *u, uint32_t process, uint32_t tid)
 		                          .ordinal = process,
 		                          .tid = tid,
 		                          .has_waited = !u->in_part,
+		                          .has_waited_tasks = !u->in_part,
 		                          .has_called = !u->in_part};
 		*slot = u->nr_threads++;
 	}

@@ -60,9 +60,15 @@ static const char *keep(struct maker *m, const struct af_tree *t, uint32_t node)
 static void made_names(struct maker *m, struct made *r, const struct usage_sum *s)
 {
 	const struct af_tree *t = &m->callers.paths;
-	const struct af_caller *c = af_callers_find(&m->callers, s->path);
+	bool in_region = s->kind == AF_USAGE_IMBALANCE;
+	uint32_t path = in_region ? m->u->regions[s->peer].path : s->path;
+	const struct af_caller *c = af_callers_find(&m->callers, path);
+	char region[512];
 
-	r->function = af_tables_text(&m->texts, "%s", m->w->functions[s->function].name);
+	r->function =
+	    af_tables_text(&m->texts, "%s",
+	                   in_region ? usage_region_name(m->u, m->w, s->peer, region, sizeof region)
+	                             : m->w->functions[s->function].name);
 	r->driver = r->caller = "";
 	if (c->runtime) {
 		r->driver = r->function;
@@ -127,7 +133,9 @@ static void maker_sum(struct maker *m, const struct usage_sum *s)
 	struct made like = {.sum = s};
 	bool fresh;
 
-	if (!part.calls && !part.of_calls)
+	if (!part.calls && !part.of_calls && !part.lasted_ns)
+		return;
+	if (s->kind == AF_USAGE_IMBALANCE && usage_region_is_runtimes(m->u, m->w, s->peer))
 		return;
 	made_names(m, &like, s);
 	const char *key = af_tables_text(&m->texts, "%d\n%s\n%s\n%s\n%d", s->kind, like.function,
@@ -146,6 +154,8 @@ static bool is_use(const struct made *r)
 {
 	enum af_usage_kind kind = r->sum->kind;
 
+	if (kind == AF_USAGE_IMBALANCE)
+		return r->time_ns != 0;
 	/* The first copy is that of what a program begins with. */
 	if (kind == AF_USAGE_PAGEABLE || kind == AF_USAGE_HOST_COPY)
 		return r->calls > 1;
@@ -195,11 +205,13 @@ static void row_fill(const struct maker *m, struct af_tables *f, struct af_usage
 	cell_set(&row->of_calls, r->of_calls);
 	cell_set(&row->bytes, r->bytes);
 	cell_set(&row->loops, r->loops);
-	cell_set(&row->lasted_ns, r->lasted_ns);
+	cell_set(&row->lasted_ns, kind == AF_USAGE_IMBALANCE ? 0 : r->lasted_ns);
 	cell_set(&row->steps, steady ? m->steps : 0);
 	cell_set(&row->peers, r->peers);
 	row->threads.value = r->threads;
 	row->span_ns.value = (steady ? m->to_ns - m->from_ns : m->run_ns) * r->threads;
+	if (kind == AF_USAGE_IMBALANCE)
+		row->span_ns.value = r->lasted_ns;
 }
 
 void usage_table(const struct usage *u, const struct af_world *w, struct af_results *out)

@@ -62,6 +62,12 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 	if (ev->kind == AF_KIND_API_CALL && f->role != USAGE_MAPPING)
 		return;
 	uint32_t thread = thread_of(u, ev);
+	const struct usage_call call = {u, is, ev, f, thread, is->end_ns - is->start_ns};
+	/* The program runs inside of these: they end no loop of queries. */
+	if (f->role >= USAGE_REGION) {
+		usage_openmp_call(&call);
+		return;
+	}
 	const struct usage_thread *t = &u->threads[thread];
 	if (f->role != USAGE_QUERY && (t->nr_loops || !t->has_called))
 		usage_loops_end(u, thread);
@@ -72,8 +78,7 @@ static void usage_call(struct usage *u, const struct af_world *w, const struct a
 		usage_queues_work(u, usage_process_of(u, thread), f, ev);
 	}
 	if (f->role != USAGE_WORK && !is->out_of_range)
-		usage_call_counts(
-		    &(const struct usage_call){u, is, ev, f, thread, is->end_ns - is->start_ns});
+		usage_call_counts(&call);
 }
 
 static void usage_event(void *self, const struct af_world *w, const struct af_event *ev)
@@ -138,6 +143,8 @@ static void usage_close(void *self)
 	free(u->queues);
 	free(u->streams);
 	free(u->sums);
+	free(u->regions);
+	af_keys_free(&u->by_region);
 	free(u->waits);
 	af_map_free(&u->by_process);
 	af_map_free(&u->by_thread);

@@ -18,7 +18,8 @@
 	U(POLLING, "polling", "queries in a loop")                                                 \
 	U(TINY, "tiny-messages", "messages below 1 kB")                                            \
 	U(MPI_WAIT, "mpi-waits", "wait in MPI")                                                    \
-	U(MAPPING, "repeated-mappings", "the same memory mapped again")
+	U(MAPPING, "repeated-mappings", "the same memory mapped again")                            \
+	U(IMBALANCE, "barrier-waits", "wait at the barriers of a parallel region")
 
 enum af_usage_kind {
 #define AF_U(NAME, word, text) AF_USAGE_##NAME,
@@ -51,7 +52,8 @@ enum {
 	C(steps, "Steps", AF_CELL_COUNT, AF_SHOW_USED) /* of the steady part; 0: not known */      \
 	C(peers, "Peers", AF_CELL_COUNT, AF_SHOW_USED) /* pairs of a thread and a rank */          \
 	C(threads, "Threads", AF_CELL_COUNT)                                                       \
-	C(span_ns, "Time of these threads", AF_CELL_NS, AF_SHOW_NEVER) /* in the run or part */
+	C(span_ns, "Time of these threads", AF_CELL_NS,                                            \
+	  AF_SHOW_NEVER) /* in the run, its part or the region */
 struct af_usage_row {
 	AF_USAGE_COLUMNS(AF_ROW_CELL)
 };

@@ -6,8 +6,25 @@
 #include "base/arena.h"
 #include "sym/sym.h"
 
+/* The code of a target region of OpenMP is named as the regions that run on the host are. */
+static const char *region_shown(struct af_world *w, const char *name)
+{
+	char function[2048], text[2048 + 32];
+	uint32_t line;
+
+	if (!af_region_offloaded(name, function, sizeof function, &line))
+		return NULL;
+	char *clear = af_function_name(function);
+	snprintf(text, sizeof text, "%.2047s:%u target region", clear, line);
+	free(clear);
+	return af_arena_strdup(&w->arena, text, strlen(text));
+}
+
 const char *world_shown(struct af_world *w, const char *name)
 {
+	const char *region = *name == '_' ? region_shown(w, name) : NULL;
+	if (region)
+		return region;
 	char *clear = !strncmp(name, "_Z", 2) ? af_demangle(name) : NULL;
 
 	if (clear)

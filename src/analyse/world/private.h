@@ -106,7 +106,10 @@ bool world_learns_api(const struct af_world *w, const struct af_event *ev);
 void world_learn_call_sum(struct af_world *w, const struct af_event *ev);
 void world_learn_node(struct af_world *w, const struct af_event *ev); /* GRAPH_NODE */
 
-/* @name demangled, or unchanged; a string that lives as long as the world. */
+/*
+ * @name demangled, for an OpenMP region "scale:17 target region", or unchanged; a string that lives
+ * as long as the world.
+ */
 const char *world_shown(struct af_world *w, const char *name);
 
 /* Learns the build-id of a mapped file. */

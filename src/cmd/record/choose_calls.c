@@ -25,7 +25,7 @@ static const struct {
     {"mpi", {AF_API_MPI}},
     {"ze", {AF_API_LEVEL_ZERO}},
     {"hip", {AF_API_HIP}},
-    {"omp", {0}},
+    {"omp", {AF_API_OPENMP}},
     {"kokkos", {0}},
     {"itt", {0}},
     {"all", {0}},

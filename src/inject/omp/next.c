@@ -128,7 +128,12 @@ void af_omp_next_finalize(void)
 		next.tool->finalize(&next.tool->tool_data);
 }
 
-static af_ompt_function registered(enum af_ompt_event event)
+bool af_omp_next_works(void)
+{
+	return next.works;
+}
+
+af_ompt_function af_omp_next_registered(enum af_ompt_event event)
 {
 	return atomic_load_explicit(&next.callbacks[event], memory_order_acquire);
 }
@@ -136,7 +141,7 @@ static af_ompt_function registered(enum af_ompt_event event)
 void af_omp_next_device(int device, const char *type, void *handle, af_ompt_lookup lookup,
                         const char *documentation)
 {
-	af_ompt_on_device f = (af_ompt_on_device)registered(AF_OMPT_DEVICE_INITIALIZE);
+	af_ompt_on_device f = (af_ompt_on_device)af_omp_next_registered(AF_OMPT_DEVICE_INITIALIZE);
 
 	if (f)
 		f(device, type, handle, lookup, documentation);
@@ -157,8 +162,9 @@ void af_omp_next_target(int kind, int scope, int device, union af_ompt_data *tas
                         union af_ompt_data *target_task, union af_ompt_data *data,
                         const void *region)
 {
-	af_ompt_on_target_emi emi = (af_ompt_on_target_emi)registered(AF_OMPT_TARGET_EMI);
-	af_ompt_on_target plain = (af_ompt_on_target)registered(AF_OMPT_TARGET_PLAIN);
+	af_ompt_on_target_emi emi =
+	    (af_ompt_on_target_emi)af_omp_next_registered(AF_OMPT_TARGET_EMI);
+	af_ompt_on_target plain = (af_ompt_on_target)af_omp_next_registered(AF_OMPT_TARGET_PLAIN);
 
 	if (emi) {
 		emi(kind, scope, device, task, target_task, data, region);
@@ -173,8 +179,10 @@ void af_omp_next_data_op(int scope, union af_ompt_data *target_task, union af_om
                          uint64_t *id, int op, void *from, int from_device, void *to, int to_device,
                          size_t bytes, const void *region)
 {
-	af_ompt_on_data_op_emi emi = (af_ompt_on_data_op_emi)registered(AF_OMPT_TARGET_DATA_OP_EMI);
-	af_ompt_on_data_op plain = (af_ompt_on_data_op)registered(AF_OMPT_TARGET_DATA_OP_PLAIN);
+	af_ompt_on_data_op_emi emi =
+	    (af_ompt_on_data_op_emi)af_omp_next_registered(AF_OMPT_TARGET_DATA_OP_EMI);
+	af_ompt_on_data_op plain =
+	    (af_ompt_on_data_op)af_omp_next_registered(AF_OMPT_TARGET_DATA_OP_PLAIN);
 
 	if (emi)
 		emi(scope, target_task, data, id, op, from, from_device, to, to_device, bytes,
@@ -186,8 +194,10 @@ void af_omp_next_data_op(int scope, union af_ompt_data *target_task, union af_om
 
 void af_omp_next_submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned teams)
 {
-	af_ompt_on_submit_emi emi = (af_ompt_on_submit_emi)registered(AF_OMPT_TARGET_SUBMIT_EMI);
-	af_ompt_on_submit plain = (af_ompt_on_submit)registered(AF_OMPT_TARGET_SUBMIT_PLAIN);
+	af_ompt_on_submit_emi emi =
+	    (af_ompt_on_submit_emi)af_omp_next_registered(AF_OMPT_TARGET_SUBMIT_EMI);
+	af_ompt_on_submit plain =
+	    (af_ompt_on_submit)af_omp_next_registered(AF_OMPT_TARGET_SUBMIT_PLAIN);
 
 	if (emi)
 		emi(scope, data, id, teams);

@@ -28,6 +28,12 @@ void af_omp_next_is(struct af_ompt_tool *next);
 bool af_omp_next_initialize(af_ompt_lookup lookup, int initial_device, uint64_t ours);
 void af_omp_next_finalize(void);
 
+/* Is there one that stayed? */
+bool af_omp_next_works(void);
+
+/* The callback that it registered for @event, one of ours, or NULL. */
+af_ompt_function af_omp_next_registered(enum af_ompt_event event);
+
 /*
  * Hand a callback on, with the arguments that the runtime gave us. A tool that registered only the
  * plain callback of an event gets that one, once an operation, with numbers of this process.

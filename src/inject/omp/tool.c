@@ -3,11 +3,14 @@
  * Begin and end of one call come on one thread and nest. Another tool's callbacks are outside of
  * what is timed.
  */
+#include <dlfcn.h>
+#include <link.h>
 #include <string.h>
 
 #include "base/pages.h"
 #include "inject/core/inject.h"
 #include "inject/core/interpose.h"
+#include "inject/omp/host.h"
 #include "inject/omp/next.h"
 #include "inject/omp/omp.h"
 #include "inject/omp/ompt_abi.h"
@@ -30,9 +33,13 @@ static struct af_omp_call *call_push(enum af_omp_function function)
 		inside.calls = af_spares_take(&spares);
 	if (i >= CALLS_MAX || !inside.calls)
 		return NULL;
-	memset(&inside.calls[i], 0, sizeof inside.calls[i]);
-	inside.calls[i].function = function;
-	return &inside.calls[i];
+	/* All but arguments, member by member: as one block it costs three times as much. */
+	struct af_omp_call *c = &inside.calls[i];
+	c->begin_ns = c->correlation = 0;
+	c->region = NULL;
+	c->nr_args = c->descriptor = c->callpath = c->epoch = 0;
+	c->function = function;
+	return c;
 }
 
 /* The call that this thread is inside of, or the one around @c; NULL: there is none. */
@@ -203,13 +210,39 @@ static void submit(int scope, union af_ompt_data *data, uint64_t *id, unsigned t
 		af_omp_next_submit(scope, data, id, teams);
 }
 
+/* False: the runtime refuses one of @callbacks. The others' bits are added to *@taken. */
+static bool callbacks_set(af_ompt_set_callback set, const struct af_omp_callback *callbacks,
+                          size_t nr, uint64_t *taken)
+{
+	bool refused = !set;
+
+	for (size_t i = 0; set && i < nr; i++) {
+		bool is_set =
+		    set(callbacks[i].event, callbacks[i].callback) > AF_OMPT_SET_IMPOSSIBLE;
+		*taken |= (uint64_t)is_set << callbacks[i].event;
+		refused |= !is_set;
+	}
+	return !refused;
+}
+
+static bool host_set(af_ompt_set_callback set, uint64_t *taken)
+{
+	size_t nr;
+	const struct af_omp_callback *callbacks = af_omp_host_callbacks(&nr);
+
+	if (!af_omp_host_is_wanted())
+		return false;
+	bool accepted = callbacks_set(set, callbacks, nr, taken);
+	af_inject_note("omp.host", accepted ? "parallel regions, tasks and waits are recorded"
+	                                    : "this OpenMP runtime tells only a part of parallel "
+	                                      "regions, tasks and waits");
+	return accepted;
+}
+
 static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_ompt_data *data)
 {
 #define F(function) ((af_ompt_function)(function))
-	const struct {
-		int event;
-		af_ompt_function callback;
-	} callbacks[] = {
+	const struct af_omp_callback callbacks[] = {
 	    {AF_OMPT_DEVICE_INITIALIZE, F(device_initialize)},
 	    {AF_OMPT_TARGET_EMI, F(target)},
 	    {AF_OMPT_TARGET_DATA_OP_EMI, F(data_op)},
@@ -217,22 +250,17 @@ static int tool_initialize(af_ompt_lookup lookup, int initial_device, union af_o
 	};
 #undef F
 	const af_ompt_set_callback set = (af_ompt_set_callback)lookup("ompt_set_callback");
-	bool refused = !set;
 	uint64_t taken = 0;
 
 	(void)data;
-	for (size_t i = 0; set && i < sizeof callbacks / sizeof *callbacks; i++) {
-		bool is_set =
-		    set(callbacks[i].event, callbacks[i].callback) > AF_OMPT_SET_IMPOSSIBLE;
-		taken |= (uint64_t)is_set << callbacks[i].event;
-		refused |= !is_set;
-	}
-	af_inject_note("omp", refused ? "not recorded: this OpenMP runtime tells nothing of target "
-	                                "regions (LLVM's does from version 17 on)"
-	                              : "target regions are recorded");
+	bool accepted = callbacks_set(set, callbacks, sizeof callbacks / sizeof *callbacks, &taken);
+	af_inject_note("omp", !accepted ? "not recorded: this OpenMP runtime tells nothing of "
+	                                  "target regions (LLVM's does from version 17 on)"
+	                                : "target regions are recorded");
+	bool host = host_set(set, &taken);
 	af_omp_check_fork();
 	/* 0: the runtime goes on without a tool. */
-	return af_omp_next_initialize(lookup, initial_device, taken) || !refused;
+	return af_omp_next_initialize(lookup, initial_device, taken) || accepted || host;
 }
 
 static void tool_finalize(union af_ompt_data *data)
@@ -260,4 +288,33 @@ INTERPOSE struct af_ompt_tool *ompt_start_tool(unsigned version, const char *run
 		af_inject_note("omp", "another OMPT tool gets all callbacks too");
 	af_omp_next_is(other);
 	return &ours;
+}
+
+/*
+ * Does the executable have a tool? A runtime finds it before ours, which then is never called. The
+ * first object in the order of search has no name in the list of loaded ones.
+ */
+static bool program_has_tool(void)
+{
+	const void *first = dlsym(RTLD_DEFAULT, "ompt_start_tool");
+	struct link_map *map = NULL;
+	Dl_info info;
+
+	return first && dladdr1(first, &info, (void **)&map, RTLD_DL_LINKMAP) && map &&
+	       map->l_name && !*map->l_name;
+}
+
+/*
+ * The note is written at the start, as not every program comes to its end. This is behind the
+ * constructor that starts recording: meson.build has this room after that of the sampler.
+ */
+__attribute__((constructor)) static void begin(void)
+{
+	const struct af_session *session = af_inject_session();
+
+	if (session && session->flags & AF_SESSION_OMP && program_has_tool())
+		af_inject_note(
+		    "omp", "not recorded: the executable has an OMPT tool of its own, which OpenMP "
+			   "runtimes take before any other; make it a library that "
+			   "OMP_TOOL_LIBRARIES names: aflame then hands all callbacks on to it");
 }

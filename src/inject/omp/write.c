@@ -57,19 +57,61 @@ static uint32_t call_path(struct af_thread_context *t, const struct af_omp_call 
 	                                                            : af_thread_callpath(t, regs);
 }
 
+/* Most launches of a thread are of the same region as the one before. */
+static uint32_t descriptor_of(const struct af_omp_call *c, struct af_thread_context *t,
+                              const struct af_ev_descriptor *work)
+{
+	static __thread struct {
+		const struct af_thread_context *context;
+		const void *region;
+		uint32_t epoch, forked, queue, teams;
+		uint32_t descriptor; /* 0: none */
+	} last;
+	struct af_ev_descriptor is = *work;
+
+	if (is.op != AF_OP_KERNEL)
+		return af_work_descriptor_id(af_thread_descriptors(t), &t->stream, c->begin_ns,
+		                             &is);
+	if (last.descriptor && last.context == t && last.epoch == t->epoch &&
+	    last.forked == af_inject_fork_epoch() && last.region == c->region &&
+	    last.queue == is.queue && last.teams == is.global_x)
+		return last.descriptor;
+	is.kernel = af_omp_kernel(t, c->region);
+	last.descriptor =
+	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, c->begin_ns, &is);
+	last.context = t;
+	last.region = c->region;
+	last.epoch = t->epoch;
+	last.forked = af_inject_fork_epoch();
+	last.queue = is.queue;
+	last.teams = is.global_x;
+	return last.descriptor;
+}
+
 static void work_begin(struct af_omp_call *c, struct af_thread_context *t,
                        const struct af_ev_descriptor *work)
 {
-	struct af_ev_descriptor is = *work;
-
-	if (is.op == AF_OP_KERNEL)
-		is.kernel = af_omp_kernel(t, c->region);
 	c->correlation = 1ull << CORRELATION_BIT |
 	                 (atomic_fetch_add_explicit(&nr_works, 1, memory_order_relaxed) + 1);
-	c->descriptor =
-	    af_work_descriptor_id(af_thread_descriptors(t), &t->stream, c->begin_ns, &is);
+	c->descriptor = descriptor_of(c, t, work);
 	af_stream_put(&t->stream, launch, c->begin_ns, .callpath = c->callpath,
 	              .correlation = c->correlation);
+}
+
+static void work_end(const struct af_omp_call *c, struct af_thread_context *t, uint64_t end_ns)
+{
+	struct af_ev_work_long *ev =
+	    af_stream_begin(&t->stream, AF_KIND_WORK_LONG, end_ns, sizeof *ev);
+
+	if (!ev)
+		return;
+	/* In place: a copy of what was just written in smaller pieces waits for them. */
+	ev->descriptor = c->descriptor;
+	ev->correlation = c->correlation;
+	ev->queued_ns = ev->submit_ns = ev->start_ns = c->begin_ns;
+	ev->end_ns = end_ns;
+	ev->status = 0;
+	af_stream_end(&t->stream);
 }
 
 void af_omp_begin(struct af_omp_call *c, const struct af_omp_call *around,
@@ -99,18 +141,23 @@ static void call_put(struct af_thread_context *t, const struct af_omp_call *c, u
 	/* The stack's definition may be the later event: the call begins when it began. */
 	if (end_ns < t->stream.last_ns)
 		end_ns = t->stream.last_ns;
-	const struct af_ev_api_call ev = {.callpath = callpath,
-	                                  .duration_ns = af_u48_make(end_ns - c->begin_ns),
-	                                  .depth = depth,
-	                                  .function = FUNCTION_FIRST + c->function};
 	size_t args = c->nr_args * sizeof *c->args;
-	char *p = af_stream_begin(&t->stream, AF_KIND_API_CALL, end_ns,
-	                          sizeof ev + sizeof c->nr_args + args);
-	if (!p)
+	struct af_ev_api_call *ev = af_stream_begin(&t->stream, AF_KIND_API_CALL, end_ns,
+	                                            sizeof *ev + sizeof c->nr_args + args);
+	if (!ev)
 		return;
-	memcpy(p, &ev, sizeof ev);
-	memcpy(p + sizeof ev, &c->nr_args, sizeof c->nr_args);
-	memcpy(p + sizeof ev + sizeof c->nr_args, c->args, args);
+	ev->callpath = callpath;
+	ev->correlation = 0;
+	ev->duration_ns = af_u48_make(end_ns - c->begin_ns);
+	ev->depth = depth;
+	ev->flags = 0;
+	ev->function = FUNCTION_FIRST + c->function;
+	ev->result = 0;
+	char *p = (char *)(ev + 1);
+	memcpy(p, &c->nr_args, sizeof c->nr_args);
+	p += sizeof c->nr_args;
+	for (uint32_t i = 0; i < c->nr_args; i++, p += sizeof *c->args)
+		memcpy(p, &c->args[i], sizeof *c->args);
 	af_stream_end(&t->stream);
 }
 
@@ -126,9 +173,7 @@ void af_omp_end(struct af_omp_call *c, uint8_t depth, const struct af_regs *regs
 	if (end_ns < c->begin_ns)
 		end_ns = c->begin_ns;
 	if (c->correlation)
-		af_stream_put(&t->stream, work_long, end_ns, .descriptor = c->descriptor,
-		              .correlation = c->correlation, .queued_ns = c->begin_ns,
-		              .submit_ns = c->begin_ns, .start_ns = c->begin_ns, .end_ns = end_ns);
+		work_end(c, t, end_ns);
 	call_put(t, c, depth, end_ns, regs);
 	af_thread_leave(t);
 }

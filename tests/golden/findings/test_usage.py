@@ -336,6 +336,50 @@ def _():
     equal(figures(part, "time_ns", "collective_ns", "calls"), [2 * MS, 2 * MS, 0], "a part of one call")
 
 
+@case("OpenMP: a wait after each target task is one finding; waits after several, and for other tasks, are none")
+def _():
+    for targets, others, expected in ((1, 0, True), (1, 3, True), (2, 0, False), (0, 1, False), (0, 0, False)):
+        program = Program()
+        for _ in range(40):
+            for flags in [8] * targets + [4] * others:
+                program.call("ompt_task_create", US, task_flags=flags | 1 << 28)
+            program.call("ompt_taskwait", 100 * US)
+        rows = uses(program.trace("taskwaits-%d-%d" % (targets, others))) if expected else report(program.trace("none"))
+        equal("waits-each" in rows, expected, "%d target tasks and %d others" % (targets, others))
+        if expected:
+            equal(figures(rows["waits-each"], "function", "calls", "of_calls", "time_ns"), ["ompt_taskwait", 40, 40, 4 * MS], "waits")
+        else:
+            equal(rows.get("usage", []), [], "%d target tasks and %d others" % (targets, others))
+
+
+@case("waits at the barriers of a parallel region end with the region, and are shares of its threads' time in it")
+def _():
+    program = Program()
+
+    def worker(text):
+        program.lines.append((program.now, "s2   p1   101/103      " + text))
+
+    program.call("ompt_barrier_implicit", 1 * MS, in_region_ns=1 * MS, region_codeptr_ra=0x1001, gap=9 * MS)
+    program.call("ompt_barrier_explicit", 1 * MS, in_region_ns=1 * MS, region_codeptr_ra=0x1001)
+    program.around("ompt_implicit_task in_region_ns=%d region_codeptr_ra=0x1001" % (10 * MS), 10 * MS)
+    program.around("ompt_parallel codeptr_ra=0x1001", 10 * MS)
+    program.call("ompt_parallel", 1 * MS, codeptr_ra=0x9999)
+    # The runtime needs its worker again 40 ms after the region.
+    program.now += 40 * MS
+    late = program.now
+    worker("ompt_barrier_implicit duration_ns=%d in_region_ns=%d region_codeptr_ra=0x1001" % (49 * MS, 8 * MS))
+    worker("ompt_implicit_task duration_ns=%d in_region_ns=%d region_codeptr_ra=0x1001" % (51 * MS, 10 * MS))
+    worker("ompt_barrier_implicit duration_ns=%d in_region_ns=%d region_codeptr_ra=0" % (9 * MS, 9 * MS))
+    made = program.trace("barriers")
+    row = uses(made)["barrier-waits"]
+    equal(figures(row, "function", "caller", "time_ns", "calls", "span_ns", "threads"),
+          ["step parallel region", "step", 9 * MS, 2, 20 * MS, 2], "waits")
+    # From 3 ms after the worker's wait began, 5 ms before its region ended: its call began before.
+    words = ("--from", "%dns" % (late - 46 * MS), "--to", "%dns" % late)
+    part = uses(made, *words)["barrier-waits"]
+    equal(figures(part, "function", "time_ns", "calls", "span_ns"), ["step parallel region", 6 * MS, 1, 10 * MS], "a part of the waits")
+
+
 @case("a trace that is read in parts has the same report: waits, loops and pinned memory lie across their borders")
 def _():
     program, choice, mode = Program(), random.Random(1).choice, 0
@@ -360,9 +404,14 @@ def _():
         tuple(lambda name=name: program.call(name, US)
               for name in ("cuEventQuery", "cuStreamQuery", "cuCtxGetCurrent", "cuDeviceGetAttribute", "cuFuncGetAttribute", "MPI_Test")),
         (lambda: program.memory("PINNED", choice((0x7000, 0x8000)), 0x1000, choice(("ALLOC", "FREE"))),
-         lambda: program.call("cuMemcpyHtoD_v2", 3 * US, srcHost=choice((0x7000, 0x8000, 0x9000)), ByteCount=1000)))  # fmt: skip
+         lambda: program.call("cuMemcpyHtoD_v2", 3 * US, srcHost=choice((0x7000, 0x8000, 0x9000)), ByteCount=1000)),
+        (lambda: program.call("ompt_parallel", US, codeptr_ra=choice((0x1001, 0x3001))),
+         lambda: program.call("ompt_implicit_task", 9 * US, in_region_ns=4 * US, region_codeptr_ra=choice((0x1001, 0x3001))),
+         lambda: program.call("ompt_barrier_implicit", 6 * US, in_region_ns=2 * US, region_codeptr_ra=choice((0x1001, 0x3001)))),
+        (lambda: program.call("ompt_task_create", US, task_flags=choice((4, 8, 8))), lambda: program.call("ompt_taskwait", 7 * US)),
+        (lambda: program.call("ompt_taskwait", 7 * US), lambda: program.call("ompt_task_create", US, task_flags=4)))  # fmt: skip
     for _ in range(10000):
-        mode = choice(range(5)) if choice(range(100)) == 0 else mode
+        mode = choice(range(8)) if choice(range(100)) == 0 else mode
         choice(modes[mode])()
         may_divide()
     made = program.trace("parts")
@@ -371,7 +420,7 @@ def _():
         os.environ["AFLAME_PART_BYTES"] = str(size)
         equal(report(made, "-n", "0"), whole, "the report in parts of %d bytes" % size)
     del os.environ["AFLAME_PART_BYTES"]
-    expect({"pageable-copies", "needless-waits", "waits-each", "polling"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
+    expect({"pageable-copies", "needless-waits", "waits-each", "polling", "barrier-waits"} <= {row["kind"] for row in whole["usage"]}, "kinds: %s" % whole)
 
 
 @case("calls of the CUDA runtime around the driver's count once, in all tables and in the verdict")
