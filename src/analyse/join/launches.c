@@ -260,6 +260,24 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 	launches_call(l, w, t, &call);
 }
 
+static bool asks_for_work(const struct af_api_function *f)
+{
+	return f->category == AF_CATEGORY_LAUNCH || f->category == AF_CATEGORY_GRAPH_LAUNCH ||
+	       f->category == AF_CATEGORY_COPY || f->category == AF_CATEGORY_FILL;
+}
+
+/*
+ * Does work have the call's number? Calls of HIP have one only if they launched work, or if they
+ * come later than such a call within another one.
+ */
+static bool has_work(const struct af_api_table *api, const struct af_api_function *f,
+                     const struct af_api_head *head)
+{
+	if (api->api == AF_API_HIP)
+		return !head->depth || asks_for_work(f);
+	return f->category != AF_CATEGORY_SYNC;
+}
+
 /* Calls of the runtime have the numbers of the driver's calls in them, and OpenCL has LAUNCH. */
 static void take_api_call(struct af_launches *l, const struct af_world *w,
                           const struct af_event *ev)
@@ -267,13 +285,14 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
 	const struct af_api_table *api = af_api_of(ev->kind);
 	struct af_api_head head;
 
-	if (!api || (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO) ||
+	if (!api ||
+	    (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO && api->api != AF_API_HIP) ||
 	    ev->payload_size < sizeof head)
 		return;
 	memcpy(&head, ev->payload, sizeof head);
 	/* No work has the number of a call without one, nor that of a call that only waits. */
 	const struct af_api_function *f = &api->functions[ev->kind - api->kind];
-	if (head.correlation && f->category != AF_CATEGORY_SYNC)
+	if (head.correlation && has_work(api, f, &head))
 		take_call(l, w, ev);
 }
 

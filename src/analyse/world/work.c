@@ -99,10 +99,11 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 		return false;
 	work->process = ev->process;
 	work->descriptor = af_world_descriptor(w, ev, descriptor);
-	if (work->api == AF_API_CUDA && af_work_device(w, work) &&
-	    __atomic_load_n(&w->descriptors[work->descriptor].api, __ATOMIC_RELAXED) ==
-	        AF_API_LEVEL_ZERO)
-		work->api = AF_API_LEVEL_ZERO;
+	if (work->api != AF_API_CUDA || !af_work_device(w, work))
+		return true;
+	uint32_t api = __atomic_load_n(&w->descriptors[work->descriptor].api, __ATOMIC_RELAXED);
+	if (api == AF_API_LEVEL_ZERO || api == AF_API_HIP)
+		work->api = api;
 	return true;
 }
 
@@ -236,8 +237,11 @@ uint32_t af_work_find_device(const struct af_world *w, const struct af_work *wor
 uint32_t af_call_api(const struct af_world *w, const struct af_call *call)
 {
 	/* Other profilers name no function. */
-	bool is_ze = !call->function || w->functions[call->function].api == AF_API_LEVEL_ZERO;
+	uint32_t api = call->function ? w->functions[call->function].api : AF_API_LEVEL_ZERO;
+	bool is_ze = api == AF_API_LEVEL_ZERO;
 
+	if (api == AF_API_HIP)
+		return api;
 	return is_ze && af_map_get(&w->by_ze, call->process) ? AF_API_LEVEL_ZERO : AF_API_CUDA;
 }
 

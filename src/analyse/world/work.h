@@ -98,8 +98,8 @@ bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *unc
 uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work);
 
 /*
- * The API whose numbers a call's correlation is one of: that of its function in a process with
- * devices of Level Zero's, else CUDA. Works have the same in `api`.
+ * The API whose numbers a call's correlation is one of: HIP, or Level Zero in a process with
+ * devices of that, if its function is of it; else CUDA. Works have the same in `api`.
  */
 uint32_t af_call_api(const struct af_world *w, const struct af_call *call);
 
