@@ -212,6 +212,42 @@ def _():
     mocked.check_times()
 
 
+@case("a program that registers a tool of its own before HIP starts, and one that forks, are recorded")
+def _():
+    mocked = Mocked("own")
+    equal(mocked.run.stdout, b"priority 0\n", "the program's tool comes first")
+    expect(mocked.note().endswith(", beside another tool"), mocked.note())
+    mocked.check_times()
+    mocked = Mocked("forks")
+    mocked.check_times()
+    equal(len(mocked.works()), 3, "works")
+
+
+@case("a timeline has each kernel on its queue, as long as it took, with an arrow from its launch")
+def _():
+    mocked = Mocked("paths")
+    events = json.loads(must("timeline", mocked.run.path))["traceEvents"]
+    slices = collections.Counter((e["name"], round(e["dur"] * 1000)) for e in events
+                                 if e["ph"] == "X" and e["name"] in ("heavy", "light"))
+    equal(slices, {("heavy", HEAVY): 7, ("light", LIGHT): 3}, "slices")
+    ends = {e["bind_id"]: e for e in events if e.get("flow_in")}
+    begins = {e["bind_id"]: e for e in events if e.get("flow_out") and e["name"] == "hipLaunchKernel"}
+    equal((len(ends), set(ends)), (10, set(begins)), "arrows")
+    for arrow, end in ends.items():
+        expect(begins[arrow]["ts"] <= end["ts"], "work begins before its call")
+
+
+@case("doctor says whether kernels would be timed")
+def _():
+    runtime, sdk = os.path.join(MOCKS, "runtime"), os.path.join(MOCKS, "sdk")
+    for path, words in ((runtime, "no times of kernels (install ROCm's rocprofiler-sdk)"),
+                        (runtime + ":" + sdk, "kernels and copies timed by rocprofiler-sdk")):
+        answer = json.loads(must("doctor", "--json", env=environment(None, LD_LIBRARY_PATH=path)))
+        says = [c["says"] for c in answer["collectors"] if c["name"] == "hip"]
+        equal(len(says), 1, "collectors called hip")
+        expect(words in says[0], says[0])
+
+
 @case("work before _exit(), and before SIGKILL after a second, is in the trace")
 def _():
     Mocked("exits").check_times()

@@ -26,6 +26,7 @@ struct stream {
 enum { KERNELS = 16, FILL = 1, NO_DEVICE = 101, INVALID = 1, FAILS_GRID = 666 };
 
 int hipGetDeviceCount(int *nr);
+int hipRuntimeGetVersion(int *version);
 int hipSetDevice(int device);
 int hipMalloc(void **at, size_t size);
 int hipFree(void *at);
@@ -124,6 +125,12 @@ int hipGetDeviceCount(int *nr)
 {
 	tools_ready();
 	*nr = MOCK_DEVICES;
+	return 0;
+}
+
+int hipRuntimeGetVersion(int *version)
+{
+	*version = 60443483;
 	return 0;
 }
 

@@ -1,6 +1,7 @@
 #include "analyse/world/work.h"
 
 #include "analyse/world/world.h"
+#include "api/tables/tables.h"
 
 static bool work_read_short(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
@@ -118,7 +119,7 @@ static inline void call_make(const struct af_world *w, const struct af_event *ev
 	call->function = af_world_function(w, ev->process, function);
 	call->start_ns = ev->time_ns - (duration_ns < ev->time_ns ? duration_ns : 0);
 	call->end_ns = ev->time_ns;
-	call->out_of_range = false;
+	call->out_of_range = call->is_hip = false;
 }
 
 static bool call_read_short(const struct af_world *w, const struct af_event *ev,
@@ -161,6 +162,9 @@ static bool call_read_api(const struct af_world *w, const struct af_event *ev, s
 	call_make(w, ev, head.callpath, function, af_u48_value(head.duration_ns), call);
 	call->correlation = head.correlation;
 	call->status = head.flags & AF_API_CALL_FAILED ? -1 : 0;
+	/* The function may not be known here. */
+	const struct af_api_table *api = af_api_of(ev->kind);
+	call->is_hip = api && api->api == AF_API_HIP;
 	return true;
 }
 
@@ -237,11 +241,10 @@ uint32_t af_work_find_device(const struct af_world *w, const struct af_work *wor
 uint32_t af_call_api(const struct af_world *w, const struct af_call *call)
 {
 	/* Other profilers name no function. */
-	uint32_t api = call->function ? w->functions[call->function].api : AF_API_LEVEL_ZERO;
-	bool is_ze = api == AF_API_LEVEL_ZERO;
+	bool is_ze = !call->function || w->functions[call->function].api == AF_API_LEVEL_ZERO;
 
-	if (api == AF_API_HIP)
-		return api;
+	if (call->is_hip)
+		return AF_API_HIP;
 	return is_ze && af_map_get(&w->by_ze, call->process) ? AF_API_LEVEL_ZERO : AF_API_CUDA;
 }
 

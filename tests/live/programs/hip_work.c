@@ -8,6 +8,8 @@
  *	graphs    4 launches of a graph, of which a thread of the runtime does the last kernel in 1
  *	threads   8 threads with 500 launches each, of kernels by their own functions
  *	direct    3 heavy by functions that were looked up in the runtime itself
+ *	own       a tool that the program itself registers first, and 2 heavy
+ *	forks     2 heavy, a child that launches nothing and ends, and 1 light
  *	exits     2 heavy and the end by _exit()
  *	idle      2 heavy, and then 2.5 s of nothing; SIGKILL ends it
  */
@@ -18,6 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -110,7 +113,8 @@ __attribute__((noinline)) static void mode_graphs(void)
 	}
 WORKER(0)
 WORKER(1)
-WORKER(2) WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7)
+WORKER(2)
+WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7)
 
     static void *thread_run(void *arg)
 {
@@ -146,6 +150,40 @@ __attribute__((noinline)) static void mode_direct(void)
 		launch(heavy, NULL);
 }
 
+/* The program's own tool wants nothing. */
+static void *own_tool(uint32_t version, const char *words, uint32_t priority, void *client)
+{
+	(void)version, (void)words, (void)client;
+	printf("priority %u\n", priority);
+	return NULL;
+}
+
+static void mode_own(void)
+{
+	void *sdk = dlopen("librocprofiler-sdk.so.1", RTLD_NOW);
+	int (*force)(void *(*)(uint32_t, const char *, uint32_t, void *)) =
+	    sdk ? (__typeof__(force))dlsym(sdk, "rocprofiler_force_configure") : NULL;
+
+	if (!force || force(own_tool))
+		exit(1);
+	launch(heavy, NULL);
+	launch(heavy, NULL);
+}
+
+static void mode_forks(void)
+{
+	int status = 1;
+
+	launch(heavy, NULL);
+	launch(heavy, NULL);
+	pid_t child = fork();
+	if (!child)
+		exit(0);
+	if (child < 0 || waitpid(child, &status, 0) != child || status)
+		exit(1);
+	launch(light, NULL);
+}
+
 static void mode_idle(void)
 {
 	const struct timespec t = {.tv_sec = 2, .tv_nsec = 500000000};
@@ -174,6 +212,10 @@ int main(int argc, char **argv)
 		mode_direct();
 	else if (!strcmp(mode, "idle"))
 		mode_idle();
+	else if (!strcmp(mode, "own"))
+		mode_own();
+	else if (!strcmp(mode, "forks"))
+		mode_forks();
 	else if (!strcmp(mode, "exits"))
 		launch(heavy, NULL), launch(heavy, NULL);
 	else
