@@ -71,6 +71,12 @@ class Mocked:
         equal(self.times(), sorted(self.did), "works and their times")
         equal(self.lost(), {}, "losses")
 
+    def coverage(self):
+        """{API: (kernel launches, those whose work came, works, those without a launch)}."""
+        tables = {t["name"]: t["rows"] for t in json.loads(must("report", "--json", self.run.path))["tables"]}
+        columns = ("launches", "joined", "works", "without_a_launch")
+        return {r["api"]: tuple(r[c] for c in columns) for r in tables["coverage_devices"]}
+
     def stacks(self, weight):
         return [([bare(f) for f in frames], w) for frames, w in self.run.stacks(view="gpu", weight=weight)]
 
@@ -95,6 +101,7 @@ def _():
     mocked.check_times()
     equal(mocked.note(), "kernels and copies timed by rocprofiler-sdk 1.0.1", "the note")
     check_paths(mocked)
+    equal(mocked.coverage(), {"HIP": (10, 10, 10, 0)}, "coverage")
     equal([(e["api"], e["type"]) for e in mocked.run.fields("device")], [("HIP", "GPU")] * 2, "devices")
     for work in mocked.works():
         d = work["descriptor"]
@@ -135,6 +142,20 @@ def _():
     equal(len(calls), 7, "stacks of works")
     for name, call in ("light", "hipLaunchKernel"), ("__amd_rocclr_fillBufferAligned", "hipMemsetAsync"):
         equal(weight_of(mocked.stacks("count"), having("mode_kinds", call, name)), 1, name)
+
+
+@case("within a call of HIP, each copy is that of the call that made it")
+def _():
+    mocked = Mocked("nested")
+    mocked.check_times()
+    by_number = collections.defaultdict(list)
+    for e in mocked.run.events("hipMemcpyAsync"):
+        by_number[e["fields"]["correlation"]].append(e["fields"]["args"]["sizeBytes"])
+    equal({w["number"]: [w["descriptor"]["bytes"]] for w in mocked.works()}, dict(by_number), "copies by call")
+    equal(sorted(b for b, in by_number.values()), [1000] * 3 + [2000] * 3, "bytes")
+    stacks = mocked.stacks("time")
+    equal(weight_of(stacks, having("mode_nested", "hipMemcpy", "hipMemcpyAsync")), 3 * 3000, "under their calls")
+    equal(mocked.coverage(), {"HIP": (0, 0, 6, 0)}, "coverage")
 
 
 @case("all kernels of a graph are its launch's; what a thread of the runtime launches has that thread's stack")
@@ -180,6 +201,7 @@ def _():
     mocked = Mocked("paths", MOCK_SDK="drop")
     equal(mocked.lost(), {"DROPPED": 3}, "dropped")
     equal(len(mocked.works()), 7, "works")
+    equal(mocked.coverage(), {"HIP": (10, 7, 7, 0)}, "coverage")
     mocked = Mocked("paths", MOCK_SDK="keep")
     equal(mocked.lost(), {"UNFINISHED": 2}, "kept")
     equal(len(mocked.works()), 8, "works")

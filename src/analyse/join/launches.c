@@ -250,6 +250,9 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 	is = is ? is : &own;
 	struct launches_table *t = table_of(l, ev->process, af_call_api(w, is));
 	uint64_t id = launches_extend(t, is->correlation);
+	/* Calls around the one that launched, or after it within those, have its number, too. */
+	if (is->is_hip && launches_find(t, id))
+		return;
 	if (call_enter(l, w, t, is, id))
 		return;
 	const struct launches_call *was = l->seen_alone ? launches_find(t, id) : NULL;
@@ -258,24 +261,6 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 	call_fill(l, w, is, id, &call);
 	l->failed += call.failed;
 	launches_call(l, w, t, &call);
-}
-
-static bool asks_for_work(const struct af_api_function *f)
-{
-	return f->category == AF_CATEGORY_LAUNCH || f->category == AF_CATEGORY_GRAPH_LAUNCH ||
-	       f->category == AF_CATEGORY_COPY || f->category == AF_CATEGORY_FILL;
-}
-
-/*
- * Does work have the call's number? Calls of HIP have one only if they launched work, or if they
- * come later than such a call within another one.
- */
-static bool has_work(const struct af_api_table *api, const struct af_api_function *f,
-                     const struct af_api_head *head)
-{
-	if (api->api == AF_API_HIP)
-		return !head->depth || asks_for_work(f);
-	return f->category != AF_CATEGORY_SYNC;
 }
 
 /* Calls of the runtime have the numbers of the driver's calls in them, and OpenCL has LAUNCH. */
@@ -290,9 +275,12 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
 	    ev->payload_size < sizeof head)
 		return;
 	memcpy(&head, ev->payload, sizeof head);
-	/* No work has the number of a call without one, nor that of a call that only waits. */
+	/*
+	 * No work has the number of a call without one, nor that of a call that only waits: of
+	 * HIP's, only those that launch work get one.
+	 */
 	const struct af_api_function *f = &api->functions[ev->kind - api->kind];
-	if (head.correlation && has_work(api, f, &head))
+	if (head.correlation && (f->category != AF_CATEGORY_SYNC || api->api == AF_API_HIP))
 		take_call(l, w, ev);
 }
 

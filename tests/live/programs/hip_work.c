@@ -5,6 +5,7 @@
  *	paths     5 heavy by hot_path(), 2 by cold_path(), 3 light by main()
  *	kinds     a copy of each direction, one between devices, a fill, a kernel on the other
  *	          device, a launch that fails
+ *	nested    3 copies of 3000 bytes by a function that makes two copies of 1000 and 2000
  *	graphs    4 launches of a graph, of which a thread of the runtime does the last kernel in 1
  *	threads   8 threads with 500 launches each, of kernels by their own functions
  *	direct    3 heavy by functions that were looked up in the runtime itself
@@ -38,6 +39,7 @@ int hipDeviceSynchronize(void);
 int hipLaunchKernel(const void *function, struct dim3 blocks, struct dim3 block, void **args,
                     size_t shared, void *stream);
 int hipMemcpyAsync(void *to, const void *from, size_t bytes, int kind, void *stream);
+int hipMemcpy(void *to, const void *from, size_t bytes, int kind);
 int hipMemcpyPeerAsync(void *to, int to_device, const void *from, int from_device, size_t bytes,
                        void *stream);
 int hipMemsetAsync(void *to, int value, size_t bytes, void *stream);
@@ -95,6 +97,16 @@ __attribute__((noinline)) static void mode_kinds(void)
 	printf("failed %d\n", hipLaunchKernel(heavy, fails, block, NULL, 0, NULL));
 }
 
+__attribute__((noinline)) static void mode_nested(void)
+{
+	static char host[4096];
+	void *at = NULL;
+
+	hipMalloc(&at, sizeof host);
+	for (int i = 0; i < 3; i++)
+		hipMemcpy(at, host, 3000, HOST_TO_DEVICE);
+}
+
 __attribute__((noinline)) static void mode_graphs(void)
 {
 	for (int i = 0; i < 3; i++)
@@ -114,7 +126,8 @@ __attribute__((noinline)) static void mode_graphs(void)
 WORKER(0)
 WORKER(1)
 WORKER(2)
-WORKER(3) WORKER(4) WORKER(5) WORKER(6) WORKER(7)
+WORKER(3)
+WORKER(4) WORKER(5) WORKER(6) WORKER(7)
 
     static void *thread_run(void *arg)
 {
@@ -204,6 +217,8 @@ int main(int argc, char **argv)
 		mode_paths();
 	else if (!strcmp(mode, "kinds"))
 		mode_kinds();
+	else if (!strcmp(mode, "nested"))
+		mode_nested();
 	else if (!strcmp(mode, "graphs"))
 		mode_graphs();
 	else if (!strcmp(mode, "threads"))
