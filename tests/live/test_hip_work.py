@@ -190,7 +190,7 @@ def _():
 
 @case("records in another order, longer ones, and other versions of the SDK give the same")
 def _():
-    for how, version in ("reverse", "10001"), ("larger", "10205"), ("", "600"), ("reverse larger", "500"):
+    for how, version in ("reverse", "10001"), ("larger", "10205"), ("", "600"), ("reverse larger", "601"):
         mocked = Mocked("paths", MOCK_SDK=how, MOCK_SDK_VERSION=version)
         mocked.check_times()
         check_paths(mocked)
@@ -214,13 +214,14 @@ def _():
 def _():
     for library, how, words in ((None, "", "no librocprofiler-sdk.so here (install ROCm's rocprofiler-sdk)"),
                                 ("older", "", "lacks rocprofiler_configure_external_correlation_id_request_service: "
-                                              "install that of ROCm 6.3 or later"),
+                                              "install that of ROCm 6.4 or later"),
                                 ("sdk", "refuse", "refused to start (status 12)")):
         mocked = Mocked("paths", library=library, MOCK_SDK=how)
         expect(words in mocked.note(), mocked.note())
         expect(words in " ".join(must("report", mocked.run.path).split()), "the report does not say why")
         equal(len(mocked.works()), 0, "works")
         equal(len(mocked.run.fields("hipLaunchKernel")), 10, "calls")
+    expect("0.5.0 is older than 0.6" in Mocked("paths", MOCK_SDK_VERSION="500").note(), "an old version")
 
 
 @case("another tool of the SDK's records the same work beside us, with its own numbers")

@@ -1,7 +1,7 @@
 /*
  * The part of AMD's rocprofiler-sdk that is used, as its headers fwd.h, buffer.h, buffer_tracing.h,
- * callback_tracing.h, external_correlation.h, agent.h and registration.h have it in versions 0.5
- * (ROCm 6.3) to 1.x (ROCm 7). Structs begin with their size, and later versions only append to
+ * callback_tracing.h, external_correlation.h, agent.h and registration.h have it in versions 0.6
+ * (ROCm 6.4) to 1.x (ROCm 7). Structs begin with their size, and later versions only append to
  * them; where a version has another layout, both are here.
  */
 #ifndef AF_INJECT_ROCM_SDK_H

@@ -7,7 +7,7 @@
 #include "inject/rocm/rocm.h"
 #include "inject/rocm/shared.h"
 
-enum { BUFFER_BYTES = 1 << 20 };
+enum { BUFFER_BYTES = 1 << 20, VERSION_LEAST = 600 };
 
 struct af_rocm_sdk af_rocm_sdk;
 
@@ -49,7 +49,7 @@ static bool functions_resolve(void *library)
 	if (!af_rocm_sdk.name) {                                                                   \
 		snprintf(rocm.why, sizeof rocm.why,                                                \
 		         "rocprofiler-sdk %u.%u.%u lacks rocprofiler_" #name                       \
-		         ": install that of ROCm 6.3 or later",                                    \
+		         ": install that of ROCm 6.4 or later",                                    \
 		         rocm.version / 10000, rocm.version / 100 % 100, rocm.version % 100);      \
 		return false;                                                                      \
 	}
@@ -142,7 +142,12 @@ static struct af_rocm_tool *configure(uint32_t version, uint32_t priority,
 	rocm.version = version;
 	rocm.priority = priority;
 	client->name = "aflame";
-	if (functions_find(caller))
+	if (version < VERSION_LEAST)
+		snprintf(rocm.why, sizeof rocm.why,
+		         "rocprofiler-sdk %u.%u.%u is older than 0.6: install that of ROCm 6.4 or "
+		         "later",
+		         version / 10000, version / 100 % 100, version % 100);
+	else if (functions_find(caller))
 		return &tool;
 	note();
 	return NULL;
