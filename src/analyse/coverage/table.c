@@ -221,6 +221,7 @@ static void launches_table(const struct af_coverage *c, struct af_tables *f)
 		cell->process.text = l->text;
 		cell->api.text = l->api == AF_API_CUDA         ? "CUDA"
 		                 : l->api == AF_API_LEVEL_ZERO ? "Level Zero"
+		                 : l->api == AF_API_HIP        ? "HIP"
 		                                               : "OpenCL";
 		cell->device.text = l->device_text;
 		cell->launches.value = l->calls;

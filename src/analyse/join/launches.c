@@ -252,6 +252,9 @@ static __attribute__((noinline)) void take_call(struct af_launches *l, const str
 		return; /* it asks no device for work */
 	struct launches_table *t = table_of(l, ev->process, af_call_api(w, is));
 	uint64_t id = launches_extend(t, is->correlation);
+	/* Calls around the one that launched, or after it within those, have its number, too. */
+	if (is->is_hip && launches_find(t, id))
+		return;
 	if (call_enter(l, w, t, is, id))
 		return;
 	const struct launches_call *was = l->seen_alone ? launches_find(t, id) : NULL;
@@ -269,13 +272,17 @@ static void take_api_call(struct af_launches *l, const struct af_world *w,
 	const struct af_api_table *api = af_api_of(ev->kind);
 	struct af_api_head head;
 
-	if (!api || (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO) ||
+	if (!api ||
+	    (api->api != AF_API_CUDA && api->api != AF_API_LEVEL_ZERO && api->api != AF_API_HIP) ||
 	    ev->payload_size < sizeof head)
 		return;
 	memcpy(&head, ev->payload, sizeof head);
-	/* No work has the number of a call without one, nor that of a call that only waits. */
+	/*
+	 * No work has the number of a call without one, nor that of a call that only waits: of
+	 * HIP's, only those that launch work get one.
+	 */
 	const struct af_api_function *f = &api->functions[ev->kind - api->kind];
-	if (head.correlation && f->category != AF_CATEGORY_SYNC)
+	if (head.correlation && (f->category != AF_CATEGORY_SYNC || api->api == AF_API_HIP))
 		take_call(l, w, ev);
 }
 

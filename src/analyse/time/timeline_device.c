@@ -68,7 +68,11 @@ void timeline_call(struct af_timeline *t, const struct af_world *w, const struct
 	};
 	if (!seen && (f || is ? category_work(f ? f->category : is->category) : true)) {
 		s.way = AF_FLOW_FROM;
-		s.flow = flow_of(call.process, f ? f->api : AF_API_CUDA, call.correlation);
+		s.flow = flow_of(call.process,
+		                 f             ? f->api
+		                 : call.is_hip ? AF_API_HIP
+		                               : AF_API_CUDA,
+		                 call.correlation);
 	}
 	timeline_put(t, ROW_CALLS, call.process, &(struct timeline_row_id){.number = call.tid}, &s);
 }

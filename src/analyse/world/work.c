@@ -1,6 +1,7 @@
 #include "analyse/world/work.h"
 
 #include "analyse/world/world.h"
+#include "api/tables/tables.h"
 
 static bool work_read_short(const struct af_event *ev, struct af_work *work, uint32_t *descriptor)
 {
@@ -99,10 +100,11 @@ bool af_work_read(const struct af_world *w, const struct af_event *ev, struct af
 		return false;
 	work->process = ev->process;
 	work->descriptor = af_world_descriptor(w, ev, descriptor);
-	if (work->api == AF_API_CUDA && af_work_device(w, work) &&
-	    __atomic_load_n(&w->descriptors[work->descriptor].api, __ATOMIC_RELAXED) ==
-	        AF_API_LEVEL_ZERO)
-		work->api = AF_API_LEVEL_ZERO;
+	if (work->api != AF_API_CUDA || !af_work_device(w, work))
+		return true;
+	uint32_t api = __atomic_load_n(&w->descriptors[work->descriptor].api, __ATOMIC_RELAXED);
+	if (api == AF_API_LEVEL_ZERO || api == AF_API_HIP)
+		work->api = api;
 	return true;
 }
 
@@ -117,7 +119,7 @@ static inline void call_make(const struct af_world *w, const struct af_event *ev
 	call->function = af_world_function(w, ev->process, function);
 	call->start_ns = ev->time_ns - (duration_ns < ev->time_ns ? duration_ns : 0);
 	call->end_ns = ev->time_ns;
-	call->out_of_range = false;
+	call->out_of_range = call->is_hip = false;
 }
 
 static bool call_read_short(const struct af_world *w, const struct af_event *ev,
@@ -160,6 +162,9 @@ static bool call_read_api(const struct af_world *w, const struct af_event *ev, s
 	call_make(w, ev, head.callpath, function, af_u48_value(head.duration_ns), call);
 	call->correlation = head.correlation;
 	call->status = head.flags & AF_API_CALL_FAILED ? -1 : 0;
+	/* The function may not be known here. */
+	const struct af_api_table *api = af_api_of(ev->kind);
+	call->is_hip = api && api->api == AF_API_HIP;
 	return true;
 }
 
@@ -243,6 +248,8 @@ uint32_t af_call_api(const struct af_world *w, const struct af_call *call)
 	/* Other profilers name no function. */
 	bool is_ze = !call->function || w->functions[call->function].api == AF_API_LEVEL_ZERO;
 
+	if (call->is_hip)
+		return AF_API_HIP;
 	return is_ze && af_map_get(&w->by_ze, call->process) ? AF_API_LEVEL_ZERO : AF_API_CUDA;
 }
 

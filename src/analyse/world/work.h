@@ -59,6 +59,7 @@ struct af_call {
 	int32_t status; /* 0, or the runtime's error */
 	uint64_t start_ns, end_ns;
 	bool out_of_range; /* as for work: by af_time_range_call() */
+	bool is_hip;       /* by its kind, also where the function is not known */
 };
 
 /* False when @ev is not device work, or malformed. @w has seen @ev. */
@@ -104,8 +105,8 @@ bool af_work_place(const struct af_world *w, struct af_work *work, uint64_t *unc
 uint64_t af_work_placed_ns(const struct af_world *w, const struct af_work *work);
 
 /*
- * The API whose numbers a call's correlation is one of: that of its function in a process with
- * devices of Level Zero's, else CUDA. Works have the same in `api`.
+ * The API whose numbers a call's correlation is one of: HIP, or that of its function in a
+ * process with devices of Level Zero's, else CUDA. Works have the same in `api`.
  */
 uint32_t af_call_api(const struct af_world *w, const struct af_call *call);
 

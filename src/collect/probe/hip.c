@@ -4,6 +4,7 @@
  */
 #include <dlfcn.h>
 #include <errno.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
@@ -18,6 +19,7 @@ struct hip_found {
 	int status; /* of hipGetDeviceCount */
 	int nr_devices, version;
 	char name[32]; /* of the library */
+	bool sdk;
 };
 
 static void *runtime_open(struct hip_found *f)
@@ -36,6 +38,24 @@ static void *runtime_open(struct hip_found *f)
 	return NULL;
 }
 
+/* The library that times kernels lies beside the runtime, or where the loader finds it. */
+static bool sdk_is_there(const void *runtime)
+{
+	static const char *const names[] = {"librocprofiler-sdk.so.1", "librocprofiler-sdk.so.0",
+	                                    "librocprofiler-sdk.so"};
+	char path[PATH_MAX];
+	Dl_info info;
+
+	for (unsigned i = 0; i < sizeof names / sizeof *names; i++) {
+		const char *slash = dladdr(runtime, &info) ? strrchr(info.dli_fname, '/') : NULL;
+		int len = slash ? (int)(slash - info.dli_fname + 1) : 0;
+		snprintf(path, sizeof path, "%.*s%s", len, len ? info.dli_fname : "", names[i]);
+		if (dlopen(path, RTLD_LAZY) || dlopen(names[i], RTLD_LAZY))
+			return true;
+	}
+	return false;
+}
+
 static void hip_ask(void *answer)
 {
 	struct hip_found *f = answer;
@@ -47,6 +67,7 @@ static void hip_ask(void *answer)
 	f->has_count = count != NULL;
 	if (!count)
 		return;
+	f->sdk = sdk_is_there((const void *)count);
 	f->status = count(&f->nr_devices);
 	if (!f->status && version && version(&f->version))
 		f->version = 0;
@@ -74,9 +95,10 @@ int af_hip_probe(char *words, size_t size, struct af_err *err)
 		                     "/dev/kfd and /dev/dri/renderD* may be used (groups render, "
 		                     "video)",
 		                     f.name, f.status ? f.status : 100);
-	snprintf(words, size,
-	         "%d device%s, %s %d.%d: calls with their arguments; no times of kernels",
-	         f.nr_devices, f.nr_devices == 1 ? "" : "s", f.name, f.version / 10000000,
-	         f.version / 100000 % 100);
+	snprintf(words, size, "%d device%s, %s %d.%d: calls with their arguments; %s", f.nr_devices,
+	         f.nr_devices == 1 ? "" : "s", f.name, f.version / 10000000,
+	         f.version / 100000 % 100,
+	         f.sdk ? "kernels and copies timed by rocprofiler-sdk"
+	               : "no times of kernels (install ROCm's rocprofiler-sdk)");
 	return 0;
 }

@@ -215,6 +215,11 @@ uint16_t af_api_under_way(void)
 	return open && self.depth <= AF_OPEN_CALLS ? open->calls[self.depth - 1].kind : 0;
 }
 
+uint64_t af_api_began(void)
+{
+	return self.depth && self.depth <= AF_OPEN_CALLS ? self.frames[self.depth - 1].begin : 0;
+}
+
 /* The call is over, and the next one of its depth may begin. */
 static inline void call_over(const struct af_api_hook *c)
 {

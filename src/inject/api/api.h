@@ -122,6 +122,9 @@ void af_api_correlate(uint32_t correlation);
 /* The kind of the innermost call of this thread that is under way, or 0. */
 uint16_t af_api_under_way(void);
 
+/* When that call began: no other call of the thread has the same number. */
+uint64_t af_api_began(void);
+
 /*
  * The call has returned: begin its event, @fixed bytes and up to @room for pointees. NULL when
  * there is none to fill. The head is filled in.

@@ -6,7 +6,8 @@
 #include <string.h>
 
 #include "inject/api/behind.h"
-#include "inject/hip/hip.h"
+#include "inject/hip/calls.h"
+#include "inject/rocm/shared.h"
 
 static const char prefix[] = "libamdhip64";
 
@@ -14,6 +15,10 @@ static const char prefix[] = "libamdhip64";
 typedef int proc_address(const char *symbol, void **function, int version, uint64_t flags,
                          int *status);
 static _Atomic(proc_address *) real_proc_address;
+
+/* From libaflame.so, where it is in the process. */
+extern const struct af_rocm_shared *aflame_rocm(uint32_t version)
+    __attribute__((weak, visibility("default")));
 
 bool af_api_enter(struct af_api_hook *c, uint16_t kind, uint8_t how, uint64_t sp)
 {
@@ -82,20 +87,55 @@ void af_hip_borrow(void)
 	pthread_once(&once, af_api_borrow);
 }
 
-/* A user who looks for kernels in the trace reads why there are none. */
+static const struct af_rocm_shared *rocm(void)
+{
+	return aflame_rocm ? aflame_rocm(AF_ROCM_SHARED_VERSION) : NULL;
+}
+
+/* The SDK, and whoever loads it, searches for tools by this name. */
+AF_API_EXPORT struct af_rocm_tool *rocprofiler_configure(uint32_t version, const char *words,
+                                                         uint32_t priority,
+                                                         struct af_rocm_client *client)
+{
+	const struct af_rocm_shared *lent = rocm();
+
+	(void)words;
+	return lent ? lent->configure(version, priority, client, __builtin_return_address(0))
+	            : NULL;
+}
+
+/*
+ * The SDK starts before the program's first call of HIP, of which @runtime is a function. Calls
+ * that come from the SDK itself meanwhile go straight on.
+ */
+static const void *runtime;
 static void begin(void)
 {
+	const struct af_rocm_shared *lent = rocm();
+
+	if (lent)
+		lent->start(runtime, rocprofiler_configure);
+}
+
+static void begin_once(const void *next)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	static __thread bool begins;
+
 	af_hip_borrow();
-	if (af_api_lent)
-		af_api_lent->note("collector.hip", "calls alone, no times of kernels and copies");
+	if (begins || !next)
+		return;
+	begins = true;
+	__atomic_store_n(&runtime, next, __ATOMIC_RELAXED);
+	pthread_once(&once, begin);
+	begins = false;
 }
 
 void af_hip_next(void **slot, const char *name)
 {
-	static pthread_once_t once = PTHREAD_ONCE_INIT;
 	void *next = af_api_behind_us(prefix, name);
 
-	pthread_once(&once, begin);
+	begin_once(next);
 	af_api_attach();
 	if (next && !strcmp(name, "hipGetProcAddress")) {
 		real_proc_address = (proc_address *)next;
