@@ -275,6 +275,47 @@ def _():
     expect(len(t.of["temperature, edge"]) < len(t.of["power"]), "values of a sensor that went")
 
 
+SPIN = """
+import os, time
+begin = time.monotonic()
+meter = os.open("/sys/class/powercap/intel-rapl:0/energy_uj", os.O_WRONLY)
+def spend(upto, spin):
+    while (now := time.monotonic() - begin) < upto:
+        os.pwrite(meter, b"%07d" % (1e6 + now * 5e6), 0)
+        end = time.monotonic() + 0.005
+        while spin and time.monotonic() < end: pass
+        spin or time.sleep(0.005)
+spend(0.5, True)
+spend(1, False)
+print(time.process_time())
+"""
+
+
+@case("CPU packages: what they took while threads ran is the threads', the rest is idle, and both are the counter")
+def _():
+    path = new_path()
+    done = on_other_machine(AFLAME, "record", "-q", "-o", path, "-F", "999", "--telemetry", "rapl=20", "--",
+                            *python(SPIN))  # fmt: skip
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    t = Telemetry(Recording(path, done))
+    document = json.loads(must("report", "energy", "-n", "0", "--json", path))["tables"][0]
+    rows = [row for row in document["rows"] if row["device"] == "CPU: package-0"]
+    equal({row["unit"] for row in rows}, {"J"}, "units")
+    total = t.total("energy of package-0") / 1e6
+    near(sum(row["energy_j"] for row in rows), total, 0.001, "joules of all rows, as the counter has them")
+    near(total, 5, 0.1, "joules, 5 W for a second")
+    (idle,) = [row["energy_j"] for row in rows if row["kernel"].startswith("[idle")]
+    used, taken = float(done.stdout), total - idle
+    note("%.3f s of CPU time took %.3f of %.3f J" % (used, taken, total))
+    # 5 W for as long as its one thread ran; that of its start is not over before the first reading.
+    expect(0.1 < used < 0.7, "the program's own CPU time")
+    expect(0.7 * 5 * used < taken < 1.05 * 5 * used, "joules of its CPU time")
+    expect(all(row["error_j"] is not None for row in rows), "rows without an error")
+    folded = must("flame", "-w", "energy", "--view", "cpu", "-o", "-", path).splitlines()
+    near(sum(int(line.rsplit(" ", 1)[1]) for line in folded) / 1e3, total, 0.001, "joules of the flame graph")
+    expect(any("spend" in line for line in folded), folded[:3])
+
+
 @case("counters are in the table and on the timeline")
 def _():
     run, t = devices_recorded("rapl=50,gpu=50")
