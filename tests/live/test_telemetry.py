@@ -390,6 +390,23 @@ def _():
     expect(": its clock was %s MHz then and " % format(int(row["value"] + 0.5), ",") in found["finding"], found["finding"])
 
 
+@case("NVML: a PCIe link that is full is a finding, with what it moves and could move")
+def _():
+    for lanes, full in ((4, True), (16, False)):
+        run, t = nvml("nvml-links=20", MOCK_NVML_LANES=lanes)
+        equal((set(t.values("PCIe generation")), set(t.values("PCIe lanes"))), ({1}, {lanes}), "its link")
+        tables = json.loads(must("report", "limits", "--json", run.path))["tables"]
+        if not full:
+            equal(tables, [], "limits of a link of 4 GB/s")
+            continue
+        (row,) = tables[0]["rows"]
+        equal((row["kind"], row["limit"], row["link"]), ("full-link", "PCIe received", "generation 1 of 4, 4 of 16 lanes"), "its row")
+        near(row["value"] / 1e9, 1, 0.02, "GB a second, of 1")
+        near(row["otherwise"] / 1e9, 1, 0.001, "GB a second that four lanes of generation 1 move")
+        expect(row["time_ns"] > 0.9 * row["of_ns"], "time in which it was full")
+        expect("was full (PCIe received)" in must("report", "findings", run.path), "no such finding")
+
+
 @case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
 def _():
     # Some 60 us, with what a sleep takes: one part in 10,000 of the time.
@@ -407,8 +424,8 @@ def _():
 def _():
     t = nvml(MOCK_NVML_FIELDS=0)[1]
     equal(set(t.values("power")), {200000, 400000}, "power without fields")
-    missing = nvml("nvml-links=10", MOCK_NVML_FIELDS=0)[1].notes["telemetry.nvml-links"]
-    expect("no device here that answers" in missing, missing)
+    t = nvml("nvml-links=10", MOCK_NVML_FIELDS=0)[1]
+    equal({name.split(",")[0] for name in t.by_name}, {"PCIe generation", "PCIe lanes"}, "links without traffic")
     t = nvml(MOCK_NVML_GONE_MS=300)[1]
     expect("values could not be had, first: " in t.notes["telemetry.nvml"], t.notes)
     expect("NVML's error 15" in t.notes["telemetry.nvml"], t.notes)

@@ -8,6 +8,7 @@
  *	MOCK_NVML_INIT     what nvmlInit_v2 returns
  *	MOCK_NVML_FIELDS   0: GetFieldValues supports none
  *	MOCK_NVML_SLOW_US  how long the energy counter takes to answer
+ *	MOCK_NVML_LANES    of its PCIe link (16), of 16; the link is of generation 1, of 4
  *	MOCK_NVML_GONE_MS  after this the first device is lost (NVML_ERROR_GPU_IS_LOST)
  */
 #include <stdint.h>
@@ -76,6 +77,10 @@ API nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *memory);
 API nvmlDeviceGetTemperature(void *device, int sensor, unsigned *degrees);
 API nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits);
 API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values);
+API nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation);
+API nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes);
+API nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation);
+API nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes);
 
 API nvmlInit_v2(void)
 {
@@ -178,4 +183,28 @@ API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values)
 		}
 	}
 	return 0;
+}
+
+API nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation)
+{
+	*generation = 1;
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes)
+{
+	*lanes = (unsigned)setting("MOCK_NVML_LANES", 16);
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation)
+{
+	*generation = 4;
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes)
+{
+	*lanes = 16;
+	return unlike(device, 0);
 }

@@ -148,6 +148,31 @@ static int reasons_ask(const struct nvml *n, void *device, uint32_t what, uint64
 	return rc;
 }
 
+/* The link as it is now, which saves power when idle; and the most that device and slot can do. */
+static int link_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
+{
+	unsigned generation = 0, lanes = 0;
+	(void)what;
+	int rc = n->nvmlDeviceGetCurrPcieLinkGeneration(device, &generation);
+
+	rc = rc ? rc : n->nvmlDeviceGetCurrPcieLinkWidth(device, &lanes);
+	values[0] = generation;
+	values[1] = lanes;
+	return rc;
+}
+
+static int link_most_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
+{
+	unsigned generation = 0, lanes = 0;
+	(void)what;
+	int rc = n->nvmlDeviceGetMaxPcieLinkGeneration(device, &generation);
+
+	rc = rc ? rc : n->nvmlDeviceGetMaxPcieLinkWidth(device, &lanes);
+	values[0] = generation;
+	values[1] = lanes;
+	return rc;
+}
+
 /* Where a device answers the first of two for one counter, the second is left out. */
 static const struct nvml_question usual[] = {
     {field_ask, NVML_FIELD_POWER_INSTANT, 4000, {{"power", "W", 1000, 0}}},
@@ -168,12 +193,17 @@ static const struct nvml_question usual[] = {
      }},
 };
 
-/* A user who names these has them at each tick. */
+/* A user who names these has what the links moved at each tick. */
 static const struct nvml_question links[] = {
     {field_ask, NVML_FIELD_PCIE_RECEIVED, 0, {{"PCIe received", "bytes", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_PCIE_SENT, 0, {{"PCIe sent", "bytes", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_NVLINK_RECEIVED, 0, {{"NVLink received", "KiB", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_NVLINK_SENT, 0, {{"NVLink sent", "KiB", 1, AF_COUNTER_AMOUNT}}},
+    {link_ask, 0, 20000, {{"PCIe generation", "", 1, 0}, {"PCIe lanes", "", 1, 0}}},
+    {link_most_ask,
+     0,
+     20000,
+     {{"PCIe generation, most", "", 1, 0}, {"PCIe lanes, most", "", 1, 0}}},
 };
 
 static bool library_open(struct telemetry_source *s, struct nvml *n)
@@ -360,7 +390,8 @@ const struct telemetry_ops telemetry_nvml = {
 
 const struct telemetry_ops telemetry_nvml_links = {
     .name = "nvml-links",
-    .summary = "PCIe and NVLink traffic of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
+    .summary =
+	"PCIe and NVLink traffic and links of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
     .find = links_find,
     .read = nvml_read,
     .close = nvml_close,
