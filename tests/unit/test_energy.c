@@ -154,6 +154,25 @@ static void levels_bound_what_was_taken(void **state)
 	}
 }
 
+/* Power that goes to that of the next reading at once is as far off as the error allows. */
+static void errors_are_no_larger_than_they_may_be(void **state)
+{
+	const double bend = 0.01;
+	struct energy e;
+	struct energy_meter m = levels(1);
+
+	(void)state;
+	works_open(&e);
+	work_add(&e, 11, 19, 0);
+	work_add(&e, 32, 37, 1);
+	energy_share(&e, &m, NULL, &always, of_all);
+	double up = taken(11, 19, bend) - e.rows[0].joule;
+	double down = e.rows[1].joule - taken(32, 37, bend);
+	assert_true(up > 0.95 * e.rows[0].error_joule && up <= e.rows[0].error_joule);
+	assert_true(down > 0.95 * e.rows[1].error_joule && down <= e.rows[1].error_joule);
+	works_close(&e, &m, NULL);
+}
+
 static void so_do_amounts(void **state)
 {
 	double truth[ROWS + 1];
@@ -241,6 +260,7 @@ int main(void)
 {
 	const struct CMUnitTest tests[] = {
 	    cmocka_unit_test(levels_bound_what_was_taken),
+	    cmocka_unit_test(errors_are_no_larger_than_they_may_be),
 	    cmocka_unit_test(so_do_amounts),
 	    cmocka_unit_test(scaled_levels_are_bound_too),
 	    cmocka_unit_test(errors_are_those_of_the_formula),
