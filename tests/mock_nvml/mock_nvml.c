@@ -176,8 +176,8 @@ API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values)
 			f->type = NVML_UINT;
 			f->value.u = power_mw();
 		} else if (f->id == NVML_FIELD_PCIE_RECEIVED) {
-			f->type = NVML_ULONG_LONG;
-			f->value.ull = now_us() * 1000;
+			f->type = NVML_UINT; /* it wraps after 100 ms for the first time */
+			f->value.u = (uint32_t)(now_us() * 1000 - 100000000);
 		} else {
 			f->error = NOT_SUPPORTED;
 		}

@@ -11,7 +11,7 @@
 
 #include "collect/telemetry/private.h"
 
-enum { DEVICES_MOST = 64, VALUES_MOST = 8 };
+enum { DEVICES_MOST = 64, VALUES_MOST = 8, FIELD_TYPE = VALUES_MOST - 1 };
 
 struct nvml {
 	void *library;
@@ -79,6 +79,7 @@ static int field_ask(const struct nvml *n, void *device, uint32_t what, uint64_t
 		f.scope = NVML_ALL_LINKS;
 	int rc = n->nvmlDeviceGetFieldValues(device, 1, &f);
 	values[0] = field_value(&f);
+	values[FIELD_TYPE] = f.type;
 	return rc ? rc : f.error;
 }
 
@@ -226,6 +227,20 @@ static bool library_open(struct telemetry_source *s, struct nvml *n)
 	return true;
 }
 
+/*
+ * Bytes over PCIe are a number of 32 bits (driver 580): at 63 GB/s it wraps in 68 ms. A lane of
+ * generation 1 moves 250 MB a second, and twice as many of each later one.
+ */
+static void wraps_set(struct telemetry_total *t, const struct nvml *n, void *device)
+{
+	uint64_t link[VALUES_MOST] = {0};
+
+	t->wraps = 1ull << 32;
+	if (!link_most_ask(n, device, 0, link) && link[0] && link[0] < 16 && link[1] &&
+	    link[1] <= 64)
+		t->once_ns = t->wraps * 4 / (link[1] << (link[0] - 1));
+}
+
 static void question_add(struct telemetry_source *s, struct nvml *n, void *device, uint32_t number,
                          const struct nvml_question *is)
 {
@@ -242,6 +257,9 @@ static void question_add(struct telemetry_source *s, struct nvml *n, void *devic
 	for (int i = 0; i < VALUES_MOST && is->counters[i].name; i++)
 		telemetry_add(s, number, is->counters[i].flags, is->counters[i].per,
 		              is->counters[i].name, is->counters[i].unit, "");
+	if (is->counters[0].flags & AF_COUNTER_AMOUNT && is->ask == field_ask &&
+	    values[FIELD_TYPE] == NVML_UINT)
+		wraps_set(&s->totals[s->nr - 1], n, device);
 }
 
 static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i,
@@ -390,6 +408,7 @@ const struct telemetry_ops telemetry_nvml = {
 
 const struct telemetry_ops telemetry_nvml_links = {
     .name = "nvml-links",
+    .period_ns = 50000000,
     .summary =
 	"PCIe and NVLink traffic and links of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
     .find = links_find,
