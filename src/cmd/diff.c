@@ -100,6 +100,7 @@ static struct af_query diff_query(const struct af_diff *d)
 
 	if (diff_pages(d))
 		query.answers = (1 << AF_VIEWS) - 1;
+	af_load_ask(&query, d->weight);
 	return query;
 }
 

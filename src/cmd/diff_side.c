@@ -20,8 +20,8 @@
 static int one_read(const char *name, const struct af_query *query, struct af_results *r,
                     struct af_steps *steps, struct af_err *err)
 {
-	static const struct af_pass_ops *const passes[] = {&af_pass_flame, &af_pass_wakers,
-	                                                   &af_pass_idle, &af_pass_steps, NULL};
+	static const struct af_pass_ops *const passes[] = {
+	    &af_pass_flame, &af_pass_wakers, &af_pass_idle, &af_pass_energy, &af_pass_steps, NULL};
 	struct af_progress progress = af_progress_begin("reading the trace");
 	struct af_query all = *query;
 

@@ -104,6 +104,8 @@ static int export_trees(const struct export_options *o, const struct af_format *
 		x.trees[v] = &r.trees[v];
 		has |= r.has[v] & query.weights;
 	}
+	if (!rc && export_is_of_one(o))
+		rc = af_load_has(dir, &r, export_view(o), o->weight, err);
 	if (!rc)
 		rc = af_atomic_write(&o->output, trees_write, &x, err);
 	if (!rc && !has)

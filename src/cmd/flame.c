@@ -126,36 +126,6 @@ static int flame_folded(const struct flame_options *o, const struct af_picture_r
 	return rc;
 }
 
-/* A picture of nothing is no picture: say what the trace lacks, and how it would have it. */
-static int flame_has(const struct flame_options *o, const char *dir, const struct af_results *r,
-                     int v, struct af_err *err)
-{
-	const struct af_tree *t = &r->trees[v];
-	const char *view = af_view_names[v];
-	int weight = o->weight ? af_tree_weight(t, o->weight) : -1;
-
-	if (!r->has[v] && o->range)
-		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has no data for --view %s inside a range \"%s\"",
-		                     dir, view, o->range);
-	if (!r->has[v] && (o->from_ns || o->to_ns))
-		return af_fail_plain(err, -ENODATA,
-		                     "the trace %s has no data for --view %s in that time", dir,
-		                     view);
-	if (!r->has[v])
-		return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", dir,
-		                     view, af_load_hint(v));
-	if (weight < 0 || r->has[v] & 1u << weight)
-		return 0;
-	/* Asked for, no stacks is an answer; but these may not have been recorded. */
-	const char *option = af_load_weight_option(o->weight);
-	if (!option)
-		return 0;
-	return af_fail_plain(err, -ENODATA,
-	                     "the trace %s has no weight %s in --view %s: record it with --%s", dir,
-	                     o->weight, view, option);
-}
-
 /* How far samples of instructions are to be believed, where they are in the picture. */
 static void flame_sampled(const struct flame_options *o, const char *dir,
                           const struct af_results *r, int view)
@@ -252,7 +222,7 @@ static int flame_trace(const struct flame_options *o, const char *dir,
 	if (!rc && one) {
 		drawn.tree = &r.trees[v];
 		drawn.label = af_view_names[v];
-		rc = flame_has(o, dir, &r, v, err);
+		rc = af_load_has(dir, &r, v, o->weight, err);
 	}
 	/* A page makes its own. */
 	if (!rc && o->picture.flamechart && !request->format->slice) {

@@ -178,7 +178,7 @@ const struct report_kind report_kinds[] = {
      .answers = AF_ANSWER_KERNEL_COUNTERS,
      .print = report_counters},
     {.name = "energy",
-     .what = "how many joules each kernel took, by who launched it, and devices while idle",
+     .what = "how many joules each kernel and function took, by who launched it, and what was idle",
      .answers = AF_ANSWER_ENERGY,
      .print = report_energy},
     {.name = "annotate",
@@ -220,6 +220,8 @@ int report_view(const struct report *r)
 			return v;
 	if (r->gpu_instead)
 		return AF_VIEW_GPU;
+	if (af_query_weight(r->weight) == 1u << AF_WEIGHT_ENERGY)
+		return AF_VIEW_ALL;
 	enum af_location_what by = af_by_track_what(r->options->by);
 	return by == AF_LOCATION_DEVICE || by == AF_LOCATION_QUEUE ? AF_VIEW_GPU
 	                                                           : r->kind->standard_view;
@@ -397,7 +399,8 @@ static const struct af_option report_options[] = {
      "counters, kernel-counters: those with such names, separated by commas; of kernels as columns",
      offsetof(struct report_options, counters)},
     {AF_OPT_GROUP, .help = "For top, tree, callers and callees"},
-    {AF_OPT_CHOICE, "view", 0, "VIEW", "cpu, gpu, all, wakers or idle (top: cpu; else all)",
+    {AF_OPT_CHOICE, "view", 0, "VIEW",
+     "cpu, gpu, all, wakers or idle (top: cpu, but of energy all; else all)",
      offsetof(struct report_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
      "time, samples, count, bytes, off-cpu, alloc, live, allocs or energy (time)",
@@ -445,7 +448,7 @@ const struct af_command af_command_report = {
 	"gaps: why devices were idle, and their longest idle times.\n"
 	"stalls: why instructions of kernels stalled, and what that means. annotate: a kernel,\n"
 	"as `aflame annotate` shows it. Both take --gpu-samples.\n"
-	"energy: joules by kernel and caller. counters: of devices and of the host.\n"
+	"energy: joules by kernel and caller, or function. counters: of devices and of the host.\n"
 	"kernel-counters: while each kernel ran, measured\n"
 	"over single launches, or apportioned: the device's mean over the kernel's times.\n"
 	"diff: BEFORE and AFTER, two traces or folded files; `aflame diff` has more options.\n"

@@ -79,8 +79,8 @@ int report_energy(struct report *r, struct af_err *err)
 
 	if (!t)
 		return af_fail_plain(err, -ENODATA,
-		                     "%s: no device's power or energy was read: record with "
-		                     "--telemetry nvml, or gpu",
+		                     "%s: no power or energy of a device or a CPU was read: record "
+		                     "with --telemetry nvml, gpu, or rapl",
 		                     r->dir);
 	if (r->options->json)
 		return report_json(r);

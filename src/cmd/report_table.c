@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "analyse/clocks/clocks.h"
+#include "analyse/counters/counters.h"
 #include "base/err.h"
 #include "cmd/options/nearest.h"
 #include "cmd/ranks/odd.h"
@@ -34,19 +35,76 @@ bool report_names_table(const char *word, const char *dir)
 /* Tables that a trace has only if there is something in them. */
 static bool is_known(const char *word)
 {
-	static const char *const names[] = {
-	    "set",          "ranks",     "odd_ranks",  "rank_groups",    "run",
-	    "phases",       "verdict",   "findings",   "processes",      "threads",
-	    "cpu_top",      "count_top", "blocked",    "thread_waits",   "devices",
-	    "gpus",         "idle",      "kernels",    "samples",        "stalls",
-	    "copies",       "calls",     "calls_seen", "calls_twice",    "mpi",
-	    "mpi_requests", "memory",    "lost",       "cost",           "overhead",
-	    "packages",     "reasons",   "coverage",   "steady_verdict", "steady_findings"};
+	static const char *const names[] = {"set",
+	                                    "ranks",
+	                                    "odd_ranks",
+	                                    "rank_groups",
+	                                    "run",
+	                                    "phases",
+	                                    "verdict",
+	                                    "findings",
+	                                    "processes",
+	                                    "threads",
+	                                    "cpu_top",
+	                                    "count_top",
+	                                    "blocked",
+	                                    "thread_waits",
+	                                    "devices",
+	                                    "gpus",
+	                                    "idle",
+	                                    "kernels",
+	                                    "samples",
+	                                    "stalls",
+	                                    "copies",
+	                                    "calls",
+	                                    "calls_seen",
+	                                    "calls_twice",
+	                                    "mpi",
+	                                    "mpi_requests",
+	                                    "memory",
+	                                    "lost",
+	                                    "cost",
+	                                    "overhead",
+	                                    "packages",
+	                                    "reasons",
+	                                    "coverage",
+	                                    "limits",
+	                                    "counters",
+	                                    "steady_verdict",
+	                                    "steady_findings"};
 
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		if (!strcmp(word, names[i]))
 			return true;
 	return false;
+}
+
+/* Telemetry that found nothing is an answer; nothing is known without it. */
+static int no_limits(const struct report *r, struct af_err *err)
+{
+	const struct af_document document = {.report = r->table};
+	const struct af_tables none = {0};
+	const struct af_table *t = af_tables_find(&r->results.tables, "counters");
+	struct af_buf b = {0};
+	bool is_read = false;
+
+	for (uint32_t i = 0; t && i < t->nr_rows && !is_read; i++) {
+		const struct af_counter_row *row = AF_ROW_AT(struct af_counter_row, t, i);
+		is_read = row && strcmp(row->device.text, AF_COUNTER_HOST) != 0;
+	}
+	if (!is_read)
+		return af_fail_plain(
+		    err, -ENODATA,
+		    "%s: no counters of a device were read%s: record with "
+		    "--telemetry nvml, or gpu",
+		    r->dir, r->options->from_ns || r->options->to_ns ? " in that time" : "");
+	if (r->options->json)
+		af_tables_json(&b, &document, &none, 0);
+	else
+		af_buf_str(&b, "Nothing held the program back, as far as the counters that were "
+		               "read tell: `aflame report counters` has them.\n");
+	report_print(&b);
+	return 0;
 }
 
 static int unknown(const char *word, struct af_nearest *near, struct af_err *err)
@@ -107,7 +165,7 @@ int report_one_table(struct report *r, struct af_err *err)
 		report_print(&b);
 		return 0;
 	}
-	return unknown(r->table, &near, err);
+	return strcmp(r->table, "limits") ? unknown(r->table, &near, err) : no_limits(r, err);
 }
 
 int report_clocks(struct report *r, struct af_err *err)

@@ -64,6 +64,11 @@ static int reported_open(struct report *r, struct reported *to, struct af_err *e
 	const struct af_tree_weight *w = &t->weights[weight];
 	uint64_t all = t->total[weight][0];
 	const char *warning = af_load_warning(&r->results, v, w->name);
+	if (!all && r->results.has[v]) {
+		int rc = af_load_has(r->dir, &r->results, v, r->weight, err);
+		if (rc)
+			return rc;
+	}
 	if (!all)
 		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s%s%s",
 		                     w->name, af_view_names[v], warning ? ": " : "",

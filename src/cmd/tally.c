@@ -21,7 +21,7 @@
 #include "render/text/tables.h"
 
 struct tally_options {
-	bool json, csv, percentiles, follow;
+	bool json, csv, percentiles, follow, energy;
 	uint64_t limit, jobs, interval_ns;
 	const char *sort, *group, *rank;
 };
@@ -55,6 +55,8 @@ static void tally_sort(const struct tally_options *o, const char *key, struct af
 	for (unsigned i = 0; i < sizeof columns / sizeof *columns; i++)
 		if (!strcmp(o->sort, columns[i][0]))
 			c = af_table_column(t, columns[i][1]);
+	if (!strcmp(o->sort, "time") && af_table_column(t, "energy_j") >= 0)
+		c = af_table_column(t, "energy_j");
 	if (c >= 0)
 		af_table_sort(t, (uint32_t)c);
 }
@@ -114,8 +116,6 @@ static void tally_tables(struct tally *t)
 			continue;
 		tally_titles(t, of);
 		tally_sort(o, tally_parts[i].key, of);
-		if (tally_folds(tally_parts[i].table))
-			af_table_sum_up(&t->shown, of);
 	}
 	tally_missing(t);
 }
@@ -340,6 +340,11 @@ static void tally_warn(const struct tally *t, const char *dir)
 	if (!t->shown.first)
 		fprintf(stderr, "aflame: %s has no calls of a traced API, and no device's work\n",
 		        dir);
+	if (t->options->energy && !af_tables_find(&t->shown, "energy"))
+		fprintf(stderr,
+		        "aflame: %s has no readings of power or energy: record it with --telemetry "
+		        "nvml, gpu, or rapl\n",
+		        dir);
 }
 
 static int tally_run(void *state, int nr_words, char **words, struct af_err *err)
@@ -347,7 +352,9 @@ static int tally_run(void *state, int nr_words, char **words, struct af_err *err
 	const struct tally_options *o = state;
 	const char *dir = af_trace_dir(nr_words, words);
 	struct tally t = {.options = o,
-	                  .sums.by = {tally_group(o->group), !strcmp(o->group, "device")}};
+	                  .sums.by = {.group = tally_group(o->group),
+	                              .apart = !strcmp(o->group, "device"),
+	                              .energy = o->energy}};
 	bool silent = false;
 
 	if (nr_words > 1)
@@ -391,6 +398,9 @@ static const struct af_option tally_options[] = {
      offsetof(struct tally_options, follow)},
     {AF_OPT_TIME, "interval", 'i', "TIME", "with --follow: how often (2 s)",
      offsetof(struct tally_options, interval_ns)},
+    {AF_OPT_FLAG, "energy", 'e', NULL,
+     "joules of kernels and functions, too: of traces with --telemetry nvml, gpu or rapl",
+     offsetof(struct tally_options, energy)},
     {AF_OPT_FLAG, "percentiles", 'P', NULL, "show the median, the 95th and the 99th percentile",
      offsetof(struct tally_options, percentiles)},
     {AF_OPT_END},
@@ -402,9 +412,10 @@ const struct af_command af_command_tally = {
     .summary = "Add up calls of APIs, kernels, copies and memory",
     .details =
 	"Lists the calls of programs (a driver call from the CUDA runtime under the runtime's\n"
-	"name), the bytes that they moved, the work of devices, and the memory that they\n"
-	"allocated. Of a folder of ranks, the calls of all ranks are added up. APIs that call\n"
-	"each other have a table each, because the times of one contain those of the other.\n"
+	"name), the bytes that they moved, the work of devices, the memory that they allocated,\n"
+	"and with --energy the joules. Of a folder of ranks, the calls of all ranks are added\n"
+	"up. APIs that call each other have a table each, because the times of one contain those\n"
+	"of the other.\n"
 	"\n"
 	"Calls that failed are counted; times are of those that worked. OpenCL calls that were\n"
 	"not recorded themselves are counted by the work that they enqueued.",

@@ -318,6 +318,47 @@ sys.exit(recorder.wait())
     expect(0 < len(t.of["energy of package-0"]) < len(t.of["CPU user"]), "readings of a file that went")
 
 
+SPIN = """
+import os, time
+begin = time.monotonic()
+meter = os.open("/sys/class/powercap/intel-rapl:0/energy_uj", os.O_WRONLY)
+def spend(upto, spin):
+    while (now := time.monotonic() - begin) < upto:
+        os.pwrite(meter, b"%07d" % (1e6 + now * 5e6), 0)
+        end = time.monotonic() + 0.005
+        while spin and time.monotonic() < end: pass
+        spin or time.sleep(0.005)
+spend(0.5, True)
+spend(1, False)
+print(time.process_time())
+"""
+
+
+@case("CPU packages: what they took while threads ran is the threads', the rest is idle, and both are the counter")
+def _():
+    path = new_path()
+    done = on_other_machine(AFLAME, "record", "-q", "-o", path, "-F", "999", "--telemetry", "rapl=20", "--",
+                            *python(SPIN))  # fmt: skip
+    equal((done.returncode, done.stderr), (0, b""), "its status and messages")
+    t = Telemetry(Recording(path, done))
+    document = json.loads(must("report", "energy", "-n", "0", "--json", path))["tables"][0]
+    rows = [row for row in document["rows"] if row["device"] == "CPU: package-0"]
+    equal({row["unit"] for row in rows}, {"J"}, "units")
+    total = t.total("energy of package-0") / 1e6
+    near(sum(row["energy_j"] for row in rows), total, 0.001, "joules of all rows, as the counter has them")
+    near(total, 5, 0.1, "joules, 5 W for a second")
+    (idle,) = [row["energy_j"] for row in rows if row["kernel"].startswith("[idle")]
+    used, taken = float(done.stdout), total - idle
+    note("%.3f s of CPU time took %.3f of %.3f J" % (used, taken, total))
+    # 5 W for as long as its one thread ran; that of its start is not over before the first reading.
+    expect(0.1 < used < 0.7, "the program's own CPU time")
+    expect(0.7 * 5 * used < taken < 1.05 * 5 * used, "joules of its CPU time")
+    expect(all(row["error_j"] is not None for row in rows), "rows without an error")
+    folded = must("flame", "-w", "energy", "--view", "cpu", "-o", "-", path).splitlines()
+    near(sum(int(line.rsplit(" ", 1)[1]) for line in folded) / 1e3, total, 0.001, "joules of the flame graph")
+    expect(any("spend" in line for line in folded), folded[:3])
+
+
 @case("counters are in the table and on the timeline")
 def _():
     run, t = devices_recorded("rapl=50,gpu=50")
@@ -370,7 +411,11 @@ def _():
     equal(notes, {"0000:18:00.0", "0000:2a:00.0"}, "PCI addresses")
     t = nvml("nvml-links=10")[1]
     moved = t.total("PCIe received") / sum(span for _, span, _ in t.of["PCIe received"]) * 1e9
-    near(moved / 1e9, 1, 0.01, "GB a second")
+    near(moved / 1e9, 1, 0.01, "GB a second, by a counter that wraps")
+    t = nvml("nvml-links=300")[1]
+    spans = [span for _, span, _ in t.of["PCIe received"]]  # the last tick may be soon after the one before
+    expect(len(spans) < 2 and max(spans, default=0) < 134 * NS_PER_MS, "amounts of a time of two wraps: %s" % spans)
+    expect("PCIe received wraps in 134 ms, and was read after 3" in t.notes["telemetry.nvml-links"], t.notes)
     expect("NVLink sent" not in t.by_name, "a counter that the device does not have")
 
 
@@ -390,6 +435,23 @@ def _():
     equal(found["time_ns"], throttled_ns, "the finding's time")
     expect("Mock H200 was throttled (power cap) for " in found["finding"], found["finding"])
     expect(": its clock was %s MHz then and " % format(int(row["value"] + 0.5), ",") in found["finding"], found["finding"])
+
+
+@case("NVML: a PCIe link that is full is a finding, with what it moves and could move")
+def _():
+    for lanes, full in ((4, True), (16, False)):
+        run, t = nvml("nvml-links=20", MOCK_NVML_LANES=lanes)
+        equal((set(t.values("PCIe generation")), set(t.values("PCIe lanes"))), ({1}, {lanes}), "its link")
+        tables = json.loads(must("report", "limits", "--json", run.path))["tables"]
+        if not full:
+            equal(tables, [], "limits of a link of 4 GB/s")
+            continue
+        (row,) = tables[0]["rows"]
+        equal((row["kind"], row["limit"], row["link"]), ("full-link", "PCIe received", "generation 1 of 4, 4 of 16 lanes"), "its row")
+        near(row["value"] / 1e9, 1, 0.02, "GB a second, of 1")
+        near(row["otherwise"] / 1e9, 1, 0.001, "GB a second that four lanes of generation 1 move")
+        expect(row["time_ns"] > 0.9 * row["of_ns"], "time in which it was full")
+        expect("was full (PCIe received)" in must("report", "findings", run.path), "no such finding")
 
 
 @case("NVML: a question that takes long is put less often, and its amounts are of the time since the last")
@@ -432,8 +494,8 @@ def _():
 def _():
     t = nvml(MOCK_NVML_FIELDS=0)[1]
     equal(set(t.values("power")), {200000, 400000}, "power without fields")
-    missing = nvml("nvml-links=10", MOCK_NVML_FIELDS=0)[1].notes["telemetry.nvml-links"]
-    expect("no device here that answers" in missing, missing)
+    t = nvml("nvml-links=10", MOCK_NVML_FIELDS=0)[1]
+    equal({name.split(",")[0] for name in t.by_name}, {"PCIe generation", "PCIe lanes"}, "links without traffic")
     t = nvml(MOCK_NVML_GONE_MS=300)[1]
     expect("values could not be had, first: " in t.notes["telemetry.nvml"], t.notes)
     expect("NVML's error 15" in t.notes["telemetry.nvml"], t.notes)

@@ -10,7 +10,7 @@ import subprocess
 import time
 
 from cuda_work import machine_with
-from machine import AFLAME, BUILD, any_sampler, program
+from machine import AFLAME, BUILD, SOURCE, any_sampler, program
 from recording import aflame, must, new_path
 from tap import case, equal, expect, note, run_cases
 from terminal import Terminal
@@ -305,6 +305,26 @@ def _():
     terminal.press("q")
     done = aflame("tui", "--live", path)
     expect(done.returncode != 0, "--live of what is not recorded")
+
+
+@case("by energy it has what `report top -w energy` has, and without any it ends with the remedy")
+def _():
+    path = new_path("energy")
+    text = os.path.join(SOURCE, "tests/golden/counters/%s.trace")
+    subprocess.run([os.path.join(BUILD, "tests/golden/trace/mktrace"), text % "rapl", path], check=True)
+    terminal = Terminal([AFLAME, "tui", "-w", "energy", path])
+    terminal.wait_for(r"cpu by energy of CPU packages, in mJ: 12,000", 60)
+    document = json.loads(must("report", "top", "-w", "energy", "--json", path))
+    equal((document["total"], document["unit"]), (12000, "mJ"), "the report's total")
+    for row in document["tables"][0]["rows"]:
+        terminal.wait_for(r"^ *{:,} .*{}$".format(row["self"], re.escape(row["function"])))
+    quit_well(terminal)
+    terminal = Terminal([AFLAME, "tui", "-w", "energy", trace()])
+    terminal.wait_for(r"--view all: record it with --telemetry nvml, gpu, or rapl", 60)
+    deadline = time.monotonic() + 60
+    while terminal.status is None and time.monotonic() < deadline:
+        terminal.pump()
+    equal(os.waitstatus_to_exitcode(terminal.status), 1, "status")
 
 
 @case("a recorder that is killed leaves copies that the next reader removes")

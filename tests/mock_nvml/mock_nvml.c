@@ -10,6 +10,7 @@
  *	MOCK_NVML_SLOW_US  how long the energy counter takes to answer
  *	MOCK_NVML_PCIE_US  how long PCIe's counter does
  *	MOCK_NVML_DENIED   1: NVML_ERROR_NO_PERMISSION for the energy; 2: for everything
+ *	MOCK_NVML_LANES    of its PCIe link (16), of 16; the link is of generation 1, of 4
  *	MOCK_NVML_GONE_MS  after this the first device is lost (NVML_ERROR_GPU_IS_LOST)
  */
 #include <stdint.h>
@@ -80,6 +81,10 @@ API nvmlDeviceGetMemoryInfo(void *device, struct nvml_memory *memory);
 API nvmlDeviceGetTemperature(void *device, int sensor, unsigned *degrees);
 API nvmlDeviceGetCurrentClocksThrottleReasons(void *device, unsigned long long *bits);
 API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values);
+API nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation);
+API nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes);
+API nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation);
+API nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes);
 
 API nvmlInit_v2(void)
 {
@@ -183,12 +188,36 @@ API nvmlDeviceGetFieldValues(void *device, int nr, struct nvml_field *values)
 			f->type = NVML_UINT;
 			f->value.u = power_mw();
 		} else if (f->id == NVML_FIELD_PCIE_RECEIVED) {
-			f->type = NVML_ULONG_LONG;
-			f->value.ull = now_us() * 1000;
+			f->type = NVML_UINT; /* it wraps after 100 ms for the first time */
+			f->value.u = (uint32_t)(now_us() * 1000 - 100000000);
 			take("MOCK_NVML_PCIE_US");
 		} else {
 			f->error = NOT_SUPPORTED;
 		}
 	}
 	return 0;
+}
+
+API nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation)
+{
+	*generation = 1;
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes)
+{
+	*lanes = (unsigned)setting("MOCK_NVML_LANES", 16);
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation)
+{
+	*generation = 4;
+	return unlike(device, 0);
+}
+
+API nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes)
+{
+	*lanes = 16;
+	return unlike(device, 0);
 }

@@ -98,7 +98,9 @@ uint64_t af_counter_cell_of(double value, uint64_t per);
 /* The unit of @c, or of its rate: "W", "bytes/s", "1/s". Lives as long as the tables. */
 const char *af_counter_unit(struct af_tables *f, const struct af_counter *c, bool rate);
 
-/* The name of its device for tables, "host" for none. Lives as long as the tables. */
+#define AF_COUNTER_HOST "host"
+
+/* The name of its device for tables, AF_COUNTER_HOST for none. Lives as long as the tables. */
 const char *af_counter_device(struct af_tables *f, const struct af_world *w,
                               const struct af_counter *c);
 

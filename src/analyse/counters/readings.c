@@ -98,7 +98,7 @@ const char *af_counter_unit(struct af_tables *f, const struct af_counter *c, boo
 const char *af_counter_device(struct af_tables *f, const struct af_world *w,
                               const struct af_counter *c)
 {
-	return c->device ? af_device_name(f, w, c->process, c->device) : "host";
+	return c->device ? af_device_name(f, w, c->process, c->device) : AF_COUNTER_HOST;
 }
 
 /* Strings of the world; 0 where it is not known. A part of a device is where the whole is. */

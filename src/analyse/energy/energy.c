@@ -18,6 +18,15 @@ static bool is_meter(const struct af_counter *c, bool *is_power)
 	                     (adds_up && !strcmp(c->name, "energy") && !strcmp(c->unit, "J")));
 }
 
+/* Its cores and its memory are zones within a package, or beside it. */
+bool energy_is_package(const struct af_counter *c)
+{
+	static const char zone[] = "energy of package-";
+
+	return !c->device && af_counter_adds_up(c) && !strcmp(c->unit, "J") &&
+	       !strncmp(c->name, zone, sizeof zone - 1) && !strchr(c->name, ',');
+}
+
 static void meter_read(struct energy_meter *m, const struct af_counter *c, uint64_t value,
                        const struct af_counter_values *v)
 {
@@ -31,6 +40,8 @@ static void meter_read(struct energy_meter *m, const struct af_counter *c, uint6
 		af_curve_add(&m->joule, m->was_ns, v->end_ns,
 		             (double)m->was / (double)c->per * (double)(v->end_ns - m->was_ns) /
 		                 1e9);
+	m->is_of_spans |= v->start_ns < v->end_ns;
+	m->was_watt = of_unit;
 	m->first_ns = m->readings++ ? m->first_ns : v->start_ns;
 	m->last_ns = v->end_ns;
 	m->was_ns = v->end_ns;
@@ -48,10 +59,12 @@ static void energy_event(void *self, const struct af_world *w, const struct af_e
 	if (ev->kind != AF_KIND_READING || !af_counter_values(ev, &v))
 		return;
 	while (af_counter_next(&v, w, &counter, &value)) {
-		if (!is_meter(&w->counters[counter], &is_power))
+		bool is_package = energy_is_package(&w->counters[counter]);
+		if (!is_meter(&w->counters[counter], &is_power) && !is_package)
 			continue;
 		AF_REACH(e->meters, counter, e->cap_meters);
 		e->meters[counter].is_power = is_power;
+		e->meters[counter].is_package = is_package;
 		meter_read(&e->meters[counter], &w->counters[counter], value, &v);
 	}
 }
@@ -98,6 +111,11 @@ static void energy_work(void *self, const struct af_world *w, const struct af_wo
 	e->works[e->nr_works++] = (struct energy_work){work->placed_ns, work->placed_ns + ns, row};
 }
 
+static void energy_sample(void *self, const struct af_world *w, const struct af_sample *s)
+{
+	energy_cpu_sample(self, w, s);
+}
+
 /* Power holds from the last reading of a part until the first of the next one. */
 static void meter_merge(struct energy_meter *to, const struct energy_meter *from,
                         const struct af_counter *c)
@@ -105,6 +123,9 @@ static void meter_merge(struct energy_meter *to, const struct energy_meter *from
 	if (!from->readings)
 		return;
 	to->is_power = from->is_power;
+	to->is_package = from->is_package;
+	to->is_of_spans |= from->is_of_spans;
+	to->was_watt = from->was_watt;
 	if (to->is_power && to->was_ns && to->was_ns < from->first_ns)
 		af_curve_add(&to->joule, to->was_ns, from->first_ns,
 		             (double)to->was / (double)c->per *
@@ -129,7 +150,10 @@ static bool energy_merge(void *self, const struct af_world *w, const void *other
 	}
 	for (uint32_t i = 0; i < from->nr_rows; i++) {
 		const struct energy_row *row = &from->rows[i];
-		rows[i] = row_find(e, &row->is, af_strtab_get(&from->names, row->name));
+		rows[i] =
+		    row->place
+			? energy_cpu_row(e, &from->cpu_stacks.all[row->place - 1], row->is.doing)
+			: row_find(e, &row->is, af_strtab_get(&from->names, row->name));
 		e->rows[rows[i]].works += row->works;
 		e->rows[rows[i]].time_ns += row->time_ns;
 	}
@@ -154,6 +178,8 @@ static void energy_close(void *self)
 	for (uint32_t i = 0; i < e->cap_meters; i++)
 		af_curve_free(&e->meters[i].joule);
 	af_keys_free(&e->by_row);
+	af_map_free(&e->by_place);
+	af_stack_locations_free(&e->cpu_stacks);
 	af_strtab_free(&e->names);
 	free(e->meters);
 	free(e->rows);
@@ -162,12 +188,13 @@ static void energy_close(void *self)
 
 const struct af_pass_ops af_pass_energy = {
     .name = "energy",
-    .question = "how much energy did each kernel take, and who launched it?",
+    .question = "how much energy did each kernel and function take, and who launched it?",
     .answers = AF_ANSWER_ENERGY,
     .wants = 1ull << AF_KIND_MOMENT_BIT | 1ull << AF_KIND_CLOCK,
     .takes = 1ull << AF_KIND_MOMENT_BIT,
     .state_size = sizeof(struct energy),
     .event = energy_event,
+    .sample = energy_sample,
     .work = energy_work,
     .merge = energy_merge,
     .finish = energy_finish,

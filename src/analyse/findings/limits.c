@@ -1,6 +1,7 @@
 /* Findings about what the machine held back, each a row of the table `limits`. */
 #include "analyse/limits/limits.h"
 
+#include <stdio.h>
 #include <string.h>
 
 #include "analyse/findings/private.h"
@@ -133,11 +134,39 @@ static void neighbour_hot(struct findings *s, const struct af_limit_row *row, st
 	    findings_text(&row->device), reason_of(row), when_text(s, row), clock_text(s, row));
 }
 
+/* "generation 4 of 5, 8 of 16 lanes": is it less than there could be? */
+static bool is_slow_link(const char *link)
+{
+	unsigned now[2], most[2];
+
+	return sscanf(link, "generation %u of %u, %u of %u", &now[0], &most[0], &now[1],
+	              &most[1]) == 4 &&
+	       (now[0] < most[0] || now[1] < most[1]);
+}
+
+static void link_full(struct findings *s, const struct af_limit_row *row, struct finding *x)
+{
+	uint64_t moved = findings_value(&row->value) / 1000,
+		 most = findings_value(&row->otherwise) / 1000;
+	const char *link = findings_text(&row->link);
+
+	x->helps = is_slow_link(link)
+	               ? "a link as fast as the device and its slot can have: its slot, its riser "
+	                 "and the firmware's settings (nvidia-smi -q shows the link); then fewer "
+	                 "bytes moved"
+	               : "fewer bytes moved: data that stays on the device, smaller types; aflame "
+	                 "tally has the copies";
+	x->what = af_tables_text(
+	    s->f, "the PCIe link of %s was full (%s) for %s: %s of %s a second, %s",
+	    findings_text(&row->device), findings_text(&row->limit), when_text(s, row),
+	    findings_bytes(s, moved), findings_bytes(s, most), link);
+}
+
 static void (*const limits[AF_LIMIT_KINDS])(struct findings *s, const struct af_limit_row *row,
                                             struct finding *x) = {
     [AF_LIMIT_THROTTLED] = throttled,         [AF_LIMIT_MEMORY_FULL] = memory_full,
     [AF_LIMIT_SHARED] = shared_device,        [AF_LIMIT_NEIGHBOUR_BUSY] = neighbour_busy,
-    [AF_LIMIT_NEIGHBOUR_HOT] = neighbour_hot,
+    [AF_LIMIT_NEIGHBOUR_HOT] = neighbour_hot, [AF_LIMIT_LINK_FULL] = link_full,
 };
 
 void findings_limits(struct findings *s)

@@ -23,14 +23,27 @@ static enum limits_role role_of(const struct af_counter *c)
 		const char *name, *unit;
 		enum limits_role role;
 	} roles[] = {
-	    {"SM clock", "MHz", LIMITS_CLOCK},     {"clock", "MHz", LIMITS_CLOCK},
-	    {"GPU clock", "MHz", LIMITS_CLOCK},    {"power", "W", LIMITS_POWER},
-	    {"temperature", "°C", LIMITS_CELSIUS}, {"temperature, edge", "°C", LIMITS_CELSIUS},
-	    {"GPU busy", "%", LIMITS_BUSY},        {"memory used", "bytes", LIMITS_MEMORY},
+	    {"SM clock", "MHz", LIMITS_CLOCK},
+	    {"clock", "MHz", LIMITS_CLOCK},
+	    {"GPU clock", "MHz", LIMITS_CLOCK},
+	    {"power", "W", LIMITS_POWER},
+	    {"temperature", "°C", LIMITS_CELSIUS},
+	    {"temperature, edge", "°C", LIMITS_CELSIUS},
+	    {"GPU busy", "%", LIMITS_BUSY},
+	    {"memory used", "bytes", LIMITS_MEMORY},
+	    {"PCIe generation", "", LIMITS_GENERATION},
+	    {"PCIe lanes", "", LIMITS_LANES},
+	    {"PCIe generation, most", "", LIMITS_MOST_GENERATION},
+	    {"PCIe lanes, most", "", LIMITS_MOST_LANES},
 	};
 
-	if (!c->device || af_counter_adds_up(c))
+	if (!c->device)
 		return LIMITS_NONE;
+	if (af_counter_adds_up(c))
+		return !strcmp(c->unit, "bytes") &&
+		               (!strcmp(c->name, "PCIe received") || !strcmp(c->name, "PCIe sent"))
+		           ? LIMITS_TRAFFIC
+		           : LIMITS_NONE;
 	if (!strncmp(c->name, "throttled", 9))
 		return LIMITS_THROTTLE;
 	for (size_t i = 0; i < sizeof roles / sizeof *roles; i++)
@@ -39,7 +52,7 @@ static enum limits_role role_of(const struct af_counter *c)
 	return LIMITS_NONE;
 }
 
-/* A level of a moment holds until the next reading. */
+/* A level of a moment holds until the next reading; an amount is of a second. */
 static void series_read(struct limits_series *s, const struct af_counter *c, uint64_t value,
                         const struct af_counter_values *v)
 {
@@ -47,7 +60,9 @@ static void series_read(struct limits_series *s, const struct af_counter *c, uin
 
 	if (v->start_ns < v->end_ns)
 		af_curve_add(&s->curve, v->start_ns, v->end_ns,
-		             of_unit * (double)(v->end_ns - v->start_ns));
+		             of_unit * (s->role == LIMITS_TRAFFIC
+		                            ? 1e9
+		                            : (double)(v->end_ns - v->start_ns)));
 	else if (s->was_ns && s->was_ns < v->end_ns)
 		af_curve_add(&s->curve, s->was_ns, v->end_ns,
 		             (double)s->was / (double)c->per * (double)(v->end_ns - s->was_ns));

@@ -13,7 +13,8 @@
 	L(MEMORY_FULL, "memory-full")                                                              \
 	L(SHARED, "shared-device")                                                                 \
 	L(NEIGHBOUR_BUSY, "busy-neighbour")                                                        \
-	L(NEIGHBOUR_HOT, "hot-neighbour")
+	L(NEIGHBOUR_HOT, "hot-neighbour")                                                          \
+	L(LINK_FULL, "full-link")
 
 enum af_limit_kind {
 #define AF_L(NAME, word) AF_LIMIT_##NAME,
@@ -24,7 +25,8 @@ enum af_limit_kind {
 
 enum {
 	AF_LIMIT_MEMORY_PERCENT = 95, /* of the device's memory in use: it is nearly full */
-	AF_LIMIT_BUSY_PERCENT = 10    /* a device that is less busy does not count as busy */
+	AF_LIMIT_BUSY_PERCENT = 10,   /* a device that is less busy does not count as busy */
+	AF_LIMIT_LINK_PERCENT = 80    /* of what a PCIe link moves: headers take part of the rest */
 };
 
 #define AF_LIMIT_COLUMNS(C)                                                                        \
@@ -41,7 +43,9 @@ enum {
 	  .of = "of_ns")                                               /* or the most there is */  \
 	C(unit, "Unit", AF_CELL_TEXT, .merge = AF_MERGE_KEY)           /* of these two */          \
 	C(power_w, "Power, W", AF_CELL_NUMBER, .merge = AF_MERGE_MEAN) /* then */                  \
-	C(most_celsius, "Up to, °C", AF_CELL_NUMBER, .merge = AF_MERGE_MAX)
+	C(most_celsius, "Up to, °C", AF_CELL_NUMBER, .merge = AF_MERGE_MAX)                        \
+	C(link, "Link", AF_CELL_TEXT, AF_SHOW_USED,                                                \
+	  .merge = AF_MERGE_KEY) /* "generation 4 of 5, …" */
 struct af_limit_row {
 	AF_LIMIT_COLUMNS(AF_ROW_CELL)
 };

@@ -29,10 +29,15 @@ enum limits_role {
 	LIMITS_CELSIUS,
 	LIMITS_BUSY, /* percent */
 	LIMITS_MEMORY,
+	LIMITS_TRAFFIC, /* bytes a second over PCIe, in one direction */
+	LIMITS_GENERATION,
+	LIMITS_LANES,
+	LIMITS_MOST_GENERATION,
+	LIMITS_MOST_LANES,
 	LIMITS_ROLES
 };
 
-/* A level. The curve has its value, in the counter's unit, times ns. */
+/* A level, or an amount a second. The curve has its value, in the counter's unit, times ns. */
 struct limits_series {
 	bool is_known;
 	enum limits_role role;
@@ -93,6 +98,9 @@ void limits_over(struct limits_over *o, const struct af_curve *by);
 /* @part: as it is, from 0 to 1; all of it from @limit on. */
 double limits_part_level(double value, double limit);
 double limits_part_from(double value, double limit);
+
+/* link.c: bytes a second that a PCIe link moves in one direction; 0: nobody knows. */
+double limits_link_bytes(double generation, double lanes);
 
 /* table.c */
 void limits_table(struct limits *l, const struct af_world *w, struct af_results *out);

@@ -105,7 +105,7 @@ static struct af_limit_row *row_add(struct maker *m, const struct group *g,
 	row->to_ns.value = since(m, o->last_ns);
 	row->value.unknown = row->otherwise.unknown = true;
 	row->power_w.unknown = row->most_celsius.unknown = true;
-	row->unit.text = "";
+	row->unit.text = row->link.text = "";
 	return row;
 }
 
@@ -225,6 +225,65 @@ static void neighbour_row(struct maker *m, const struct group *g, const struct a
 	row_then(row, &o);
 }
 
+static double level_between(const struct group *g, enum limits_role role, uint64_t from_ns,
+                            uint64_t to_ns)
+{
+	double covered = 0;
+	double sum = g->by[role] ? af_curve_sum(&g->by[role]->curve, from_ns, to_ns, &covered) : 0;
+
+	return covered > 0 ? sum / covered : 0;
+}
+
+/* Traffic as the part of what the link moved at most as it was then, where that is known. */
+static struct af_curve link_shares(const struct group *g, const struct af_curve *traffic)
+{
+	struct af_curve shares = {0};
+
+	for (uint32_t i = 0; i < traffic->nr; i++) {
+		const struct af_curve_piece *p = &traffic->pieces[i];
+		double most =
+		    limits_link_bytes(level_between(g, LIMITS_GENERATION, p->start_ns, p->end_ns),
+		                      level_between(g, LIMITS_LANES, p->start_ns, p->end_ns));
+		if (most > 0)
+			af_curve_add(&shares, p->start_ns, p->end_ns,
+			             af_curve_piece_sum(traffic, i) / most);
+	}
+	return shares;
+}
+
+/* "generation 4 of 5, 8 of 16 lanes", while it was full */
+static const char *link_text(struct maker *m, const struct group *g, const struct limits_over *o)
+{
+	double now[2] = {level_between(g, LIMITS_GENERATION, o->first_ns, o->last_ns),
+	                 level_between(g, LIMITS_LANES, o->first_ns, o->last_ns)};
+	double most[2] = {level_between(g, LIMITS_MOST_GENERATION, o->first_ns, o->last_ns),
+	                  level_between(g, LIMITS_MOST_LANES, o->first_ns, o->last_ns)};
+
+	for (int i = 0; i < 2; i++)
+		most[i] = most[i] > now[i] ? most[i] : now[i];
+	return af_tables_text(&m->out->tables, "generation %.0f of %.0f, %.0f of %.0f lanes",
+	                      now[0], most[0], now[1], most[1]);
+}
+
+static void link_row(struct maker *m, const struct group *g, const struct af_counter *c,
+                     const struct limits_series *s)
+{
+	struct limits_over o = {.in = &m->w->time_range, .of = {&s->curve}};
+	struct af_curve shares = link_shares(g, &s->curve);
+
+	o.part = limits_part_from;
+	o.limit = AF_LIMIT_LINK_PERCENT / 100.0;
+	limits_over(&o, &shares);
+	af_curve_free(&shares);
+	if (o.on_ns < 1)
+		return;
+	struct af_limit_row *row = row_add(m, g, c, AF_LIMIT_LINK_FULL, &o);
+	cell_mean(&row->value, o.on[0]);
+	cell_number(&row->otherwise, o.on[0].sum / o.value_on.sum);
+	row->unit.text = "bytes/s";
+	row->link.text = link_text(m, g, &o);
+}
+
 static void counter_rows(struct maker *m, const struct group *g, const struct af_counter *c,
                          const struct limits_series *s)
 {
@@ -234,6 +293,11 @@ static void counter_rows(struct maker *m, const struct group *g, const struct af
 		return;
 	case LIMITS_MEMORY:
 		memory_row(m, g, c, s);
+		return;
+	case LIMITS_TRAFFIC:
+		/* Other programs' traffic is no limit of this one. */
+		if (g->busy.nr || !m->all.nr)
+			link_row(m, g, c, s);
 		return;
 	case LIMITS_BUSY:
 		if (g->busy.nr)

@@ -39,7 +39,9 @@ const char *af_weight_title(enum af_view view, const char *weight, const uint32_
 	if (!strcmp(weight, "live"))
 		return "bytes allocated and not freed";
 	if (!strcmp(weight, "energy"))
-		return "energy of devices, in mJ";
+		return view == AF_VIEW_CPU   ? "energy of CPU packages, in mJ"
+		       : view == AF_VIEW_GPU ? "energy of devices, in mJ"
+		                             : "energy of devices and CPU packages, in mJ";
 	if (strcmp(weight, "time") != 0)
 		return weight;
 	if (has[view] & AF_HAS_WALL && view == AF_VIEW_CPU)

@@ -30,7 +30,7 @@ enum af_weight {
 	AF_WEIGHT_ALLOC,  /* bytes that were allocated */
 	AF_WEIGHT_LIVE,   /* … and not freed */
 	AF_WEIGHT_ALLOCS, /* allocations */
-	AF_WEIGHT_ENERGY, /* of devices, in mJ; only with AF_ANSWER_ENERGY */
+	AF_WEIGHT_ENERGY, /* of devices and CPUs, in mJ; only with AF_ANSWER_ENERGY */
 	AF_WEIGHTS
 };
 enum { AF_WAKERS_OFF_CPU, AF_WAKERS_COUNT };

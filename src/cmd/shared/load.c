@@ -1,5 +1,6 @@
 #include "cmd/shared/load.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -7,6 +8,7 @@
 #include "analyse/functions/top.h"
 #include "analyse/passes/rows.h"
 #include "analyse/ranks/activity.h"
+#include "base/err.h"
 #include "base/system/threads.h"
 #include "cmd/output/picture.h"
 #include "cmd/output/picture_ahead.h"
@@ -94,17 +96,55 @@ static const struct af_pass_ops *const load_passes[] = {&af_pass_flame,
                                                         &af_pass_activity,
                                                         NULL};
 
-const char *af_load_weight_option(const char *weight)
+/* The option of record, without --, that a trace with @weight needs; NULL: none. */
+static const char *weight_option(const char *weight, int view)
 {
 	if (!strcmp(weight, af_weight_name(AF_WEIGHT_ENERGY)))
-		return "telemetry nvml, or gpu";
+		return view == AF_VIEW_CPU   ? "telemetry rapl, as root"
+		       : view == AF_VIEW_GPU ? "telemetry nvml, or gpu"
+		                             : "telemetry nvml, gpu, or rapl";
 	return !strcmp(weight, "off-cpu") || !strcmp(weight, "alloc") ? weight : NULL;
+}
+
+int af_load_has(const char *dir, const struct af_results *r, int view, const char *weight,
+                struct af_err *err)
+{
+	const struct af_query *q = &r->query;
+	const char *name = af_view_names[view];
+	int column = weight ? af_tree_weight(&r->trees[view], weight) : -1;
+
+	if (!r->has[view] && q->range)
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace %s has no data for --view %s inside a range \"%s\"",
+		                     dir, name, q->range);
+	if (!r->has[view] && (q->from_ns || q->to_ns))
+		return af_fail_plain(err, -ENODATA,
+		                     "the trace %s has no data for --view %s in that time", dir,
+		                     name);
+	if (!r->has[view])
+		return af_fail_plain(err, -ENODATA, "the trace %s has no data for --view %s%s", dir,
+		                     name, af_load_hint(view));
+	if (column < 0 || r->has[view] & 1u << column)
+		return 0;
+	/* Asked for, no stacks is an answer; but these may not have been recorded. */
+	const char *option = weight_option(weight, view);
+	if (!option)
+		return 0;
+	return af_fail_plain(err, -ENODATA,
+	                     "the trace %s has no weight %s in --view %s: record it with --%s", dir,
+	                     weight, name, option);
 }
 
 /* It takes a pass of its own, so it is not among all weights: only who asks for it has it. */
 static bool is_energy(uint32_t weights)
 {
 	return weights == 1u << AF_WEIGHT_ENERGY;
+}
+
+void af_load_ask(struct af_query *query, const char *weight)
+{
+	if (is_energy(af_query_weight(weight)))
+		query->answers |= AF_ANSWER_ENERGY;
 }
 
 /* @query with the trees that findings and tables of functions are read from. */
@@ -313,8 +353,7 @@ int af_load_page(const char *dir, struct af_query *query, const struct af_pictur
 	uint32_t threads = af_threads_allowed();
 
 	*ahead = (struct af_picture_ahead){0};
-	if (is_energy(af_query_weight(request->picture->weight)))
-		query->answers |= AF_ANSWER_ENERGY;
+	af_load_ask(query, request->picture->weight);
 	if (!request->format->ahead || !request->dir || threads < 2)
 		return af_load(dir, query, r, err);
 	query->threads = threads - 1;

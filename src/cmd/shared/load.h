@@ -48,8 +48,15 @@ void af_load_finish(struct af_results *r, uint32_t answers);
  */
 const char *af_load_hint(int view);
 
-/* The option of record, without --, that a trace with weight @weight needs; NULL: none. */
-const char *af_load_weight_option(const char *weight);
+/*
+ * Returns 0, or -ENODATA with a message if @r, of the trace @dir, has nothing in view @view, or
+ * nothing by @weight (NULL: any) that another option of record would have recorded.
+ */
+int af_load_has(const char *dir, const struct af_results *r, int view, const char *weight,
+                struct af_err *err);
+
+/* Let @query ask for all that a tree with @weight (a name, or NULL) is made of. */
+void af_load_ask(struct af_query *query, const char *weight);
 
 /*
  * The steady part of a run that repeats itself, or NULL. With AF_ANSWER_STEADY, what held the

@@ -14,7 +14,7 @@
 #include "cmd/shared/names.h"
 
 const struct tally_part tally_parts[TALLY_PARTS] = {
-    {"kernels", "kernel"}, {"copies", "operation"}, {"memory", "memory"}};
+    {"kernels", "kernel"}, {"copies", "operation"}, {"memory", "memory"}, {"energy", "kernel"}};
 
 /* While rows are added up a mean is the sum that it is made of, so that their order is nothing. */
 #define QUEUED_MEAN "queued_ns"
@@ -97,7 +97,7 @@ static void work_means(struct af_table *t)
 static struct af_table *work_group(const struct tally_group *by, const struct tally_part *part,
                                    const struct af_table *from, struct af_tables *f)
 {
-	static const char *const all[] = {"process", "device", NULL};
+	static const char *const all[] = {"process", "device", "caller", NULL};
 	bool apart = !tally_folds(part->table) || by->apart;
 	bool by_process = apart || by->group != AF_TALLY_BY_FUNCTION;
 	const char *keys[] = {part->key, by_process ? "process" : NULL, apart ? "device" : NULL,
@@ -106,13 +106,38 @@ static struct af_table *work_group(const struct tally_group *by, const struct ta
 	return af_table_group_by(f, from, keys, all);
 }
 
+/* Shares of a device become those of all energy, as rows may be of several devices. */
+static void energy_shares(struct af_table *t)
+{
+	int energy = af_table_column(t, "energy_j"), share = af_table_column(t, "share_percent");
+	double all = 0;
+
+	if (energy < 0 || share < 0)
+		return;
+	t->columns[share].title = "Share";
+	for (uint32_t r = 0; r < t->nr_rows; r++)
+		all += (double)cell_at(t, r, energy)->value;
+	for (uint32_t r = 0; r < t->nr_rows; r++)
+		cell_at(t, r, share)->value =
+		    af_tables_share((double)cell_at(t, r, energy)->value, all);
+	if (!t->total)
+		return;
+	t->total[share].value = af_tables_share(all, all);
+	t->total[af_table_column(t, "unit")].text = "J";
+	t->total[af_table_column(t, "kernel")].text = "Total";
+}
+
 struct af_table *tally_sums_work(const struct tally_sums *s, unsigned part, struct af_tables *f)
 {
 	const struct af_table *from = af_tables_find(&s->works, tally_parts[part].table);
 	struct af_table *t = from ? work_group(&s->by, &tally_parts[part], from, f) : NULL;
 
-	if (t)
-		work_means(t);
+	if (!t)
+		return NULL;
+	work_means(t);
+	if (tally_folds(t->name))
+		af_table_sum_up(f, t);
+	energy_shares(t);
 	return t;
 }
 
@@ -200,8 +225,10 @@ static int prepare(const char *dir, struct af_err *err)
 static int sums_load(struct tally_sums *s, const char *dir, const char *who, bool live,
                      struct af_err *err)
 {
-	const struct af_query query = {
-	    .answers = AF_ANSWER_TALLY, .own = &s->calls, .threads = s->threads ? s->threads : 1};
+	const struct af_query query = {.answers =
+	                                   AF_ANSWER_TALLY | (s->by.energy ? AF_ANSWER_ENERGY : 0),
+	                               .own = &s->calls,
+	                               .threads = s->threads ? s->threads : 1};
 	struct af_results r = {0};
 
 	int rc = af_load_quietly(dir, &query, &r, err);

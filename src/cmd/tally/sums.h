@@ -19,7 +19,7 @@ struct af_err;
 struct af_member;
 
 /* The tables of device work, in their order, and what a row of each is about. */
-enum { TALLY_PARTS = 3 };
+enum { TALLY_PARTS = 4 };
 extern const struct tally_part {
 	const char *table, *key;
 } tally_parts[TALLY_PARTS];
@@ -29,7 +29,8 @@ bool tally_folds(const char *table);
 
 struct tally_group {
 	enum af_tally_group group;
-	bool apart; /* by device */
+	bool apart;  /* by device */
+	bool energy; /* joules are read, too */
 };
 
 enum { TALLY_NAMED = 64 }; /* members that are named; all are counted */
@@ -75,7 +76,7 @@ void tally_sums_join(struct tally_sums *s, const struct tally_sums *later);
 void tally_sums_write(const struct tally_sums *s, struct af_buf *to);
 int tally_sums_join_bytes(struct tally_sums *s, const void *data, size_t size, struct af_err *err);
 
-/* A table of device work with a row for what the group keeps apart, in @f. */
+/* A table of device work with a row for what the group keeps apart, and its total, in @f. */
 struct af_table *tally_sums_work(const struct tally_sums *s, unsigned part, struct af_tables *f);
 
 #endif

@@ -11,10 +11,16 @@
 
 enum { FIRST_MS = 100 };
 
-const struct af_query tui_query = {
-    .answers = AF_ANSWER_TOP - 1, /* all trees, all tables */
-    .weights = UINT32_MAX,
-};
+struct af_query tui_query(const struct tui_options *o)
+{
+	struct af_query query = {
+	    .answers = AF_ANSWER_TOP - 1, /* all trees, all tables */
+	    .weights = UINT32_MAX,
+	};
+
+	af_load_ask(&query, o->weight);
+	return query;
+}
 
 static int view_of(const char *name)
 {
@@ -33,14 +39,14 @@ static bool choose(struct tui *t)
 }
 
 /* A recording begins with nothing to show: wait for the first that is something. */
-static int load_live(struct tui *t, struct af_err *err)
+static int load_live(struct tui *t, const struct af_query *query, struct af_err *err)
 {
 	int rc = af_watch_open(&t->watch, t->dir, err);
 
 	if (!rc)
 		fprintf(stderr, "aflame: waiting for the recorder of %s\n", t->dir);
 	while (!rc) {
-		rc = af_watch_poll(&t->watch, &tui_query, &t->results, err);
+		rc = af_watch_poll(&t->watch, query, &t->results, err);
 		if (rc > 0 && (choose(t) || t->watch.ended))
 			break;
 		if (rc > 0) {
@@ -63,16 +69,21 @@ static void say_live(struct tui *t)
 int tui_load(struct tui *t, struct af_err *err)
 {
 	const struct tui_options *o = t->options;
-	int rc = o->live ? load_live(t, err) : af_load(t->dir, &tui_query, &t->results, err);
+	const struct af_query query = tui_query(o);
+	int rc = o->live ? load_live(t, &query, err) : af_load(t->dir, &query, &t->results, err);
 
 	if (!rc && !o->live)
 		rc = tui_ranks_open(t, err);
 
 	if (rc)
 		return rc;
-	if (!choose(t))
+	if (!choose(t)) {
+		rc = af_load_has(t->dir, &t->results, view_of(o->view), o->weight, err);
+		if (rc)
+			return rc;
 		return af_fail_plain(err, -ENODATA, "the trace has no %s in the view %s",
 		                     o->weight ? o->weight : "weight", o->view ? o->view : "all");
+	}
 	if (o->live)
 		say_live(t);
 	tui_remake(t);
@@ -92,8 +103,9 @@ bool tui_show_results(struct tui *t)
 
 int tui_reload(struct tui *t, struct af_err *err)
 {
+	const struct af_query query = tui_query(t->options);
 	struct af_results newer;
-	int rc = af_watch_poll(&t->watch, &tui_query, &newer, err);
+	int rc = af_watch_poll(&t->watch, &query, &newer, err);
 
 	if (rc <= 0)
 		return rc;

@@ -44,10 +44,11 @@ static bool ranks_show(struct tui *t, struct af_results *r, const struct af_memb
 static void ranks_read(struct tui *t, const struct af_member *who)
 {
 	const char *why = af_set_prepare(&t->set, (uint32_t)(who - t->set.members));
+	const struct af_query query = tui_query(t->options);
 	struct af_results r = {0};
 	struct af_err err = {0};
 
-	if (why || af_load_quietly(who->path, &tui_query, &r, &err)) {
+	if (why || af_load_quietly(who->path, &query, &r, &err)) {
 		tui_say(t, "%s: %.150s", who->label, why ? why : err.msg);
 		af_results_close(&r);
 	} else if (!ranks_show(t, &r, who)) {

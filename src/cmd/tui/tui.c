@@ -36,7 +36,7 @@ static const struct af_option tui_options[] = {
     {AF_OPT_CHOICE, "view", 0, "VIEW", "begin with cpu, gpu, all, wakers or idle (all)",
      offsetof(struct tui_options, view), "cpu|gpu|all|wakers|idle"},
     {AF_OPT_STRING, "weight", 'w', "WEIGHT",
-     "begin with time, samples, count, bytes, off-cpu, alloc, live or allocs",
+     "begin with time, samples, count, bytes, off-cpu, alloc, live, allocs or energy",
      offsetof(struct tui_options, weight), AF_WEIGHT_WORDS},
     AF_RANK_OPTION(struct tui_options),
     {AF_OPT_FLAG, "live", 0, NULL, "follow a running recording",

@@ -107,7 +107,7 @@ extern const struct tui_pane tui_pane_top, tui_pane_tree, tui_pane_calls, tui_pa
     tui_pane_run;
 
 /* load.c */
-extern const struct af_query tui_query;
+struct af_query tui_query(const struct tui_options *o);
 int tui_load(struct tui *t, struct af_err *err);
 /* Is there a newer copy of a running recording? */
 int tui_reload(struct tui *t, struct af_err *err);

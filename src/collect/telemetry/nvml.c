@@ -11,7 +11,7 @@
 
 #include "collect/telemetry/private.h"
 
-enum { DEVICES_MOST = 64, VALUES_MOST = 8, OUTLIER = 4 };
+enum { DEVICES_MOST = 64, VALUES_MOST = 8, FIELD_TYPE = VALUES_MOST - 1, OUTLIER = 4 };
 
 struct nvml {
 	void *library;
@@ -79,6 +79,7 @@ static int field_ask(const struct nvml *n, void *device, uint32_t what, uint64_t
 		f.scope = NVML_ALL_LINKS;
 	int rc = n->nvmlDeviceGetFieldValues(device, 1, &f);
 	values[0] = field_value(&f);
+	values[FIELD_TYPE] = f.type;
 	return rc ? rc : f.error;
 }
 
@@ -148,6 +149,31 @@ static int reasons_ask(const struct nvml *n, void *device, uint32_t what, uint64
 	return rc;
 }
 
+/* The link as it is now, which saves power when idle; and the most that device and slot can do. */
+static int link_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
+{
+	unsigned generation = 0, lanes = 0;
+	(void)what;
+	int rc = n->nvmlDeviceGetCurrPcieLinkGeneration(device, &generation);
+
+	rc = rc ? rc : n->nvmlDeviceGetCurrPcieLinkWidth(device, &lanes);
+	values[0] = generation;
+	values[1] = lanes;
+	return rc;
+}
+
+static int link_most_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
+{
+	unsigned generation = 0, lanes = 0;
+	(void)what;
+	int rc = n->nvmlDeviceGetMaxPcieLinkGeneration(device, &generation);
+
+	rc = rc ? rc : n->nvmlDeviceGetMaxPcieLinkWidth(device, &lanes);
+	values[0] = generation;
+	values[1] = lanes;
+	return rc;
+}
+
 /* Where a device answers the first of two for one counter, the second is left out. */
 static const struct nvml_question usual[] = {
     {field_ask, NVML_FIELD_POWER_INSTANT, 4000, {{"power", "W", 1000, 0}}},
@@ -168,12 +194,17 @@ static const struct nvml_question usual[] = {
      }},
 };
 
-/* A user who names these has them at each tick. */
+/* A user who names these has what the links moved at each tick. */
 static const struct nvml_question links[] = {
     {field_ask, NVML_FIELD_PCIE_RECEIVED, 0, {{"PCIe received", "bytes", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_PCIE_SENT, 0, {{"PCIe sent", "bytes", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_NVLINK_RECEIVED, 0, {{"NVLink received", "KiB", 1, AF_COUNTER_AMOUNT}}},
     {field_ask, NVML_FIELD_NVLINK_SENT, 0, {{"NVLink sent", "KiB", 1, AF_COUNTER_AMOUNT}}},
+    {link_ask, 0, 20000, {{"PCIe generation", "", 1, 0}, {"PCIe lanes", "", 1, 0}}},
+    {link_most_ask,
+     0,
+     20000,
+     {{"PCIe generation, most", "", 1, 0}, {"PCIe lanes, most", "", 1, 0}}},
 };
 
 static bool library_open(struct telemetry_source *s, struct nvml *n)
@@ -196,6 +227,20 @@ static bool library_open(struct telemetry_source *s, struct nvml *n)
 	return true;
 }
 
+/*
+ * Bytes over PCIe are a number of 32 bits (driver 580): at 63 GB/s it wraps in 68 ms. A lane of
+ * generation 1 moves 250 MB a second, and twice as many of each later one.
+ */
+static void wraps_set(struct telemetry_total *t, const struct nvml *n, void *device)
+{
+	uint64_t link[VALUES_MOST] = {0};
+
+	t->wraps = 1ull << 32;
+	if (!link_most_ask(n, device, 0, link) && link[0] && link[0] < 16 && link[1] &&
+	    link[1] <= 64)
+		t->once_ns = t->wraps * 4 / (link[1] << (link[0] - 1));
+}
+
 static void question_add(struct telemetry_source *s, struct nvml *n, void *device, uint32_t number,
                          const struct nvml_question *is)
 {
@@ -212,6 +257,9 @@ static void question_add(struct telemetry_source *s, struct nvml *n, void *devic
 	for (int i = 0; i < VALUES_MOST && is->counters[i].name; i++)
 		telemetry_add(s, number, is->counters[i].flags, is->counters[i].per,
 		              is->counters[i].name, is->counters[i].unit, "");
+	if (is->counters[0].flags & AF_COUNTER_AMOUNT && is->ask == field_ask &&
+	    values[FIELD_TYPE] == NVML_UINT)
+		wraps_set(&s->totals[s->nr - 1], n, device);
 }
 
 static void device_add(struct telemetry_source *s, struct nvml *n, unsigned i,
@@ -380,7 +428,9 @@ const struct telemetry_ops telemetry_nvml = {
 
 const struct telemetry_ops telemetry_nvml_links = {
     .name = "nvml-links",
-    .summary = "PCIe and NVLink traffic of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
+    .period_ns = 50000000,
+    .summary =
+	"PCIe and NVLink traffic and links of NVIDIA's GPUs (0.9 ms of CPU time a tick and GPU)",
     .find = links_find,
     .read = nvml_read,
     .takes = nvml_takes,

@@ -82,6 +82,10 @@ struct nvml_pci {
 	F(nvmlDeviceGetTemperature, int, (void *device, int sensor, unsigned *degrees))            \
 	F(nvmlDeviceGetCurrentClocksThrottleReasons, int,                                          \
 	  (void *device, unsigned long long *bits))                                                \
-	F(nvmlDeviceGetFieldValues, int, (void *device, int nr, struct nvml_field *values))
+	F(nvmlDeviceGetFieldValues, int, (void *device, int nr, struct nvml_field *values))        \
+	F(nvmlDeviceGetCurrPcieLinkGeneration, int, (void *device, unsigned *generation))          \
+	F(nvmlDeviceGetCurrPcieLinkWidth, int, (void *device, unsigned *lanes))                    \
+	F(nvmlDeviceGetMaxPcieLinkGeneration, int, (void *device, unsigned *generation))           \
+	F(nvmlDeviceGetMaxPcieLinkWidth, int, (void *device, unsigned *lanes))
 
 #endif

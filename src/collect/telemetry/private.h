@@ -54,6 +54,7 @@ struct telemetry_source;
 
 struct telemetry_ops {
 	const char *name, *summary;
+	uint64_t period_ns; /* where the user gives none; 0: the usual one */
 	bool of_processes; /* of the recorded ones, not of the host */
 	/* Add counters, or @s->grows; where there is none, why to @s->why. */
 	void (*find)(struct telemetry_source *s, const struct telemetry_roots *roots);
@@ -81,6 +82,7 @@ struct telemetry_file {
 struct telemetry_total {
 	uint64_t was, was_ns; /* at the tick of that time */
 	uint64_t wraps;       /* it begins at 0 again after this; 0: never */
+	uint64_t once_ns;     /* in a longer time it may do so more than once; 0: it does not */
 	bool known;
 };
 

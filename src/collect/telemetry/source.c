@@ -89,6 +89,16 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
 	t->known = true;
 	if (!known || to->nr_amounts == TELEMETRY_VALUES)
 		return;
+	if (t->once_ns && to->time_ns - since_ns > t->once_ns) {
+		char what[160];
+		snprintf(what, sizeof what,
+		         "%s wraps in %llu ms, and was read after %llu: give the source a shorter "
+		         "period",
+		         s->all[counter].name, (unsigned long long)(t->once_ns / 1000000),
+		         (unsigned long long)((to->time_ns - since_ns) / 1000000));
+		telemetry_failed(s, what);
+		return;
+	}
 	/* A total that shrinks without a wrap was reset: how much was added is not known. */
 	if (total < was && (!t->wraps || was > t->wraps))
 		return;

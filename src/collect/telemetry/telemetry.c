@@ -95,7 +95,8 @@ static int word_take(const char *word, struct af_telemetry_wanted *wanted, struc
 	for (int i = 0; i < SOURCES && period_ns; i++) {
 		bool is = strlen(sources[i]->name) == len && !strncmp(sources[i]->name, word, len);
 		if (is || (all && !wanted->named[i]))
-			wanted->period_ns[i] = period_ns;
+			wanted->period_ns[i] =
+			    word[len] || !sources[i]->period_ns ? period_ns : sources[i]->period_ns;
 		wanted->named[i] |= is;
 		any |= is || all;
 	}

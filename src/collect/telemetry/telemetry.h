@@ -28,7 +28,7 @@ extern const struct af_devices_ops af_telemetry;
 
 /*
  * Add "NAME[=MS],…" to @wanted; "all": each source that has anything here. The usual period is
- * 100 ms. -EINVAL, with the names that there are.
+ * 100 ms, of nvml-links 50 ms. -EINVAL, with the names that there are.
  */
 int af_telemetry_parse(const char *list, struct af_telemetry_wanted *wanted, struct af_err *err);
 

@@ -41,9 +41,8 @@ def _():
         none = made("none", file.readlines())
     helps = "A program that is soon over needs a higher rate (-F 999), one that waits --off-cpu, and --sample none samples nothing\n"
     for words in (("flame",), ("flame", "-o", os.path.join(WORK, "x.svg")), ("flame", "--view", "cpu"), ("report", "top"),
-                  ("report", "tree"), ("report", "callers", "main"), ("flamescope",)):
+                  ("report", "tree"), ("report", "callers", "main"), ("flamescope",), ("export", "--format", "folded")):
         expect(aflame(*words, none, status=1).stderr.endswith(helps), words)
-    expect(aflame("export", "--format", "folded", none).stderr.endswith(helps), "export")
     expect("no work of a device was recorded. `aflame doctor`" in aflame("flame", "--view", "gpu", none, status=1).stderr, "devices")
     expect("the trace has no table kernels: it has nothing that belongs there" in aflame("report", "kernels", none, status=1).stderr, "kernels")
     report = aflame("report", none).stdout

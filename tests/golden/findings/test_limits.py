@@ -49,7 +49,9 @@ COUNTERS = ((OURS, "throttled: power cap", "", 0), (OURS, "SM clock", "MHz", 0),
             (OURS, "temperature", "°C", 0), (OURS, "GPU busy", "%", 0), (OURS, "memory used", "bytes", 0),
             (NEIGHBOUR, "GPU busy", "%", 0),
             (NEIGHBOUR, "throttled: heat (driver)", "", 0), (NEIGHBOUR, "throttled: power cap", "", 0),
-            (NEIGHBOUR, "temperature", "°C", 0))  # fmt: skip
+            (NEIGHBOUR, "temperature", "°C", 0), (OURS, "PCIe received", "bytes", 1),
+            (OURS, "PCIe generation", "", 0), (OURS, "PCIe generation, most", "", 0), (OURS, "PCIe lanes", "", 0),
+            (OURS, "PCIe lanes, most", "", 0), (OURS, "PCIe sent", "bytes", 1))  # fmt: skip
 
 
 class Host:
@@ -138,6 +140,33 @@ def _():
     # A part of the run has its part of it.
     (row,) = limits(made, "--from", "4s", "--to", "7500ms")
     equal((row["time_ns"], row["of_ns"]), (1500 * MS, 1500 * MS), "of a part of the run")
+
+
+@case("a PCIe link is full where traffic is near what its generation and lanes move, and says what it could be")
+def _():
+    host = Host()
+    host.work(1000, 9000)
+    # Generation 4 by 8 lanes moves 15.75 GB/s, from 5 s on by 16 twice that: 14 GB/s are 89 and 44 %.
+    for name, of in (("PCIe generation", lambda ms: 4), ("PCIe generation, most", lambda ms: 5),
+                     ("PCIe lanes", lambda ms: 16 if ms >= 5000 else 8), ("PCIe lanes, most", lambda ms: 16)):  # fmt: skip
+        host.level(OURS, name, of)
+    for at in range(200, 10001, 100):
+        host.read(at, OURS, "PCIe received", 1400000000 if 2000 < at <= 8000 else 1000000, span=100)
+        host.read(at, OURS, "PCIe sent", 1200000000, span=100)
+    made = host.trace("link")
+    (row,) = limits(made)
+    equal((row["kind"], row["limit"], row["device"], row["unit"]), ("full-link", "PCIe received", "Ours", "bytes/s"), "its row")
+    equal((row["time_ns"], row["of_ns"]), (3 * S, 9900 * MS), "time, of the time with readings")
+    equal((row["from_ns"], row["to_ns"], row["link"]), (2 * S, 5 * S, "generation 4 of 5, 8 of 16 lanes"), "from, to, link")
+    equal(row["value"], 14 * GB, "bytes a second")
+    expect(abs(row["otherwise"] - 16e9 / 8 * 128 / 130 * 8) < 1, "bytes a second that it moves: %s" % row["otherwise"])
+    found = finding(made, "full-link")
+    says(found, "the PCIe link of Ours was full (PCIe received) for 3.0", "14.0 GB of 15.8 GB a second",
+         "generation 4 of 5, 8 of 16 lanes")  # fmt: skip
+    expect("slot" in found["helps"], found["helps"])
+    # Nobody knows what a link moves whose generation was not read.
+    host.lines = [line for line in host.lines if "values=[12," not in line[1]]
+    equal(limits(host.trace("unknown_link")), [], "limits of an unknown link")
 
 
 @case("throttled: a device that never was is no row, and without its work all of the time counts")
