@@ -55,7 +55,7 @@ struct telemetry_source;
 struct telemetry_ops {
 	const char *name, *summary;
 	uint64_t period_ns; /* where the user gives none; 0: the usual one */
-	bool of_processes; /* of the recorded ones, not of the host */
+	bool of_processes;  /* of the recorded ones, not of the host */
 	/* Add counters, or @s->grows; where there is none, why to @s->why. */
 	void (*find)(struct telemetry_source *s, const struct telemetry_roots *roots);
 	/* Before _read(): add counters and devices that are new; NULL: there never are */
