@@ -144,7 +144,21 @@ const char *plugin_work_name(struct plugin_host *h, const struct af_work *work, 
 /* Of a set of letters that programs can rely on? */
 bool plugin_is_key(const char *text);
 
-/* ask.c and emit.c: fill the functions of h->api. */
+/*
+ * arguments.c: the kind of the traced function @name, 0: there is none; and let event() have the
+ * calls of all functions that match @pattern: false, none does.
+ */
+uint16_t plugin_function_find(const char *name);
+bool plugin_functions_want(struct plugin_host *h, const char *pattern);
+
+/* ask.c: a struct for the plug-in, of which it knows the first `size` bytes. 0, or -1. */
+int plugin_give(struct plugin_host *h, void *to, void *from, uint32_t size);
+
+#define PLUGIN_GIVE(h, to, ...)                                                                    \
+	plugin_give(h, to, &(__typeof__(*(to))){.size = 0, __VA_ARGS__}, sizeof *(to))
+
+/* arguments.c, ask.c and emit.c: fill the functions of h->api; ask.c's first. */
+void plugin_arguments_open(struct plugin_host *h);
 void plugin_ask_open(struct plugin_host *h);
 void plugin_emit_open(struct plugin_host *h);
 

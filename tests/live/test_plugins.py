@@ -2,106 +2,16 @@
 """Plug-ins (docs/plugins.md): what those of examples/plugins give is what aflame's own reports have of the same trace,
 and one that crashes, loops, fills the memory or writes where it should not is reported, and leaves nothing half done."""
 
-import functools
 import json
 import os
 import re
-import shutil
 import subprocess
 import time
 
 from machine import AFLAME, BUILD, SOURCE, WORKPLACE
-from recording import FAILED, USAGE, aflame, must, new_path, record
+from plugin_work import BODIES, compiled, document, example, plugin, refused, report, sanitized, tables, trace
+from recording import FAILED, USAGE, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
-
-EXAMPLES = os.path.join(BUILD, "examples/plugins")
-INCLUDE = os.path.join(SOURCE, "include")
-MKTRACE = os.path.join(BUILD, "tests/golden/trace/mktrace")
-
-
-def sanitized():
-    with open(AFLAME, "rb") as f:
-        return b"__asan_init" in f.read()
-
-
-@functools.lru_cache(maxsize=None)
-def trace(name):
-    to = new_path(name)
-    subprocess.run([MKTRACE, os.path.join(SOURCE, "tests/golden/analyse/%s.trace" % name), to], check=True)
-    return to
-
-
-def example(name):
-    path = os.path.join(EXAMPLES, name + ".so")
-    expect(os.path.exists(path), "%s was not built" % path)
-    return path
-
-
-def compiled(source, name, *flags):
-    plus = source.endswith(".cc")
-    compiler = os.environ.get("CXX" if plus else "CC", "c++" if plus else "cc").split()
-    if not shutil.which(compiler[0]):
-        raise Skip("no %s" % compiler[0])
-    to = os.path.join(WORKPLACE, name + ".so")
-    done = subprocess.run([*compiler, "-I", INCLUDE, "-shared", "-fPIC", *flags, source, "-o", to],
-                          capture_output=True, text=True, check=False)
-    equal((done.returncode, done.stderr), (0, ""), "what the compiler says of " + name)
-    return to
-
-
-BODIES = {"begin": "return h->want(h, 0);", "event": "", "sample": "", "work": "", "finish": "return ok(h);"}
-
-
-def plugin(name, head="", descriptor="sizeof(struct af_pass_descriptor), AF_PASS_MAJOR, AF_PASS_MINOR", **bodies):
-    """A plug-in with these bodies of callbacks; it gives one table with a row, unless its finish() says otherwise."""
-    body = {**BODIES, **bodies}
-    text = """#include <aflame/pass.h>
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static const struct af_pass_column column = {"n", "N", AF_PASS_UNIT_COUNT, 0, 0, 0, {0, 0}};
-static int ok(const struct af_pass_host *h)
-{
-	const struct af_pass_cell cell = {0, 42, 0, 0};
-	return h->row(h, h->table(h, "answers", "Answers", &column, 1), &cell, 1);
-}
-static volatile int *const null = 0;
-%s
-static int begin(const struct af_pass_host *h, int argc, char **argv, void **state) { %s }
-static void event(const struct af_pass_host *h, void *state, const struct af_pass_event *ev) { %s }
-static void sample(const struct af_pass_host *h, void *state, const struct af_pass_sample *s) { %s }
-static void work(const struct af_pass_host *h, void *state, const struct af_pass_work *w) { %s }
-static int finish(const struct af_pass_host *h, void *state) { (void)ok; (void)null; %s }
-AF_PASS_DESCRIPTOR = {%s, "test", "a test", begin, event, sample, work, finish};
-""" % (head, *(body[c] for c in BODIES), descriptor)
-    source = os.path.join(WORKPLACE, name + ".c")
-    with open(source, "w", encoding="utf-8") as f:
-        f.write(text)
-    return compiled(source, name)
-
-
-def report(*words, **how):
-    return aflame("report", *words, **how)
-
-
-def document(*words):
-    return json.loads(must("report", "--json", "-n", 0, *words))
-
-
-def tables(*words):
-    return {t["name"]: t["rows"] for t in document(*words)["tables"]}
-
-
-def refused(path, pattern, *words, of="mixed", status=FAILED):
-    """Its run fails with this message, which names it, and with nothing on standard output."""
-    done = report(*words, "--plugin", path, trace(of))
-    equal((done.returncode, done.stdout), (status, ""), "status and output (%s)" % done.stderr)
-    expect(path in done.stderr and re.search(pattern, done.stderr), "%r is not in %s" % (pattern, done.stderr))
-    return done
 
 
 @case("kernels by grid: their calls and times add up to those of `report kernels`")
@@ -335,7 +245,7 @@ def _():
 def _():
     size = "sizeof(struct af_pass_descriptor)"
     refused(plugin("older", descriptor=size + ", AF_PASS_MAJOR - 1, 7"), r"was built for version 0\.7 .* and this is 1\.\d")
-    refused(plugin("newer", descriptor=size + ", AF_PASS_MAJOR, AF_PASS_MINOR + 1"), r"needs version 1\.1 of aflame/pass\.h")
+    refused(plugin("newer", descriptor=size + ", AF_PASS_MAJOR, AF_PASS_MINOR + 1"), r"needs version 1\.2 of aflame/pass\.h")
     refused(plugin("short", descriptor="16, AF_PASS_MAJOR, AF_PASS_MINOR"), "its descriptor has 16 bytes")
     expect(tables("--plugin", plugin("longer", descriptor=size + " + 64, AF_PASS_MAJOR, AF_PASS_MINOR"), trace("mixed")), "a longer one")
     source = os.path.join(WORKPLACE, "empty.c")
@@ -428,7 +338,7 @@ def _():
             ("says", 'return h->fail(h, "no %s\\033[31m", "luck");', r": no luck\?"),
     ):
         refused(plugin(name, finish=body), pattern)
-    refused(plugin("unknown_kind", begin='return h->want(h, "nonsense");'), 'no kind of event is called "nonsense"')
+    refused(plugin("unknown_kind", begin='return h->want(h, "nonsense");'), 'no kind of event, and no traced function, is called "nonsense"')
 
 
 @case("a file is replaced only by whole results")
