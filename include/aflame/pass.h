@@ -82,6 +82,9 @@ struct af_pass_sample {
 	uint64_t time_ns;
 	uint64_t weight_ns; /* the CPU time that it stands for; 0 for a counted event */
 	uint64_t count;     /* of a counted event: how many it stands for */
+	/* 1.1 */
+	uint32_t is_rest; /* 1: a part of one that counts in the time before --from or after --to */
+	uint32_t reserved;
 };
 
 /* Something that a device did, of any API, and the call that launched it. */
@@ -105,6 +108,9 @@ struct af_pass_work {
 	uint32_t registers;      /* of a thread; this and the next three 0: not known */
 	uint32_t static_shared, dynamic_shared; /* bytes of a block */
 	uint32_t local;                         /* bytes of a thread */
+	uint32_t reserved;
+	/* 1.1 */
+	uint64_t is_rest; /* 1: a part of one that counts in the time before --from */
 };
 
 /* A call of a traced API, by af_pass_host.call(). */
@@ -120,8 +126,8 @@ struct af_pass_call {
 	uint64_t bytes;        /* that it moves or allocates, if has_bytes is 1 */
 	uint32_t nr_arguments; /* 0: the trace has none, which --api NAME:default records */
 	uint32_t has_bytes;
-	uint32_t is_cut; /* 1: an argument was too long to be recorded whole */
-	uint32_t reserved;
+	uint32_t is_cut;  /* 1: an argument was too long to be recorded whole */
+	uint32_t is_rest; /* 1: a part of one that counts in the time before --from */
 };
 
 /* Whether the trace has what an argument points to, and what that is. */

@@ -150,21 +150,24 @@ static int ask_call(const struct af_pass_host *api, const struct af_pass_event *
 	const struct af_event event = event_of(ev);
 	struct af_call call;
 
-	if (!af_call_read(&h->world, &event, &call))
+	if (!af_call_read(&h->world, &event, &call) ||
+	    !af_time_range_call(&h->world.time_range, &call))
 		return -1;
 	const struct af_api_function *is = call.function ? NULL : af_api_function(event.kind);
 	struct af_api_call whole;
 	if (!is || !af_api_decode(is, event.payload, event.payload_size, &whole))
 		whole = (struct af_api_call){.nr_args = 0};
+	uint32_t stack =
+	    plugin_choice_stack(h, plugin_stack_call(h, call.process, call.path, call.function));
 	const char *function = call.function ? h->world.functions[call.function].name
 	                       : is          ? is->name
 	                                     : "";
 	return PLUGIN_GIVE(h, to, .process = call.process, .tid = call.tid,
-	                   .stack = plugin_stack_call(h, call.process, call.path, call.function),
-	                   .status = call.status, .correlation = call.correlation,
-	                   .start_ns = call.start_ns, .end_ns = call.end_ns, .function = function,
-	                   .bytes = whole.bytes, .nr_arguments = whole.nr_args,
-	                   .has_bytes = whole.has_bytes,
+	                   .stack = stack == PLUGIN_OUT ? 0 : stack, .status = call.status,
+	                   .correlation = call.correlation, .start_ns = call.start_ns,
+	                   .end_ns = call.end_ns, .function = function, .bytes = whole.bytes,
+	                   .nr_arguments = whole.nr_args, .has_bytes = whole.has_bytes,
+	                   .is_rest = call.out_of_range,
 	                   .is_cut = whole.is_cut || whole.head.flags & AF_API_CALL_TRUNCATED);
 }
 
@@ -232,7 +235,10 @@ static uint32_t ask_stack(const struct af_pass_host *api, const struct af_pass_e
 	struct plugin_host *h = plugin_host_of(api);
 	const struct af_event event = event_of(ev);
 
-	return plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0);
+	uint32_t stack = plugin_choice_stack(
+	    h, plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0));
+
+	return stack == PLUGIN_OUT ? 0 : stack;
 }
 
 static int ask_frame(const struct af_pass_host *api, uint32_t stack, struct af_pass_frame *frame)

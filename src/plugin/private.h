@@ -9,6 +9,7 @@
 #include "aflame/pass.h"
 #include "analyse/flame/scratch.h"
 #include "analyse/join/launches.h"
+#include "analyse/query/query.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/stack_locations.h"
@@ -70,8 +71,10 @@ struct plugin_host {
 	struct af_world world;
 	struct af_samples samples;
 	struct af_launches launches;
-	struct af_call call; /* at hand */
-	uint64_t wanted;     /* mask of event() */
+	struct af_call call;          /* at hand */
+	struct af_query query;        /* the time */
+	struct plugin_choice *choice; /* NULL: all stacks */
+	uint64_t wanted;              /* mask of event() */
 	bool all_kinds;
 	uint8_t kinds[(UINT16_MAX + 1) / 8];
 
@@ -137,6 +140,19 @@ void plugin_stacks_open(struct plugin_host *h);
 /* A node of the tree for each frame of @stack below @node: the last one. */
 uint32_t plugin_stack_copy(struct plugin_host *h, struct plugin_tree *t, struct af_tree *to,
                            uint32_t node, uint32_t stack);
+
+/*
+ * choice.c: --focus, --hide and --search. After begin(): the run fails where event() would get what
+ * has no stack.
+ */
+void plugin_choice_open(struct plugin_host *h);
+
+/* The stack that is left of @stack; PLUGIN_OUT: none is, and nothing of it comes. */
+#define PLUGIN_OUT UINT32_MAX
+uint32_t plugin_choice_stack(struct plugin_host *h, uint32_t stack);
+
+/* The same of a work with the frame @*name above its stack; @*name is then the innermost left. */
+uint32_t plugin_choice_work(struct plugin_host *h, uint32_t stack, const char **name);
 
 /* names.c: the words of @api, "cuda"; the name of a work, and of its operation. */
 const char *plugin_api_name(uint32_t api);

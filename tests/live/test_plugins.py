@@ -116,24 +116,6 @@ static const struct af_pass_column columns[] = {{"events", "", 1, 0, 0, 0, {0, 0
         expect(row["named"], "no field tid")
 
 
-@case("trees of stacks, of samples and of work, are the flame graphs of the trace")
-def _():
-    path = plugin("flames", head="static int cpu, gpu;", begin="""static const struct af_pass_weight w = {"time", "ns"};
-	cpu = argc ? h->tree(h, "cpu", "CPU", &w, 1) : 0;
-	gpu = argc ? 0 : h->tree(h, "gpu", "GPU", &w, 1);
-	return 0;""", sample="if (cpu && s->weight_ns) h->tree_add(h, cpu, h->tree_stack(h, cpu, 0, s->stack), 0, s->weight_ns);",
-                  work="""if (!gpu || !w->busy_ns || !*w->op) return;
-	h->tree_add(h, gpu, h->tree_child(h, gpu, h->tree_stack(h, gpu, 0, w->stack), w->name, AF_PASS_FRAME_GPU), 0, w->busy_ns);""",
-                  finish="return 0;")
-    out = new_path("flames") + ".folded"
-    for name, view in ("mixed", "cpu"), ("kernel", "cpu"), ("family", "cpu"), ("mixed", "gpu"), ("cuda", "gpu"), ("twice", "gpu"), ("ranges", "gpu"):
-        must("report", "--plugin", path, *(["cpu"] if view == "cpu" else []), "-o", out, trace(name))
-        with open(out, encoding="utf-8") as f:
-            got = sorted(f.read().splitlines())
-        equal(got, sorted(must("flame", "--view", view, "-w", "time", trace(name)).splitlines()), "%s of %s" % (view, name))
-        expect(got, "nothing in %s" % name)
-
-
 @case("definitions, calls, devices and processes are what the trace has")
 def _():
     path = plugin("asks", event="""struct af_pass_event d = {.size = sizeof d};

@@ -20,7 +20,12 @@ struct af_plugin_request plugins_request(const struct af_plugins_options *o, uin
 	                                  .dir = dir,
 	                                  .member = member,
 	                                  .memory = o->memory,
-	                                  .call_ns = o->call_ns};
+	                                  .call_ns = o->call_ns,
+	                                  .from_ns = o->from_ns,
+	                                  .to_ns = o->to_ns,
+	                                  .focus = {o->focus.items, o->focus.nr},
+	                                  .hide = {o->hide.items, o->hide.nr},
+	                                  .search = {o->search.items, o->search.nr}};
 }
 
 static int plugins_run(const struct plugins *p, uint32_t i, struct af_plugin_results *to,

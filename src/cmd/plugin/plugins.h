@@ -26,6 +26,8 @@ struct af_plugins_options {
 	bool all_frames;            /* of a tree */
 	const char *weight;         /* of trees; NULL: the first of each */
 	uint64_t memory, call_ns;
+	uint64_t from_ns, to_ns; /* the time that they get; 0 and 0: all */
+	struct af_strings focus, hide, search;
 	struct af_output output; /* its name decides the format; "-": text, or JSON */
 };
 
