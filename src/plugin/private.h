@@ -147,8 +147,9 @@ uint32_t plugin_stack_copy(struct plugin_host *h, struct plugin_tree *t, struct 
  */
 void plugin_choice_open(struct plugin_host *h);
 
-/* The stack that is left of @stack; PLUGIN_OUT: none is, and nothing of it comes. */
 #define PLUGIN_OUT UINT32_MAX
+
+/* The stack that is left of @stack; PLUGIN_OUT: none is, and nothing of it comes. */
 uint32_t plugin_choice_stack(struct plugin_host *h, uint32_t stack);
 
 /* The same of a work with the frame @*name above its stack; @*name is then the innermost left. */

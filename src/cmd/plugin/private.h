@@ -33,4 +33,7 @@ int plugins_format_choose(const struct af_plugins_options *o, struct plugins_for
                           struct af_err *err);
 int plugins_write(struct plugins *p, struct af_err *err);
 
+/* page.c: all of them in a page. */
+int plugins_page(struct plugins *p, struct af_err *err);
+
 #endif
