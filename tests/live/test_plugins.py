@@ -5,12 +5,13 @@ and one that crashes, loops, fills the memory or writes where it should not is r
 import json
 import os
 import re
+import shutil
 import subprocess
 import time
 
 from machine import AFLAME, BUILD, SOURCE, WORKPLACE
 from plugin_work import BODIES, compiled, document, example, plugin, refused, report, sanitized, tables, trace
-from recording import FAILED, USAGE, must, new_path, record
+from recording import FAILED, USAGE, aflame, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
 
 
@@ -351,6 +352,33 @@ def _():
     one = plugin("one")
     done = report("--plugin", one, "--plugin", one, trace("mixed"))
     expect(done.returncode in (FAILED, USAGE) and "both give a result called answers" in done.stderr, done.stderr)
+
+
+@case("timeline --plugin: the trace's own slices as without it, and behind them those of the plug-ins, each group a process")
+def _():
+    out, own = new_path("joined") + ".pftrace", new_path("own") + ".pftrace"
+    mine = plugin("mine", finish='return h->slice(h, h->track(h, "mine", "a track of mine"), 5, 9, "a slice of mine");')
+    must("timeline", "-o", own, trace("cuda"))
+    must("timeline", "--plugin", example("launch_gaps"), "--plugin", mine, "-o", out, trace("cuda"))
+    with open(own, "rb") as f, open(out, "rb") as g:
+        own, joined = f.read(), g.read()
+    expect(joined.startswith(own), "the trace's own slices are not as without a plug-in")
+    more = joined[len(own):]
+    for text in b"gaps so far", b"process 101 queue 1", b"a track of mine", b"a slice of mine":
+        expect(text in more, "no %s" % text)
+    if shutil.which("protoc"):
+        proto = os.path.join(SOURCE, "tests/golden/timeline")
+        text = subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I", proto, os.path.join(proto, "perfetto.proto")],
+                              input=more, capture_output=True, check=True).stdout.decode("utf-8", "replace")
+        pids = re.findall(r"process \{\s+pid: (\d+)", text)
+        equal((len(pids), len(set(pids))), (2, 2), "processes of two plug-ins (%s)" % pids)
+        equal(len(re.findall("type: TYPE_SLICE_BEGIN", text)), len(re.findall("type: TYPE_SLICE_END", text)), "begins and ends")
+    for words, pattern in ((("-o", "x.json"), "need Perfetto's format"), (("-o", "x.pftrace", "--limit", "3"), "--limit does not go with --plugin"),
+                           (("-o", "x.pftrace", "--plugin", example("kernels_by_grid")), None)):
+        done = aflame("timeline", "--plugin", mine, *words, trace("cuda"))
+        expect(not done.returncode if pattern is None else done.returncode and pattern in done.stderr, "%s: %s" % (words, done.stderr))
+    done = aflame("timeline", "--plugin", example("kernels_by_grid"), "-o", "x.pftrace", trace("cuda"))
+    expect(done.returncode == FAILED and "no plug-in gave slices" in done.stderr, done.stderr)
 
 
 @case("in a folder of ranks the tables are merged by keys, trees add up, and each rank is named to the plug-in")

@@ -40,7 +40,7 @@ static int page_slices(struct page_write *w, uint32_t i, struct af_err *err)
 		return 0;
 	w->render.part = i + 1;
 	w->render.slices = &all;
-	int rc = af_plugin_slices(&w->p->results[i], &all, &sink);
+	int rc = af_plugin_slices(&w->p->results[i], i, &all, &sink);
 	if (format->part_end)
 		format->part_end(&w->render);
 	w->crossing += all.crossing;

@@ -37,4 +37,20 @@ struct af_plugins_options {
  */
 int af_plugins_report(const struct af_plugins_options *o, struct af_err *err);
 
+struct plugins;
+struct af_format;
+
+/*
+ * Run them for a timeline of the trace in @format, which can_join. -ENODATA: none gave slices. Free
+ * *@p also after a failure; @o lives as long.
+ */
+int af_plugins_slices_run(struct plugins **p, const struct af_plugins_options *o,
+                          const struct af_format *format, bool gzip, struct af_err *err);
+
+/* Append their slices to the file @fd, behind the trace's own; @p is a struct plugins. */
+int af_plugins_slices_append(void *p, int fd, struct af_err *err);
+
+/* Free the results; NULL is fine. */
+void af_plugins_slices_free(struct plugins *p);
+
 #endif

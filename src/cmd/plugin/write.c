@@ -66,6 +66,7 @@ static uint64_t nr_slices(const struct plugins *p)
 struct slices_write {
 	struct plugins *p;
 	struct af_slices all;
+	uint32_t first; /* part of the file that the first plug-in is; 0: it is alone */
 	uint64_t nr, crossing;
 };
 
@@ -76,15 +77,15 @@ static int slices_of(struct slices_write *w, uint32_t i, int fd, struct af_err *
 	struct af_slices_to into = {format, &render};
 	const struct af_slices_sink sink = af_slices_sink(&into);
 
-	if (w->p->nr > 1)
-		render.part = i + 1;
+	if (w->first)
+		render.part = w->first + i;
 	render.label = w->p->results[i].name;
 	w->all = (struct af_slices){.damage = "", .start_ns = w->p->results[i].start_ns};
 	w->all.names = &w->p->results[i].names;
 	int rc = format->begin(&render, err);
 	if (rc)
 		return rc;
-	rc = af_plugin_slices(&w->p->results[i], &w->all, &sink);
+	rc = af_plugin_slices(&w->p->results[i], i, &w->all, &sink);
 	w->nr += w->all.nr_slices + w->all.nr_points;
 	w->crossing += w->all.crossing;
 	int end = format->end(&render, err && err->code ? NULL : err);
@@ -103,7 +104,7 @@ static int slices_write(int fd, void *arg, struct af_err *err)
 
 static int write_slices(struct plugins *p, struct af_err *err)
 {
-	struct slices_write w = {.p = p};
+	struct slices_write w = {.p = p, .first = p->nr > 1};
 
 	if (!nr_slices(p))
 		return af_fail_plain(err, -ENODATA,
@@ -120,6 +121,20 @@ static int write_slices(struct plugins *p, struct af_err *err)
 		        (unsigned long long)w.crossing);
 	if (!rc)
 		af_output_tell(&p->o->output, "report", "slices of plug-ins");
+	return rc;
+}
+
+int plugins_slices_append(struct plugins *p, int fd, struct af_err *err)
+{
+	/* The trace's own are the first part. */
+	struct slices_write w = {.p = p, .first = 2};
+	int rc = slices_write(fd, &w, err);
+
+	if (!rc && w.crossing)
+		fprintf(stderr,
+		        "aflame timeline: left out: slices of plug-ins that cross on all lanes: "
+		        "%llu\n",
+		        (unsigned long long)w.crossing);
 	return rc;
 }
 
