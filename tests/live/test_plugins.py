@@ -35,6 +35,7 @@ def _():
 def _():
     rows = tables("--plugin", example("kernels_by_grid"), "gemm", trace("cuda"))["kernels_by_grid"]
     equal([row["kernel"] for row in rows], ["gemm_128x128"], "kernels")
+    expect(must("report", "--plugin", example("kernels_by_grid"), "no such kernel", trace("cuda")).endswith("grid\n  nothing\n"), "an empty table")
     refused(example("launch_gaps"), 'least gap in microseconds, not "gemm"', "gemm")
 
 

@@ -246,6 +246,8 @@ static int write_text(const struct plugins *p, struct af_err *err)
 			if (b.len)
 				af_buf_char(&b, '\n');
 			af_table_text(&b, t, p->o->limit, af_colour(stdout), AF_SHOW_ALL);
+			if (!t->nr_rows)
+				af_buf_str(&b, "  nothing\n");
 		}
 	bool first = !b.len;
 	fwrite(b.data, 1, b.len, stdout);
