@@ -21,7 +21,8 @@ class Layout extends Model {
     this.details = new Details(this);
     this.annotate = new Annotate(this);
     const bare = !meta.trees.length;
-    const without = { summary: !this.hasSummary, top: bare, sandwich: bare, source: !meta.annotated.length,
+    const without = { summary: !this.hasSummary, flame: bare && this.opening.tab, top: bare,
+      sandwich: bare, source: !meta.annotated.length,
       timeline: !meta.time, heat: !meta.time || meta.time.of,
       ranks: !tableOf(meta.tables, 'rank_map')?.rows.length };
     this.tabList = TABS.filter(({ value }) => !without[value]);

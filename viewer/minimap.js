@@ -44,7 +44,8 @@ class Minimap {
     if (this.nr !== nr) {
       this.nr = nr;
       const cpu = this.part(['run']) || this.part(['call', 'range']);
-      this.parts = [['CPU', 'native', cpu], ['GPU', 'gpu', this.part(['work'])]]
+      const isThreads = this.times.tracks.some(({ kind }) => kind === 'thread');
+      this.parts = [[isThreads ? 'CPU' : 'Slices', 'native', cpu], ['GPU', 'gpu', this.part(['work'])]]
         .filter(([, , of]) => of);
     }
     return this.parts;

@@ -35,7 +35,9 @@ class Model {
       && SUMMARY_TABLES.some((name) => tableOf(meta.tables, name));
     /* What the user wrote comes first: the root on top, its heaviest part left, no interpreter. */
     this.opening = this.hasSummary
-      ? { tab: 'summary', shape: 'icicle', order: 'heavy', ops: ['glue'] } : {};
+      ? { tab: 'summary', shape: 'icicle', order: 'heavy', ops: ['glue'] }
+      : meta.trees.length ? {} /* else what there is: slices, or tables */
+        : meta.time ? { tab: 'timeline' } : meta.tables.length ? { tab: 'facts' } : {};
     this.state = this.addressed();
     this.times = meta.time ? new Times(meta.time, names, (label) => this.treeOf(label)) : null;
     this.trackGroups = meta.time ? TRACK_GROUPS.slice(meta.time.ranks ? 0 : 1) : [];
@@ -51,7 +53,7 @@ class Model {
 
   address() {
     const hash = `#${stateToHash(this.state, this.defaults)}`;
-    if (!this.hasSummary) return hash;
+    if (!this.opening.tab) return hash;
     const first = stateToHash({ ...this.defaults, ...this.opening }, this.defaults);
     return hash === `#${first}` ? '#' : hash === '#' ? '#tab=flame' : hash;
   }

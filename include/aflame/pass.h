@@ -39,7 +39,7 @@ extern "C" {
 #endif
 
 #define AF_PASS_MAJOR 1
-#define AF_PASS_MINOR 0
+#define AF_PASS_MINOR 1
 
 /* An event as it is in the trace; af_pass_host.field() has its fields. */
 struct af_pass_event {
@@ -58,7 +58,8 @@ enum af_pass_field_type {
 	AF_PASS_SIGNED = 2, /* number is an int64_t in two's complement */
 	AF_PASS_HEX = 3,    /* unsigned: an address or a handle */
 	AF_PASS_TEXT = 4,
-	AF_PASS_SEQ = 5 /* nr values of width bytes each at values, unaligned */
+	AF_PASS_SEQ = 5, /* nr values of width bytes each at values, unaligned */
+	AF_PASS_REAL = 6 /* 1.1: of an argument: the member real */
 };
 
 struct af_pass_field {
@@ -81,6 +82,9 @@ struct af_pass_sample {
 	uint64_t time_ns;
 	uint64_t weight_ns; /* the CPU time that it stands for; 0 for a counted event */
 	uint64_t count;     /* of a counted event: how many it stands for */
+	/* 1.1 */
+	uint32_t is_rest; /* 1: a part of one that counts in the time before --from or after --to */
+	uint32_t reserved;
 };
 
 /* Something that a device did, of any API, and the call that launched it. */
@@ -104,6 +108,9 @@ struct af_pass_work {
 	uint32_t registers;      /* of a thread; this and the next three 0: not known */
 	uint32_t static_shared, dynamic_shared; /* bytes of a block */
 	uint32_t local;                         /* bytes of a thread */
+	uint32_t reserved;
+	/* 1.1 */
+	uint64_t is_rest; /* 1: a part of one that counts in the time before --from */
 };
 
 /* A call of a traced API, by af_pass_host.call(). */
@@ -115,6 +122,37 @@ struct af_pass_call {
 	uint32_t correlation;
 	uint64_t start_ns, end_ns;
 	const char *function; /* "cuLaunchKernel", "" not known */
+	/* 1.1 */
+	uint64_t bytes;        /* that it moves or allocates, if has_bytes is 1 */
+	uint32_t nr_arguments; /* 0: the trace has none, which --api NAME:default records */
+	uint32_t has_bytes;
+	uint32_t is_cut;  /* 1: an argument was too long to be recorded whole */
+	uint32_t is_rest; /* 1: a part of one that counts in the time before --from */
+};
+
+/* Whether the trace has what an argument points to, and what that is. */
+enum af_pass_target {
+	AF_PASS_TARGET_NONE = 0,  /* no pointer, or the address alone */
+	AF_PASS_TARGET_VALUE = 1, /* one value, or struct */
+	AF_PASS_TARGET_ARRAY = 2,
+	AF_PASS_TARGET_PAIRS = 3, /* an array of keys, each with its value behind it */
+	AF_PASS_TARGET_STRING = 4
+};
+
+/* 1.1: a value of a call, by af_pass_host.argument(). */
+struct af_pass_argument {
+	uint32_t size;
+	uint32_t type; /* enum af_pass_field_type; a struct is a SEQ of its bytes */
+	uint64_t number;
+	double real;
+	const char *text; /* "" unless it is a text, which may be cut at 1024 bytes */
+	const void *values;
+	uint32_t nr, width;
+	const char *name;       /* of the parameter, the member or the result; "size" */
+	const char *type_name;  /* "CUdeviceptr"; "" not known */
+	const char *value_name; /* of an enumeration: "CL_TRUE"; else NULL */
+	uint32_t target;        /* enum af_pass_target: what "*" before its name has */
+	uint32_t is_written;    /* 1: the call writes what it points to */
 };
 
 enum af_pass_frame_kind {
@@ -213,7 +251,8 @@ struct af_pass_weight {
 };
 
 /*
- * The host: what a plug-in may call. `size` covers the functions that there are; in 1.0 all below.
+ * The host: what a plug-in may call. `size` covers the functions that there are; in 1.0 all down to
+ * fail().
  */
 struct af_pass_host {
 	uint32_t size;
@@ -222,10 +261,14 @@ struct af_pass_host {
 
 	/*
 	 * In begin(): event() is to get events of @kind, "sample"; NULL: of all kinds. -1: no kind
-	 * has that name.
+	 * has that name. 1.1: @kind may be a traced function, whose calls are events of a kind of
+	 * their own, or a pattern of functions, "cuMemAlloc*".
 	 */
 	int (*want)(const struct af_pass_host *h, const char *kind);
-	/* The number of the kind @name, or -1 (which is no failure of the run), and its name. */
+	/*
+	 * The number of the kind @name, or -1 (which is no failure of the run), and its name. 1.1:
+	 * also of a traced function.
+	 */
 	int (*kind_find)(const struct af_pass_host *h, const char *name);
 	const char *(*kind_name)(const struct af_pass_host *h, uint32_t kind);
 	/*
@@ -318,6 +361,24 @@ struct af_pass_host {
 	    __attribute__((format(printf, 2, 3)))
 #endif
 	    ;
+
+	/*
+	 * 1.1. The argument @name of the call @ev, into *@argument, whose size the caller has set.
+	 * -1 (no failure of the run): the trace has no such argument, or does not have its value.
+	 * @name:
+	 *
+	 *	size             the argument as it was passed; of a pointer: the address
+	 *	*image_format    what it points to: a value, a text, or a SEQ; after the call
+	 *	sizes[2]         an element of what it points to
+	 *	desc.Width       a member of a struct, also of one that it points to; desc.dims[1]
+	 *	*size@before     what it pointed to before the call, where that changes it
+	 *	return           the result
+	 */
+	int (*argument)(const struct af_pass_host *h, const struct af_pass_event *ev,
+	                const char *name, struct af_pass_argument *argument);
+	/* The argument with the number @i, from 0 on, as it was passed. */
+	int (*argument_at)(const struct af_pass_host *h, const struct af_pass_event *ev, uint32_t i,
+	                   struct af_pass_argument *argument);
 };
 
 /*

@@ -135,8 +135,8 @@ int report_plugins(const struct report_options *o, int nr_words, char **words, s
 	     "output",                                                                             \
 	     'o',                                                                                  \
 	     "FILE",                                                                               \
-	     "file to write: a tree to .svg, .html or .folded, slices to .json or "                \
-	     ".perfetto-trace (-)",                                                                \
+	     "file to write: a tree to .svg or .folded, slices to .json or .perfetto-trace, all "  \
+	     "to .html (-)",                                                                       \
 	     offsetof(struct report_options, output.file)},                                        \
 	    AF_PUBLIC_OPTION(struct report_options, output.public),                                \
 	    {AF_OPT_SIZE,                                                                          \

@@ -26,17 +26,16 @@ static int plugin_options(const struct report_options *o, struct af_err *err)
 	                    : o->heat                 ? "--heat"
 	                    : o->counters             ? "--counters"
 	                    : o->lines                ? "--lines"
-	                    : o->from_ns              ? "--from"
-	                    : o->to_ns                ? "--to"
-	                    : o->focus.nr             ? "--focus"
-	                    : o->hide.nr              ? "--hide"
-	                    : o->search.nr            ? "--search"
 	                    : strcmp(o->sort, "self") ? "--sort"
 	                                              : NULL;
 
 	if (other)
 		return af_fail_plain(err, -EINVAL,
-		                     "%s is not for plug-ins, which get the whole trace", other);
+		                     "%s is not for plug-ins: they get samples, work and events, "
+		                     "of which they make what they like",
+		                     other);
+	if (o->to_ns && o->to_ns <= o->from_ns)
+		return af_fail_plain(err, -EINVAL, "--to is not after --from");
 	return 0;
 }
 
@@ -59,6 +58,11 @@ int report_plugins(const struct report_options *o, int nr_words, char **words, s
 	    .weight = o->weight,
 	    .memory = o->plugin_memory ? o->plugin_memory : AF_PLUGIN_MEMORY,
 	    .call_ns = o->plugin_ns ? o->plugin_ns : AF_PLUGIN_NS,
+	    .from_ns = o->from_ns,
+	    .to_ns = o->to_ns,
+	    .focus = o->focus,
+	    .hide = o->hide,
+	    .search = o->search,
 	    .output = o->output,
 	};
 	int rc = plugin_options(o, err);

@@ -6,6 +6,7 @@
 #include "base/err.h"
 #include "base/scope.h"
 #include "cmd/options/nearest.h"
+#include "cmd/plugin/plugins.h"
 #include "cmd/shared/commands.h"
 #include "cmd/shared/names.h"
 #include "cmd/shared/ranks.h"
@@ -14,7 +15,7 @@
 struct timeline_options {
 	struct af_output output;
 	const char *format, *rank;
-	struct af_strings parts;
+	struct af_strings parts, plugins;
 	struct af_timeline_query query;
 };
 
@@ -76,6 +77,57 @@ static int timeline_parts(struct timeline_options *o, struct af_err *err)
 	return 0;
 }
 
+/* Slices of plug-ins stand beside all of one trace, and only one format takes those of several. */
+static int plugins_check(const struct timeline_options *o, const struct af_slices_request *request,
+                         const char *dir, bool is_set, struct af_err *err)
+{
+	const char *other = o->query.min_ns                  ? "--min"
+	                    : o->query.limit                 ? "--limit"
+	                    : o->query.process != UINT64_MAX ? "--process"
+	                    : o->query.pid != UINT64_MAX     ? "--pid"
+	                                                     : NULL;
+
+	if (is_set)
+		return af_fail_plain(err, -EINVAL,
+		                     "slices of plug-ins are of one trace, and %s is a folder of "
+		                     "ranks: choose one with --rank",
+		                     dir);
+	if (!request->format->can_join)
+		return af_fail_plain(err, -EINVAL,
+		                     "slices of plug-ins beside those of the trace need Perfetto's "
+		                     "format: -o NAME.perfetto-trace");
+	if (other)
+		return af_fail_plain(err, -EINVAL,
+		                     "%s does not go with --plugin: it cannot choose a plug-in's "
+		                     "slices",
+		                     other);
+	return 0;
+}
+
+/* The slices of the trace, and behind them those of plug-ins. */
+static int timeline_write(const struct timeline_options *o, struct af_slices_request *request,
+                          const char *dir, struct af_err *err)
+{
+	const struct af_plugins_options to = {.paths = o->plugins,
+	                                      .dir = dir,
+	                                      .memory = AF_PLUGIN_MEMORY,
+	                                      .call_ns = AF_PLUGIN_NS,
+	                                      .from_ns = o->query.from_ns,
+	                                      .to_ns = o->query.to_ns};
+	struct plugins *plugins = NULL;
+	int rc = 0;
+
+	if (o->plugins.nr)
+		rc = af_plugins_slices_run(&plugins, &to, request->format, request->gzip, err);
+	if (plugins)
+		request->more = af_plugins_slices_append;
+	request->arg = plugins;
+	if (!rc)
+		rc = af_slices_write(request, dir, err);
+	af_plugins_slices_free(plugins);
+	return rc;
+}
+
 static int timeline_run(void *state, int nr_words, char **words, struct af_err *err)
 {
 	struct timeline_options *o = state;
@@ -101,9 +153,11 @@ static int timeline_run(void *state, int nr_words, char **words, struct af_err *
 	if (!rc && is_set && (o->query.process != UINT64_MAX || o->query.pid != UINT64_MAX))
 		rc = af_fail_plain(err, -EINVAL,
 		                   "--process and --pid are of one trace: choose it with --rank");
+	if (!rc && o->plugins.nr)
+		rc = plugins_check(o, &request, dir, is_set, err);
 	if (!rc)
 		rc = is_set ? af_slices_write_set(&request, dir, err)
-		            : af_slices_write(&request, dir, err);
+		            : timeline_write(o, &request, dir, err);
 	if (!rc)
 		af_output_tell(&o->output, "timeline", "open it in ui.perfetto.dev");
 	return rc;
@@ -130,6 +184,9 @@ static const struct af_option timeline_options[] = {
      AT(query.process)},
     {AF_OPT_U64, "pid", 'p', "PID", "only of this process id", AT(query.pid)},
     {AF_OPT_U64, "limit", 'n', "N", "at most N slices", AT(query.limit)},
+    {AF_OPT_LIST, "plugin", 0, "FILE",
+     "also the slices that the shared object FILE gives (docs/plugins.md); may be given again",
+     AT(plugins)},
     {AF_OPT_END},
 };
 

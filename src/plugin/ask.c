@@ -2,14 +2,14 @@
 #include <string.h>
 
 #include "analyse/world/work.h"
-#include "api/tables/tables.h"
+#include "api/tables/decode.h"
 #include "plugin/private.h"
 
 /*
  * A struct for the plug-in, of which it knows the first @to->size bytes, as it has set them: those
  * are filled, and the size is how many were.
  */
-static int give(struct plugin_host *h, void *to, void *from, uint32_t size)
+int plugin_give(struct plugin_host *h, void *to, void *from, uint32_t size)
 {
 	uint32_t known;
 
@@ -21,8 +21,6 @@ static int give(struct plugin_host *h, void *to, void *from, uint32_t size)
 	memcpy(to, from, known);
 	return 0;
 }
-
-#define GIVE(h, to, ...) give(h, to, &(__typeof__(*(to))){.size = 0, __VA_ARGS__}, sizeof *(to))
 
 static const char *text_or_empty(const char *text)
 {
@@ -52,8 +50,11 @@ static int ask_want(const struct af_pass_host *api, const char *kind)
 		return 0;
 	}
 	uint16_t number = af_kind_find(kind);
+	if (!number && plugin_functions_want(h, kind))
+		return 0;
 	if (!number)
-		return plugin_fail(h, "want(): no kind of event is called \"%s\"", kind);
+		return plugin_fail(
+		    h, "want(): no kind of event, and no traced function, is called \"%s\"", kind);
 	h->wanted |= af_kind_bit(number);
 	h->kinds[number / 8] |= (uint8_t)(1u << number % 8);
 	return 0;
@@ -64,6 +65,7 @@ static int ask_kind_find(const struct af_pass_host *api, const char *name)
 	uint16_t kind = af_kind_find(name);
 
 	(void)api;
+	kind = kind ? kind : plugin_function_find(name);
 	return kind ? kind : -1;
 }
 
@@ -81,11 +83,11 @@ static int field_give(struct plugin_host *h, const struct af_field *f, struct af
 {
 	bool is_text = f->type == AF_VALUE_TEXT, is_seq = f->type == AF_VALUE_SEQ;
 
-	return GIVE(h, to, .type = f->type, .number = is_text || is_seq ? 0 : f->number,
-	            .text = is_text ? f->text : "", .values = is_seq ? f->seq.data : NULL,
-	            .nr = is_seq ? f->seq.nr : 0, .width = is_seq ? f->seq.size : 0,
-	            .name = f->name, .meaning = f->meaning,
-	            .value_name = is_text || is_seq ? NULL : af_field_value_name(f));
+	return PLUGIN_GIVE(h, to, .type = f->type, .number = is_text || is_seq ? 0 : f->number,
+	                   .text = is_text ? f->text : "", .values = is_seq ? f->seq.data : NULL,
+	                   .nr = is_seq ? f->seq.nr : 0, .width = is_seq ? f->seq.size : 0,
+	                   .name = f->name, .meaning = f->meaning,
+	                   .value_name = is_text || is_seq ? NULL : af_field_value_name(f));
 }
 
 static int ask_field_at(const struct af_pass_host *api, const struct af_pass_event *ev, uint32_t i,
@@ -135,10 +137,10 @@ static int ask_definition(const struct af_pass_host *api, const struct af_pass_e
 		return plugin_fail(h, "definition() is not for begin()");
 	if (kind > UINT16_MAX || !af_trace_definition(h->trace, &event, (uint16_t)kind, id, &found))
 		return -1;
-	return GIVE(h, definition, .kind = found.kind, .time_ns = found.time_ns,
-	            .process = found.process, .pid = found.pid, .tid = found.tid,
-	            .stream = found.stream, .payload = found.payload,
-	            .payload_size = found.payload_size);
+	return PLUGIN_GIVE(h, definition, .kind = found.kind, .time_ns = found.time_ns,
+	                   .process = found.process, .pid = found.pid, .tid = found.tid,
+	                   .stream = found.stream, .payload = found.payload,
+	                   .payload_size = found.payload_size);
 }
 
 static int ask_call(const struct af_pass_host *api, const struct af_pass_event *ev,
@@ -148,24 +150,34 @@ static int ask_call(const struct af_pass_host *api, const struct af_pass_event *
 	const struct af_event event = event_of(ev);
 	struct af_call call;
 
-	if (!af_call_read(&h->world, &event, &call))
+	if (!af_call_read(&h->world, &event, &call) ||
+	    !af_time_range_call(&h->world.time_range, &call))
 		return -1;
 	const struct af_api_function *is = call.function ? NULL : af_api_function(event.kind);
+	struct af_api_call whole;
+	if (!is || !af_api_decode(is, event.payload, event.payload_size, &whole))
+		whole = (struct af_api_call){.nr_args = 0};
+	uint32_t stack =
+	    plugin_choice_stack(h, plugin_stack_call(h, call.process, call.path, call.function));
 	const char *function = call.function ? h->world.functions[call.function].name
 	                       : is          ? is->name
 	                                     : "";
-	return GIVE(h, to, .process = call.process, .tid = call.tid,
-	            .stack = plugin_stack_call(h, call.process, call.path, call.function),
-	            .status = call.status, .correlation = call.correlation,
-	            .start_ns = call.start_ns, .end_ns = call.end_ns, .function = function);
+	return PLUGIN_GIVE(h, to, .process = call.process, .tid = call.tid,
+	                   .stack = stack == PLUGIN_OUT ? 0 : stack, .status = call.status,
+	                   .correlation = call.correlation, .start_ns = call.start_ns,
+	                   .end_ns = call.end_ns, .function = function, .bytes = whole.bytes,
+	                   .nr_arguments = whole.nr_args, .has_bytes = whole.has_bytes,
+	                   .is_rest = call.out_of_range,
+	                   .is_cut = whole.is_cut || whole.head.flags & AF_API_CALL_TRUNCATED);
 }
 
 static int ask_trace(const struct af_pass_host *api, struct af_pass_trace *trace)
 {
 	struct plugin_host *h = plugin_host_of(api);
 
-	return GIVE(h, trace, .nr_processes = h->world.nr_processes, .dir = h->request->dir,
-	            .member = text_or_empty(h->request->member), .start_ns = h->results.start_ns);
+	return PLUGIN_GIVE(h, trace, .nr_processes = h->world.nr_processes, .dir = h->request->dir,
+	                   .member = text_or_empty(h->request->member),
+	                   .start_ns = h->results.start_ns);
 }
 
 static int ask_process(const struct af_pass_host *api, uint32_t process, struct af_pass_process *to)
@@ -176,11 +188,11 @@ static int ask_process(const struct af_pass_host *api, uint32_t process, struct 
 	if (!p)
 		return -1;
 	const char *rank = text_or_empty(p->rank);
-	return GIVE(h, to, .pid = p->pid, .ppid = p->ppid, .parent = p->parent,
-	            .name = text_or_empty(p->name), .exe = text_or_empty(p->exe),
-	            .command_line = text_or_empty(p->cmdline),
-	            .rank = *rank == ' ' ? rank + 1 : rank, .start_ns = p->start_ns,
-	            .end_ns = p->end_ns);
+	return PLUGIN_GIVE(h, to, .pid = p->pid, .ppid = p->ppid, .parent = p->parent,
+	                   .name = text_or_empty(p->name), .exe = text_or_empty(p->exe),
+	                   .command_line = text_or_empty(p->cmdline),
+	                   .rank = *rank == ' ' ? rank + 1 : rank, .start_ns = p->start_ns,
+	                   .end_ns = p->end_ns);
 }
 
 static int ask_device(const struct af_pass_host *api, uint32_t process, uint32_t device,
@@ -191,9 +203,9 @@ static int ask_device(const struct af_pass_host *api, uint32_t process, uint32_t
 
 	if (!d)
 		return -1;
-	return GIVE(h, to, .processors = d->processors, .api = plugin_api_name(d->api),
-	            .name = text_or_empty(d->name), .vendor = text_or_empty(d->vendor),
-	            .driver = text_or_empty(d->driver));
+	return PLUGIN_GIVE(h, to, .processors = d->processors, .api = plugin_api_name(d->api),
+	                   .name = text_or_empty(d->name), .vendor = text_or_empty(d->vendor),
+	                   .driver = text_or_empty(d->driver));
 }
 
 static const char *ask_thread_name(const struct af_pass_host *api, uint32_t process, uint32_t tid)
@@ -223,7 +235,10 @@ static uint32_t ask_stack(const struct af_pass_host *api, const struct af_pass_e
 	struct plugin_host *h = plugin_host_of(api);
 	const struct af_event event = event_of(ev);
 
-	return plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0);
+	uint32_t stack = plugin_choice_stack(
+	    h, plugin_stack_call(h, event.process, af_world_path(&h->world, &event, id), 0));
+
+	return stack == PLUGIN_OUT ? 0 : stack;
 }
 
 static int ask_frame(const struct af_pass_host *api, uint32_t stack, struct af_pass_frame *frame)
@@ -237,10 +252,10 @@ static int ask_frame(const struct af_pass_host *api, uint32_t stack, struct af_p
 	const char *text = af_tree_text(&h->stacks, name, &len);
 	const struct af_location *at = af_tree_location(&h->stacks, name);
 	uint32_t id = af_strtab_id(&h->texts, text, len);
-	return GIVE(h, frame, .kind = af_tree_frame(&h->stacks, name),
-	            .text = af_strtab_get(&h->texts, id), .module = text_or_empty(at->module),
-	            .file = text_or_empty(at->file), .line = at->line,
-	            .caller = h->stacks.nodes[stack].parent);
+	return PLUGIN_GIVE(h, frame, .kind = af_tree_frame(&h->stacks, name),
+	                   .text = af_strtab_get(&h->texts, id),
+	                   .module = text_or_empty(at->module), .file = text_or_empty(at->file),
+	                   .line = at->line, .caller = h->stacks.nodes[stack].parent);
 }
 
 void plugin_ask_open(struct plugin_host *h)

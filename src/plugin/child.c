@@ -149,6 +149,7 @@ _Noreturn void plugin_child(const struct af_plugin_request *q, struct plugin_pag
 	h->request = q;
 	h->page = page;
 	plugin_ask_open(h);
+	plugin_arguments_open(h);
 	plugin_emit_open(h);
 	int rc = plugin_read(h, limit, &err);
 	results_make(h, rc, &err, &b);

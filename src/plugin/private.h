@@ -9,6 +9,7 @@
 #include "aflame/pass.h"
 #include "analyse/flame/scratch.h"
 #include "analyse/join/launches.h"
+#include "analyse/query/query.h"
 #include "analyse/tree/tree.h"
 #include "analyse/world/samples.h"
 #include "analyse/world/stack_locations.h"
@@ -70,8 +71,10 @@ struct plugin_host {
 	struct af_world world;
 	struct af_samples samples;
 	struct af_launches launches;
-	struct af_call call; /* at hand */
-	uint64_t wanted;     /* mask of event() */
+	struct af_call call;          /* at hand */
+	struct af_query query;        /* the time */
+	struct plugin_choice *choice; /* NULL: all stacks */
+	uint64_t wanted;              /* mask of event() */
 	bool all_kinds;
 	uint8_t kinds[(UINT16_MAX + 1) / 8];
 
@@ -138,13 +141,41 @@ void plugin_stacks_open(struct plugin_host *h);
 uint32_t plugin_stack_copy(struct plugin_host *h, struct plugin_tree *t, struct af_tree *to,
                            uint32_t node, uint32_t stack);
 
+/*
+ * choice.c: --focus, --hide and --search. After begin(): the run fails where event() would get what
+ * has no stack.
+ */
+void plugin_choice_open(struct plugin_host *h);
+
+#define PLUGIN_OUT UINT32_MAX
+
+/* The stack that is left of @stack; PLUGIN_OUT: none is, and nothing of it comes. */
+uint32_t plugin_choice_stack(struct plugin_host *h, uint32_t stack);
+
+/* The same of a work with the frame @*name above its stack; @*name is then the innermost left. */
+uint32_t plugin_choice_work(struct plugin_host *h, uint32_t stack, const char **name);
+
 /* names.c: the words of @api, "cuda"; the name of a work, and of its operation. */
 const char *plugin_api_name(uint32_t api);
 const char *plugin_work_name(struct plugin_host *h, const struct af_work *work, const char **op);
 /* Of a set of letters that programs can rely on? */
 bool plugin_is_key(const char *text);
 
-/* ask.c and emit.c: fill the functions of h->api. */
+/*
+ * arguments.c: the kind of the traced function @name, 0: there is none; and let event() have the
+ * calls of all functions that match @pattern: false, none does.
+ */
+uint16_t plugin_function_find(const char *name);
+bool plugin_functions_want(struct plugin_host *h, const char *pattern);
+
+/* ask.c: a struct for the plug-in, of which it knows the first `size` bytes. 0, or -1. */
+int plugin_give(struct plugin_host *h, void *to, void *from, uint32_t size);
+
+#define PLUGIN_GIVE(h, to, ...)                                                                    \
+	plugin_give(h, to, &(__typeof__(*(to))){.size = 0, __VA_ARGS__}, sizeof *(to))
+
+/* arguments.c, ask.c and emit.c: fill the functions of h->api; ask.c's first. */
+void plugin_arguments_open(struct plugin_host *h);
 void plugin_ask_open(struct plugin_host *h);
 void plugin_emit_open(struct plugin_host *h);
 

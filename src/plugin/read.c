@@ -9,6 +9,7 @@
 #include "analyse/world/work.h"
 #include "plugin/private.h"
 #include "trace/kinds.h"
+#include "trace/packet_has.h"
 
 #define BIT(KIND) (1ull << AF_KIND_##KIND)
 
@@ -49,6 +50,8 @@ static int first(struct plugin_host *h, struct af_err *err)
 	}
 	af_clocks_build(&h->world.clocks);
 	h->results.start_ns = af_trace_start_ns(trace);
+	h->query = (struct af_query){.from_ns = h->request->from_ns, .to_ns = h->request->to_ns};
+	af_time_range_set(&h->world.time_range, h->results.start_ns, &h->query);
 	af_trace_close(trace);
 	return 0;
 }
@@ -77,20 +80,26 @@ static void give_event(struct plugin_host *h, const struct af_event *ev)
 	plugin_leave(h);
 }
 
-static void give_sample(void *arg, const struct af_sample *s)
+static void give_sample(void *arg, const struct af_sample *whole)
 {
 	struct plugin_host *h = arg;
-	const struct af_pass_sample sample = {.size = sizeof sample,
-	                                      .process = s->at.process,
-	                                      .pid = pid_of(h, s->at.process),
-	                                      .tid = s->tid,
-	                                      .stack = plugin_stack_sample(h, &s->at),
-	                                      .in_kernel = s->in_kernel,
-	                                      .time_ns = s->time_ns,
-	                                      .weight_ns = s->weight_ns,
-	                                      .count = s->counted ? s->count : 0};
+	struct af_sample cut = *whole;
+	const struct af_sample *s = &cut;
+	if (!af_time_range_sample(&h->world.time_range, &cut))
+		return;
+	const struct af_pass_sample sample = {
+	    .size = sizeof sample,
+	    .process = s->at.process,
+	    .pid = pid_of(h, s->at.process),
+	    .tid = s->tid,
+	    .stack = plugin_choice_stack(h, plugin_stack_sample(h, &s->at)),
+	    .in_kernel = s->in_kernel,
+	    .time_ns = s->time_ns,
+	    .weight_ns = s->weight_ns,
+	    .count = s->counted ? s->count : 0,
+	    .is_rest = s->out_of_range};
 
-	if (h->err.code)
+	if (h->err.code || sample.stack == PLUGIN_OUT)
 		return;
 	plugin_enter(h, PLUGIN_SAMPLE);
 	h->is.sample(&h->api, h->state, &sample);
@@ -126,6 +135,8 @@ static void give_work(void *arg, struct af_work *joined)
 {
 	struct plugin_host *h = arg;
 	struct af_work work = *joined;
+	if (!af_time_range_work(&h->world.time_range, &h->world, &work))
+		return;
 	struct af_pass_work w = {.size = sizeof w,
 	                         .process = work.process,
 	                         .pid = pid_of(h, work.process),
@@ -135,12 +146,16 @@ static void give_work(void *arg, struct af_work *joined)
 	                         .busy_ns = work.status ? 0 : af_work_busy_ns(&work),
 	                         .call_start_ns = work.call_start_ns,
 	                         .call_end_ns = work.call_end_ns,
+	                         .is_rest = work.out_of_range,
 	                         .api = plugin_api_name(work.api),
 	                         .device_name = ""};
 
 	if (h->err.code)
 		return;
 	w.name = plugin_work_name(h, &work, &w.op);
+	w.stack = plugin_choice_work(h, w.stack, &w.name);
+	if (w.stack == PLUGIN_OUT)
+		return;
 	if (work.descriptor)
 		describe(h, &work, &w);
 	if (w.busy_ns && work.descriptor && af_work_place(&h->world, &work, NULL)) {
@@ -152,6 +167,27 @@ static void give_work(void *arg, struct af_work *joined)
 	plugin_leave(h);
 }
 
+/*
+ * Is @ev in the chosen time, and its stack among the chosen ones? What defines something, or holds
+ * from its moment on, is: what comes later may need it.
+ */
+static bool is_chosen(struct plugin_host *h, const struct af_event *ev)
+{
+	const struct af_time_range *range = &h->world.time_range;
+	struct af_call room;
+
+	if (!(af_kind_bit(ev->kind) & AF_KINDS_MOMENTARY))
+		return true;
+	const struct af_call *call = af_call_at(&h->world, ev, &room);
+	if (call)
+		return af_time_range_reaches(range, call->start_ns, call->end_ns) &&
+		       (!h->choice ||
+		        plugin_choice_stack(h, plugin_stack_call(h, call->process, call->path,
+		                                                 call->function)) != PLUGIN_OUT);
+	return ev->kind == AF_KIND_OFFCPU ? af_time_range_event(range, ev)
+	                                  : af_time_range_moment(range, ev->time_ns);
+}
+
 static void read_event(struct plugin_host *h, const struct af_event *ev)
 {
 	uint64_t kind = af_kind_bit(ev->kind);
@@ -161,7 +197,8 @@ static void read_event(struct plugin_host *h, const struct af_event *ev)
 		af_world_event(&h->world, ev);
 	if (kind & (BIT(CALL) | BIT(CALL_LONG)))
 		af_call_take(&h->world, ev, &h->call);
-	if (h->is.event && (h->all_kinds || h->kinds[ev->kind / 8] & 1u << ev->kind % 8))
+	if (h->is.event && (h->all_kinds || h->kinds[ev->kind / 8] & 1u << ev->kind % 8) &&
+	    is_chosen(h, ev))
 		give_event(h, ev);
 	if (h->is.work && kind & AF_LAUNCHES_WANTS)
 		af_launches_event(&h->launches, &h->world, ev);
@@ -231,6 +268,9 @@ int plugin_read(struct plugin_host *h, void (*limit)(struct plugin_host *h), str
 		return rc;
 	h->results.name = h->is.name;
 	give_begin(h);
+	if (h->err.code)
+		return 0;
+	plugin_choice_open(h);
 	if (h->err.code)
 		return 0;
 	rc = af_trace_open(&h->trace, h->request->dir, second_wants(h), err);

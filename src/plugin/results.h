@@ -88,9 +88,10 @@ int af_plugin_results_read(struct af_plugin_results *r, struct af_cursor *from, 
 
 /*
  * Hand all slices and points to @sink, as slices.h orders them; @all gets what they refer to, which
- * lives as long as @r. The slices of @r are sorted. Returns what the sink returned.
+ * lives as long as @r. The slices of @r are sorted. @number, from 0 on, tells plug-ins of one file
+ * apart. Returns what the sink returned.
  */
-int af_plugin_slices(struct af_plugin_results *r, struct af_slices *all,
+int af_plugin_slices(struct af_plugin_results *r, uint32_t number, struct af_slices *all,
                      const struct af_slices_sink *sink);
 
 #endif

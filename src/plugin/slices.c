@@ -11,10 +11,14 @@
 /* Details of slices are in there: of these there are none. */
 static const struct af_world no_world;
 
-enum { FIRST_PID = 1 << 22 /* no process of Linux has it */ };
+enum {
+	FIRST_PID = 1 << 22, /* no process of Linux has it */
+	GROUPS = 1 << 16     /* pids for those of one plug-in */
+};
 
 struct handing {
 	struct af_plugin_results *r;
+	uint32_t first_pid;
 	struct af_rows rows;
 	struct af_map by_group; /* name → track */
 	uint32_t *rows_of;      /* by track: its row, or its counter's track */
@@ -39,7 +43,7 @@ static struct af_track group_of(struct handing *h, uint32_t group)
 	bool fresh;
 	uint64_t *slot = af_map_at(&h->by_group, group, &fresh);
 	struct af_track t = {.kind = AF_TRACK_PROCESS,
-	                     .pid = FIRST_PID + (uint32_t)h->by_group.nr,
+	                     .pid = h->first_pid + (uint32_t)h->by_group.nr,
 	                     .rank = (uint32_t)h->by_group.nr,
 	                     .name = *name ? name : h->r->name};
 
@@ -72,11 +76,11 @@ static void track_hand(struct handing *h, uint32_t i)
 	    is->counter ? af_rows_track(&h->rows, &t) : af_rows_add(&h->rows, &t, 0, 1, true);
 }
 
-int af_plugin_slices(struct af_plugin_results *r, struct af_slices *all,
+int af_plugin_slices(struct af_plugin_results *r, uint32_t number, struct af_slices *all,
                      const struct af_slices_sink *sink)
 {
 	static const struct af_tree_weight none[] = {{"none", ""}};
-	struct handing h = {.r = r, .rows.sink = sink};
+	struct handing h = {.r = r, .first_pid = FIRST_PID + number * GROUPS, .rows.sink = sink};
 
 	if (!r->stacks.nr)
 		af_tree_open(&r->stacks, none, 1);

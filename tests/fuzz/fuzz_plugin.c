@@ -55,7 +55,7 @@ static void hand(struct af_plugin_results *r)
 	const struct af_slices_sink sink = {&seen, take_track, take_slice, take_point, NULL};
 	uint64_t slices = r->nr_slices, points = r->nr_points;
 
-	if (af_plugin_slices(r, &all, &sink) || seen.slices + all.crossing != slices ||
+	if (af_plugin_slices(r, 0, &all, &sink) || seen.slices + all.crossing != slices ||
 	    seen.points != points)
 		abort();
 }

@@ -215,6 +215,14 @@ def _():
     equal(notes, ["opencl: off clGetPlatform*", "opencl: on clGetPlatformIDs"], "notes")
 
 
+@case("print --calls of sums alone names the command that shows them")
+def _():
+    run = bad("nulls", options=["--tally-only"])
+    done = aflame("print", "--calls", run.path)
+    equal((done.returncode, done.stdout), (0, ""), "status and output")
+    expect("has sums of calls alone (--tally-only): aflame tally shows them" in done.stderr, done.stderr)
+
+
 @case("a program without calls has none, and tally says so")
 def _():
     run = record("true", options=OPENCL)

@@ -2,7 +2,6 @@
 """Plug-ins (docs/plugins.md): what those of examples/plugins give is what aflame's own reports have of the same trace,
 and one that crashes, loops, fills the memory or writes where it should not is reported, and leaves nothing half done."""
 
-import functools
 import json
 import os
 import re
@@ -11,97 +10,9 @@ import subprocess
 import time
 
 from machine import AFLAME, BUILD, SOURCE, WORKPLACE
+from plugin_work import BODIES, compiled, document, example, plugin, refused, report, sanitized, tables, trace
 from recording import FAILED, USAGE, aflame, must, new_path, record
 from tap import Skip, case, equal, expect, note, run_cases
-
-EXAMPLES = os.path.join(BUILD, "examples/plugins")
-INCLUDE = os.path.join(SOURCE, "include")
-MKTRACE = os.path.join(BUILD, "tests/golden/trace/mktrace")
-
-
-def sanitized():
-    with open(AFLAME, "rb") as f:
-        return b"__asan_init" in f.read()
-
-
-@functools.lru_cache(maxsize=None)
-def trace(name):
-    to = new_path(name)
-    subprocess.run([MKTRACE, os.path.join(SOURCE, "tests/golden/analyse/%s.trace" % name), to], check=True)
-    return to
-
-
-def example(name):
-    path = os.path.join(EXAMPLES, name + ".so")
-    expect(os.path.exists(path), "%s was not built" % path)
-    return path
-
-
-def compiled(source, name, *flags):
-    plus = source.endswith(".cc")
-    compiler = os.environ.get("CXX" if plus else "CC", "c++" if plus else "cc").split()
-    if not shutil.which(compiler[0]):
-        raise Skip("no %s" % compiler[0])
-    to = os.path.join(WORKPLACE, name + ".so")
-    done = subprocess.run([*compiler, "-I", INCLUDE, "-shared", "-fPIC", *flags, source, "-o", to],
-                          capture_output=True, text=True, check=False)
-    equal((done.returncode, done.stderr), (0, ""), "what the compiler says of " + name)
-    return to
-
-
-BODIES = {"begin": "return h->want(h, 0);", "event": "", "sample": "", "work": "", "finish": "return ok(h);"}
-
-
-def plugin(name, head="", descriptor="sizeof(struct af_pass_descriptor), AF_PASS_MAJOR, AF_PASS_MINOR", **bodies):
-    """A plug-in with these bodies of callbacks; it gives one table with a row, unless its finish() says otherwise."""
-    body = {**BODIES, **bodies}
-    text = """#include <aflame/pass.h>
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-static const struct af_pass_column column = {"n", "N", AF_PASS_UNIT_COUNT, 0, 0, 0, {0, 0}};
-static int ok(const struct af_pass_host *h)
-{
-	const struct af_pass_cell cell = {0, 42, 0, 0};
-	return h->row(h, h->table(h, "answers", "Answers", &column, 1), &cell, 1);
-}
-static volatile int *const null = 0;
-%s
-static int begin(const struct af_pass_host *h, int argc, char **argv, void **state) { %s }
-static void event(const struct af_pass_host *h, void *state, const struct af_pass_event *ev) { %s }
-static void sample(const struct af_pass_host *h, void *state, const struct af_pass_sample *s) { %s }
-static void work(const struct af_pass_host *h, void *state, const struct af_pass_work *w) { %s }
-static int finish(const struct af_pass_host *h, void *state) { (void)ok; (void)null; %s }
-AF_PASS_DESCRIPTOR = {%s, "test", "a test", begin, event, sample, work, finish};
-""" % (head, *(body[c] for c in BODIES), descriptor)
-    source = os.path.join(WORKPLACE, name + ".c")
-    with open(source, "w", encoding="utf-8") as f:
-        f.write(text)
-    return compiled(source, name)
-
-
-def report(*words, **how):
-    return aflame("report", *words, **how)
-
-
-def document(*words):
-    return json.loads(must("report", "--json", "-n", 0, *words))
-
-
-def tables(*words):
-    return {t["name"]: t["rows"] for t in document(*words)["tables"]}
-
-
-def refused(path, pattern, *words, of="mixed", status=FAILED):
-    """Its run fails with this message, which names it, and with nothing on standard output."""
-    done = report(*words, "--plugin", path, trace(of))
-    equal((done.returncode, done.stdout), (status, ""), "status and output (%s)" % done.stderr)
-    expect(path in done.stderr and re.search(pattern, done.stderr), "%r is not in %s" % (pattern, done.stderr))
-    return done
 
 
 @case("kernels by grid: their calls and times add up to those of `report kernels`")
@@ -124,6 +35,7 @@ def _():
 def _():
     rows = tables("--plugin", example("kernels_by_grid"), "gemm", trace("cuda"))["kernels_by_grid"]
     equal([row["kernel"] for row in rows], ["gemm_128x128"], "kernels")
+    expect(must("report", "--plugin", example("kernels_by_grid"), "no such kernel", trace("cuda")).endswith("grid\n  nothing\n"), "an empty table")
     refused(example("launch_gaps"), 'least gap in microseconds, not "gemm"', "gemm")
 
 
@@ -204,24 +116,6 @@ static const struct af_pass_column columns[] = {{"events", "", 1, 0, 0, 0, {0, 0
         equal(row["events"], total, "events")
         note("%d events, %d samples, %d threads" % (row["events"], row["samples"], row["named"]))
         expect(row["named"], "no field tid")
-
-
-@case("trees of stacks, of samples and of work, are the flame graphs of the trace")
-def _():
-    path = plugin("flames", head="static int cpu, gpu;", begin="""static const struct af_pass_weight w = {"time", "ns"};
-	cpu = argc ? h->tree(h, "cpu", "CPU", &w, 1) : 0;
-	gpu = argc ? 0 : h->tree(h, "gpu", "GPU", &w, 1);
-	return 0;""", sample="if (cpu && s->weight_ns) h->tree_add(h, cpu, h->tree_stack(h, cpu, 0, s->stack), 0, s->weight_ns);",
-                  work="""if (!gpu || !w->busy_ns || !*w->op) return;
-	h->tree_add(h, gpu, h->tree_child(h, gpu, h->tree_stack(h, gpu, 0, w->stack), w->name, AF_PASS_FRAME_GPU), 0, w->busy_ns);""",
-                  finish="return 0;")
-    out = new_path("flames") + ".folded"
-    for name, view in ("mixed", "cpu"), ("kernel", "cpu"), ("family", "cpu"), ("mixed", "gpu"), ("cuda", "gpu"), ("twice", "gpu"), ("ranges", "gpu"):
-        must("report", "--plugin", path, *(["cpu"] if view == "cpu" else []), "-o", out, trace(name))
-        with open(out, encoding="utf-8") as f:
-            got = sorted(f.read().splitlines())
-        equal(got, sorted(must("flame", "--view", view, "-w", "time", trace(name)).splitlines()), "%s of %s" % (view, name))
-        expect(got, "nothing in %s" % name)
 
 
 @case("definitions, calls, devices and processes are what the trace has")
@@ -335,7 +229,7 @@ def _():
 def _():
     size = "sizeof(struct af_pass_descriptor)"
     refused(plugin("older", descriptor=size + ", AF_PASS_MAJOR - 1, 7"), r"was built for version 0\.7 .* and this is 1\.\d")
-    refused(plugin("newer", descriptor=size + ", AF_PASS_MAJOR, AF_PASS_MINOR + 1"), r"needs version 1\.1 of aflame/pass\.h")
+    refused(plugin("newer", descriptor=size + ", AF_PASS_MAJOR, AF_PASS_MINOR + 1"), r"needs version 1\.2 of aflame/pass\.h")
     refused(plugin("short", descriptor="16, AF_PASS_MAJOR, AF_PASS_MINOR"), "its descriptor has 16 bytes")
     expect(tables("--plugin", plugin("longer", descriptor=size + " + 64, AF_PASS_MAJOR, AF_PASS_MINOR"), trace("mixed")), "a longer one")
     source = os.path.join(WORKPLACE, "empty.c")
@@ -428,7 +322,7 @@ def _():
             ("says", 'return h->fail(h, "no %s\\033[31m", "luck");', r": no luck\?"),
     ):
         refused(plugin(name, finish=body), pattern)
-    refused(plugin("unknown_kind", begin='return h->want(h, "nonsense");'), 'no kind of event is called "nonsense"')
+    refused(plugin("unknown_kind", begin='return h->want(h, "nonsense");'), 'no kind of event, and no traced function, is called "nonsense"')
 
 
 @case("a file is replaced only by whole results")
@@ -459,6 +353,33 @@ def _():
     one = plugin("one")
     done = report("--plugin", one, "--plugin", one, trace("mixed"))
     expect(done.returncode in (FAILED, USAGE) and "both give a result called answers" in done.stderr, done.stderr)
+
+
+@case("timeline --plugin: the trace's own slices as without it, and behind them those of the plug-ins, each group a process")
+def _():
+    out, own = new_path("joined") + ".pftrace", new_path("own") + ".pftrace"
+    mine = plugin("mine", finish='return h->slice(h, h->track(h, "mine", "a track of mine"), 5, 9, "a slice of mine");')
+    must("timeline", "-o", own, trace("cuda"))
+    must("timeline", "--plugin", example("launch_gaps"), "--plugin", mine, "-o", out, trace("cuda"))
+    with open(own, "rb") as f, open(out, "rb") as g:
+        own, joined = f.read(), g.read()
+    expect(joined.startswith(own), "the trace's own slices are not as without a plug-in")
+    more = joined[len(own):]
+    for text in b"gaps so far", b"process 101 queue 1", b"a track of mine", b"a slice of mine":
+        expect(text in more, "no %s" % text)
+    if shutil.which("protoc"):
+        proto = os.path.join(SOURCE, "tests/golden/timeline")
+        text = subprocess.run(["protoc", "--decode=perfetto.protos.Trace", "-I", proto, os.path.join(proto, "perfetto.proto")],
+                              input=more, capture_output=True, check=True).stdout.decode("utf-8", "replace")
+        pids = re.findall(r"process \{\s+pid: (\d+)", text)
+        equal((len(pids), len(set(pids))), (2, 2), "processes of two plug-ins (%s)" % pids)
+        equal(len(re.findall("type: TYPE_SLICE_BEGIN", text)), len(re.findall("type: TYPE_SLICE_END", text)), "begins and ends")
+    for words, pattern in ((("-o", "x.json"), "need Perfetto's format"), (("-o", "x.pftrace", "--limit", "3"), "--limit does not go with --plugin"),
+                           (("-o", "x.pftrace", "--plugin", example("kernels_by_grid")), None)):
+        done = aflame("timeline", "--plugin", mine, *words, trace("cuda"))
+        expect(not done.returncode if pattern is None else done.returncode and pattern in done.stderr, "%s: %s" % (words, done.stderr))
+    done = aflame("timeline", "--plugin", example("kernels_by_grid"), "-o", "x.pftrace", trace("cuda"))
+    expect(done.returncode == FAILED and "no plug-in gave slices" in done.stderr, done.stderr)
 
 
 @case("in a folder of ranks the tables are merged by keys, trees add up, and each rank is named to the plug-in")

@@ -178,7 +178,7 @@ static void slices_come_in_order_and_do_not_cross(void **state)
 
 	(void)state;
 	make(&r);
-	assert_int_equal(af_plugin_slices(&r, &all, &sink), 0);
+	assert_int_equal(af_plugin_slices(&r, 0, &all, &sink), 0);
 	assert_int_equal(seen.nr_slices, 4);
 	for (uint32_t i = 0; i < 4; i++) {
 		assert_int_equal(seen.slices[i].start_ns, starts[i]);

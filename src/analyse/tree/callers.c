@@ -132,21 +132,37 @@ static bool name_holds(const char *text, size_t len, const char *part, size_t nr
 	return false;
 }
 
+void af_pattern_open(struct af_pattern *p, const char *text)
+{
+	p->text = text;
+	p->valid = !regcomp(&p->re, text, REG_EXTENDED | REG_ICASE);
+}
+
+bool af_pattern_is(const struct af_pattern *p, const char *name, size_t len)
+{
+	return p->valid ? name_matches(&p->re, name, len)
+	                : name_holds(name, len, p->text, strlen(p->text));
+}
+
+void af_pattern_close(struct af_pattern *p)
+{
+	if (p->valid)
+		regfree(&p->re);
+}
+
 void af_hits_match(struct af_hits *h, const struct af_tree *t, const char *pattern)
 {
-	size_t len, nr = strlen(pattern);
-	regex_t re;
-	bool valid = !regcomp(&re, pattern, REG_EXTENDED | REG_ICASE);
+	struct af_pattern p;
+	size_t len;
 
-	*h = (struct af_hits){.how = valid ? AF_HITS_PATTERN : AF_HITS_PART};
+	af_pattern_open(&p, pattern);
+	*h = (struct af_hits){.how = p.valid ? AF_HITS_PATTERN : AF_HITS_PART};
 	h->is = af_xcalloc(t->nr_names + 1, sizeof *h->is);
 	for (uint32_t i = 1; i < t->nr_names; i++) {
 		const char *text = af_tree_text(t, i, &len);
-		h->is[i] =
-		    valid ? name_matches(&re, text, len) : name_holds(text, len, pattern, nr);
+		h->is[i] = af_pattern_is(&p, text, len);
 	}
-	if (valid)
-		regfree(&re);
+	af_pattern_close(&p);
 	hits_count(h, t);
 }
 

@@ -8,6 +8,7 @@
 #ifndef AF_ANALYSE_TREE_CALLERS_H
 #define AF_ANALYSE_TREE_CALLERS_H
 
+#include <regex.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -62,6 +63,20 @@ struct af_name_key af_name_key_of(const struct af_tree *t, uint32_t name);
  * another side still has it.
  */
 void af_function_words(struct af_buf *b, const struct af_tree *in, const struct af_name_key *f);
+
+/* An extended regular expression, ignoring case; where it is not a valid one, a part of a name. */
+struct af_pattern {
+	const char *text;
+	bool valid;
+	regex_t re;
+};
+
+/* @text lives until _close. */
+void af_pattern_open(struct af_pattern *p, const char *text);
+
+/* Does it match the @len bytes of @name, which may hold NULs and need not end in one? */
+bool af_pattern_is(const struct af_pattern *p, const char *name, size_t len);
+void af_pattern_close(struct af_pattern *p);
 
 /* Find the names that match @pattern, always taken as a pattern. */
 void af_hits_match(struct af_hits *h, const struct af_tree *t, const char *pattern);

@@ -87,6 +87,28 @@ bool af_api_decode(const struct af_api_function *f, const uint8_t *payload, size
 	return true;
 }
 
+bool af_api_is_zero(const uint8_t *at, size_t size)
+{
+	while (size && !*at) {
+		at++;
+		size--;
+	}
+	return !size;
+}
+
+bool af_api_has_target(const struct af_api_call *call, const struct af_api_arg *arg)
+{
+	const struct af_api_view *view = &arg->target;
+	bool failed = call->head.flags & AF_API_CALL_FAILED;
+
+	if (!view->data)
+		return false;
+	if (arg->param->pointee == AF_API_ONE)
+		return !(failed && arg->param->is_out) ||
+		       !af_api_is_zero(view->data, arg->param->target->size);
+	return view->nr || !(failed || call->head.flags & AF_API_CALL_UNREADABLE);
+}
+
 const char *af_api_value_name(const struct af_api_type *t, int64_t value)
 {
 	uint32_t low = 0, high = t->nr;

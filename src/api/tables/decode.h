@@ -46,6 +46,15 @@ struct af_api_call {
 bool af_api_decode(const struct af_api_function *f, const uint8_t *payload, size_t size,
                    struct af_api_call *call);
 
+/*
+ * Is there something to show where the argument points? After a call that failed, zeros that it
+ * would have written are nothing.
+ */
+bool af_api_has_target(const struct af_api_call *call, const struct af_api_arg *arg);
+
+/* Are all @size bytes zero? */
+bool af_api_is_zero(const uint8_t *at, size_t size);
+
 /* The value at @at, of at most 8 bytes, as it lies there; @t of size 8 at most, else 0. */
 static inline uint64_t af_api_unsigned(const struct af_api_type *t, const uint8_t *at)
 {

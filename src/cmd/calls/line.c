@@ -123,29 +123,6 @@ static void put_function(const struct af_line *line, const struct af_world *w, b
 	af_buf_str(b, json ? "\"" : "");
 }
 
-static bool is_zero(const uint8_t *at, size_t size)
-{
-	while (size && !*at) {
-		at++;
-		size--;
-	}
-	return !size;
-}
-
-/* Is there something to show where the argument points? */
-static bool has_target(const struct af_api_call *call, const struct af_api_arg *arg)
-{
-	const struct af_api_view *view = &arg->target;
-	bool failed = call->head.flags & AF_API_CALL_FAILED;
-
-	if (!view->data)
-		return false;
-	if (arg->param->pointee == AF_API_ONE)
-		return !(failed && arg->param->is_out) ||
-		       !is_zero(view->data, arg->param->target->size);
-	return view->nr || !(failed || call->head.flags & AF_API_CALL_UNREADABLE);
-}
-
 static void put_pairs(struct af_values *v, const struct af_api_type *t,
                       const struct af_api_view *view, struct af_buf *b)
 {
@@ -209,9 +186,9 @@ static void put_arg(struct af_values *v, const struct af_api_call *call,
 {
 	const struct af_api_param *p = arg->param;
 
-	if (p->pointee != AF_API_NOTHING && is_zero(arg->value, p->type->size))
+	if (p->pointee != AF_API_NOTHING && af_api_is_zero(arg->value, p->type->size))
 		af_buf_str(b, v->json ? "null" : "NULL");
-	else if (p->pointee != AF_API_NOTHING && has_target(call, arg))
+	else if (p->pointee != AF_API_NOTHING && af_api_has_target(call, arg))
 		put_target(v, arg, b);
 	else
 		af_value_put(v, p->type, arg->value, b);

@@ -20,7 +20,12 @@ struct af_plugin_request plugins_request(const struct af_plugins_options *o, uin
 	                                  .dir = dir,
 	                                  .member = member,
 	                                  .memory = o->memory,
-	                                  .call_ns = o->call_ns};
+	                                  .call_ns = o->call_ns,
+	                                  .from_ns = o->from_ns,
+	                                  .to_ns = o->to_ns,
+	                                  .focus = {o->focus.items, o->focus.nr},
+	                                  .hide = {o->hide.items, o->hide.nr},
+	                                  .search = {o->search.items, o->search.nr}};
 }
 
 static int plugins_run(const struct plugins *p, uint32_t i, struct af_plugin_results *to,
@@ -66,23 +71,68 @@ static int names_check(const struct plugins *p, uint32_t i, struct af_err *err)
 	                     other, p->o->paths.items[i], name);
 }
 
+static int all_run(struct plugins *p, struct af_err *err)
+{
+	const struct af_plugins_options *o = p->o;
+	int rc = 0;
+
+	p->results = af_xcalloc(o->paths.nr + 1ull, sizeof *p->results);
+	for (uint32_t i = 0; !rc && i < o->paths.nr; i++) {
+		p->nr = i + 1;
+		rc = o->is_set ? plugins_members(o, i, &p->results[i], err)
+		               : plugins_run(p, i, &p->results[i], err);
+		if (!rc)
+			rc = names_check(p, i, err);
+	}
+	return rc;
+}
+
+static void all_free(struct plugins *p)
+{
+	for (uint32_t i = 0; i < p->nr; i++)
+		af_plugin_results_free(&p->results[i]);
+	free(p->results);
+}
+
 int af_plugins_report(const struct af_plugins_options *o, struct af_err *err)
 {
 	struct plugins p = {.o = o};
 	int rc = plugins_format_choose(o, &p.format, err);
 
-	p.results = af_xcalloc(o->paths.nr + 1ull, sizeof *p.results);
-	for (uint32_t i = 0; !rc && i < o->paths.nr; i++) {
-		p.nr = i + 1;
-		rc = o->is_set ? plugins_members(o, i, &p.results[i], err)
-		               : plugins_run(&p, i, &p.results[i], err);
-		if (!rc)
-			rc = names_check(&p, i, err);
-	}
+	if (!rc)
+		rc = all_run(&p, err);
 	if (!rc)
 		rc = plugins_write(&p, err);
-	for (uint32_t i = 0; i < p.nr; i++)
-		af_plugin_results_free(&p.results[i]);
-	free(p.results);
+	all_free(&p);
 	return rc;
+}
+
+int af_plugins_slices_run(struct plugins **p, const struct af_plugins_options *o,
+                          const struct af_format *format, bool gzip, struct af_err *err)
+{
+	uint64_t nr = 0;
+
+	*p = af_xcalloc(1, sizeof **p);
+	(*p)->o = o;
+	(*p)->format = (struct plugins_format){.slices = format, .gzip = gzip};
+	int rc = all_run(*p, err);
+	for (uint32_t i = 0; !rc && i < (*p)->nr; i++)
+		nr += (*p)->results[i].nr_slices + (*p)->results[i].nr_points;
+	if (!rc && !nr)
+		return af_fail_plain(err, -ENODATA,
+		                     "no plug-in gave slices, so there is nothing for a timeline: "
+		                     "aflame report --plugin shows what they gave");
+	return rc;
+}
+
+int af_plugins_slices_append(void *p, int fd, struct af_err *err)
+{
+	return plugins_slices_append(p, fd, err);
+}
+
+void af_plugins_slices_free(struct plugins *p)
+{
+	if (p)
+		all_free(p);
+	free(p);
 }

@@ -26,6 +26,8 @@ struct af_plugins_options {
 	bool all_frames;            /* of a tree */
 	const char *weight;         /* of trees; NULL: the first of each */
 	uint64_t memory, call_ns;
+	uint64_t from_ns, to_ns; /* the time that they get; 0 and 0: all */
+	struct af_strings focus, hide, search;
 	struct af_output output; /* its name decides the format; "-": text, or JSON */
 };
 
@@ -34,5 +36,21 @@ struct af_plugins_options {
  * -errno with a message; then nothing was written.
  */
 int af_plugins_report(const struct af_plugins_options *o, struct af_err *err);
+
+struct plugins;
+struct af_format;
+
+/*
+ * Run them for a timeline of the trace in @format, which can_join. -ENODATA: none gave slices. Free
+ * *@p also after a failure; @o lives as long.
+ */
+int af_plugins_slices_run(struct plugins **p, const struct af_plugins_options *o,
+                          const struct af_format *format, bool gzip, struct af_err *err);
+
+/* Append their slices to the file @fd, behind the trace's own; @p is a struct plugins. */
+int af_plugins_slices_append(void *p, int fd, struct af_err *err);
+
+/* Free the results; NULL is fine. */
+void af_plugins_slices_free(struct plugins *p);
 
 #endif

@@ -33,4 +33,10 @@ int plugins_format_choose(const struct af_plugins_options *o, struct plugins_for
                           struct af_err *err);
 int plugins_write(struct plugins *p, struct af_err *err);
 
+/* The slices of all, behind those of the trace in the file @fd of a format that can_join. */
+int plugins_slices_append(struct plugins *p, int fd, struct af_err *err);
+
+/* page.c: all of them in a page. */
+int plugins_page(struct plugins *p, struct af_err *err);
+
 #endif

@@ -35,11 +35,12 @@ int plugins_format_choose(const struct af_plugins_options *o, struct plugins_for
 		return af_png_check(file, err);
 	if (format->slices || format->trees)
 		return 0;
-	return af_fail_plain(err, -EINVAL,
-	                     "no format for %s: .svg, .png, .html, .folded and .txt are for trees, "
-	                     ".json (Chrome's) and .perfetto-trace for slices, and --json is for "
-	                     "tables",
-	                     file);
+	return af_fail_plain(
+	    err, -EINVAL,
+	    "no format for %s: .html is for all results, .svg, .png, .folded and .txt are for "
+	    "one tree, .json (Chrome's) and .perfetto-trace for slices, and --json for "
+	    "tables",
+	    file);
 }
 
 static uint32_t nr_trees(const struct plugins *p, struct af_plugin_tree **last)
@@ -65,6 +66,7 @@ static uint64_t nr_slices(const struct plugins *p)
 struct slices_write {
 	struct plugins *p;
 	struct af_slices all;
+	uint32_t first; /* part of the file that the first plug-in is; 0: it is alone */
 	uint64_t nr, crossing;
 };
 
@@ -75,15 +77,15 @@ static int slices_of(struct slices_write *w, uint32_t i, int fd, struct af_err *
 	struct af_slices_to into = {format, &render};
 	const struct af_slices_sink sink = af_slices_sink(&into);
 
-	if (w->p->nr > 1)
-		render.part = i + 1;
+	if (w->first)
+		render.part = w->first + i;
 	render.label = w->p->results[i].name;
 	w->all = (struct af_slices){.damage = "", .start_ns = w->p->results[i].start_ns};
 	w->all.names = &w->p->results[i].names;
 	int rc = format->begin(&render, err);
 	if (rc)
 		return rc;
-	rc = af_plugin_slices(&w->p->results[i], &w->all, &sink);
+	rc = af_plugin_slices(&w->p->results[i], i, &w->all, &sink);
 	w->nr += w->all.nr_slices + w->all.nr_points;
 	w->crossing += w->all.crossing;
 	int end = format->end(&render, err && err->code ? NULL : err);
@@ -102,7 +104,7 @@ static int slices_write(int fd, void *arg, struct af_err *err)
 
 static int write_slices(struct plugins *p, struct af_err *err)
 {
-	struct slices_write w = {.p = p};
+	struct slices_write w = {.p = p, .first = p->nr > 1};
 
 	if (!nr_slices(p))
 		return af_fail_plain(err, -ENODATA,
@@ -122,10 +124,23 @@ static int write_slices(struct plugins *p, struct af_err *err)
 	return rc;
 }
 
+int plugins_slices_append(struct plugins *p, int fd, struct af_err *err)
+{
+	/* The trace's own are the first part. */
+	struct slices_write w = {.p = p, .first = 2};
+	int rc = slices_write(fd, &w, err);
+
+	if (!rc && w.crossing)
+		fprintf(stderr,
+		        "aflame timeline: left out: slices of plug-ins that cross on all lanes: "
+		        "%llu\n",
+		        (unsigned long long)w.crossing);
+	return rc;
+}
+
 static int write_tree(struct plugins *p, struct af_err *err)
 {
 	struct af_plugin_tree *tree = NULL;
-	struct af_results tables = {.shown_ns = 0};
 	const struct af_picture picture = {.weight = p->o->weight};
 	struct af_picture_request request = {
 	    .format = p->format.trees,
@@ -142,11 +157,6 @@ static int write_tree(struct plugins *p, struct af_err *err)
 		                     p->o->output.file, p->nr > 1 ? "s" : "", nr);
 	request.tree = &tree->tree;
 	request.label = tree->name;
-	/* A page has tables beside its tree. */
-	if (request.format->tables && p->nr == 1) {
-		tables.tables = p->results[0].tables;
-		request.results = &tables;
-	}
 	int rc = af_picture_write(&request, err);
 	if (!rc)
 		af_output_tell(&p->o->output, "report", tree->title);
@@ -236,6 +246,8 @@ static int write_text(const struct plugins *p, struct af_err *err)
 			if (b.len)
 				af_buf_char(&b, '\n');
 			af_table_text(&b, t, p->o->limit, af_colour(stdout), AF_SHOW_ALL);
+			if (!t->nr_rows)
+				af_buf_str(&b, "  nothing\n");
 		}
 	bool first = !b.len;
 	fwrite(b.data, 1, b.len, stdout);
@@ -248,7 +260,7 @@ static int write_text(const struct plugins *p, struct af_err *err)
 }
 
 /* Tables are nothing to count where a plug-in gave slices alone. */
-static int nothing_else(const struct plugins *p, struct af_err *err)
+static int nothing_else(const struct plugins *p, bool shows_slices, struct af_err *err)
 {
 	struct af_plugin_tree *tree;
 	bool has = nr_trees(p, &tree);
@@ -259,25 +271,30 @@ static int nothing_else(const struct plugins *p, struct af_err *err)
 	if (!has && !slices)
 		return af_fail_plain(err, -ENODATA, "the plug-in%s gave no results",
 		                     p->nr > 1 ? "s" : "");
-	if (slices)
-		fprintf(stderr,
-		        "aflame report: %llu slices and points are not shown: -o FILE.json or "
-		        "FILE.perfetto-trace writes them\n",
-		        (unsigned long long)slices);
+	if (slices && !shows_slices)
+		fprintf(
+		    stderr,
+		    "aflame report: %llu slices and points are not shown: -o FILE.html, FILE.json "
+		    "or FILE.perfetto-trace writes them\n",
+		    (unsigned long long)slices);
 	return 0;
 }
 
 int plugins_write(struct plugins *p, struct af_err *err)
 {
+	bool is_page = p->format.trees && p->format.trees->slice;
+
 	if (p->format.slices)
 		return write_slices(p, err);
-	if (p->format.trees)
+	if (p->format.trees && !is_page)
 		return write_tree(p, err);
 	int rc = weights_check(p, err);
 	if (!rc)
-		rc = nothing_else(p, err);
+		rc = nothing_else(p, is_page, err);
 	if (rc)
 		return rc;
+	if (is_page)
+		return plugins_page(p, err);
 	if (p->o->json)
 		return af_atomic_write(&p->o->output, json_write, p, err);
 	return write_text(p, err);

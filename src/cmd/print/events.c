@@ -302,6 +302,25 @@ bool print_is_damaged(const struct printing *now)
 	return af_trace_damage_text(d, text, sizeof text) || d->unknown || d->discarded;
 }
 
+/* No call was printed: does the trace have sums of calls in their place? */
+static void report_sums(const struct printing *now)
+{
+	struct af_trace *t;
+	struct af_event ev;
+
+	if (af_trace_open(&t, now->dir, AF_WANTED(AF_KIND_CALL_SUM), NULL))
+		return;
+	while (af_trace_next(t, &ev))
+		if (ev.kind == AF_KIND_CALL_SUM) {
+			fprintf(stderr,
+			        "aflame print: the trace %s has sums of calls alone "
+			        "(--tally-only): aflame tally shows them\n",
+			        now->dir);
+			break;
+		}
+	af_trace_close(t);
+}
+
 int print_damage(const struct printing *now, struct af_err *err)
 {
 	struct af_trace *t = now->trace;
@@ -320,6 +339,8 @@ int print_damage(const struct printing *now, struct af_err *err)
 	if (d->discarded)
 		fprintf(stderr, "aflame: %llu events were discarded when the trace was written\n",
 		        (unsigned long long)d->discarded);
+	if (now->query->options->calls && !now->query->options->count && !now->query->nr)
+		report_sums(now);
 	return 0;
 }
 

@@ -11,6 +11,7 @@ struct slices_to {
 	const struct af_format *format;
 	struct af_timeline *timeline;
 	struct af_render render;
+	const struct af_slices_request *request;
 };
 
 static int slices_render(int fd, void *arg, struct af_err *err)
@@ -26,7 +27,8 @@ static int slices_render(int fd, void *arg, struct af_err *err)
 		return rc;
 	rc = af_timeline_run(to->timeline, &sink, err);
 	int end = to->format->end(&to->render, err && err->code ? NULL : err);
-	return rc ? rc : end;
+	rc = rc ? rc : end;
+	return rc || !to->request->more ? rc : to->request->more(to->request->arg, fd, err);
 }
 
 /* A line on what the file lacks; the file has it too. */
@@ -48,7 +50,8 @@ static void slices_tell(const struct af_slices *all, const char *who, const char
 int af_slices_write(const struct af_slices_request *request, const char *dir, struct af_err *err)
 {
 	struct af_progress progress = af_progress_begin("reading the trace");
-	struct slices_to to = {.format = request->format, .render.gzip = request->gzip};
+	struct slices_to to = {
+	    .format = request->format, .render.gzip = request->gzip, .request = request};
 	int rc =
 	    af_timeline_open(&to.timeline, dir, &request->query, af_progress_tell, &progress, err);
 

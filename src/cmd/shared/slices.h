@@ -18,6 +18,9 @@ struct af_slices_request {
 	const struct af_format *format;
 	struct af_timeline_query query;
 	bool gzip;
+	/* NULL, or: writes more behind the slices, in a format that can_join. */
+	int (*more)(void *arg, int fd, struct af_err *err);
+	void *arg;
 };
 
 /*
