@@ -255,7 +255,16 @@ def on_other_machine(*command, files=None):
 
 
 def devices_recorded(what):
-    script = "import time\ntime.sleep(0.25)\nfor path, text in %r: open(path, 'w').write(text)\ntime.sleep(0.25)"
+    # By one write each, as the kernel's files change: they are read at any moment.
+    script = """
+import os, time
+time.sleep(0.25)
+for path, text in %r:
+    file = os.open(path, os.O_WRONLY)
+    if text: os.pwrite(file, text.ljust(os.fstat(file).st_size, "\\n").encode(), 0)
+    else: os.ftruncate(file, 0)
+time.sleep(0.25)
+"""
     path = new_path()
     done = on_other_machine(AFLAME, "record", "-q", "-o", path, "--sample", "none", "--telemetry", what, "--",
                             *python(script % (CHANGES,)))  # fmt: skip
