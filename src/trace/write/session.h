@@ -77,7 +77,7 @@ enum af_session_flag {
 	AF_SESSION_KOKKOS = 1048576,     /* Kokkos calls libaflame.so as its tool */
 	AF_SESSION_ITT = 2097152,        /* the program's static parts of ITT call libaflame.so */
 	AF_SESSION_ITT_OPENMP = 4194304, /* … those of OpenMP's runtimes, too */
-	AF_SESSION_PROBES = 8388608, /* calls of functions are recorded: trace/write/probes.h */
+	AF_SESSION_PROBES = 8388608,     /* calls of functions are recorded: trace/write/probes.h */
 	AF_SESSION_OWN = 32768, /* the process records itself (src/prof): its children are silent */
 };
 
