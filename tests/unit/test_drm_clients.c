@@ -285,8 +285,8 @@ static void texts_that_make_no_sense_do_no_harm(void **state)
 	static const char *const texts[] = {
 	    "drm-driver:",
 	    "drm-driver:\tx\ndrm-client-id:\t-1\ndrm-engine-:\t5 ns\ndrm-engine-a",
-	    "drm-driver:\tx\ndrm-engine-a:\t99999999999999999999999 ns\ndrm-resident-m:\t"
-	    "18446744073709551615 GiB\n",
+	    ("drm-driver:\tx\ndrm-engine-a:\t99999999999999999999999 ns\ndrm-resident-m:\t"
+	     "18446744073709551615 GiB\n"),
 	    "drm-driver:\tx\ndrm-cycles-a:\t5\ndrm-total-cycles-a:\t0\ndrm-total-cycles-a:\t0\n",
 	    "drm-driver:\tx\ndrm-engine-0123456789012345678901234567890123456789012345678:\t5 ns\n",
 	};
