@@ -167,7 +167,7 @@ static int function_probe(struct heads *h, struct af_probe *to)
 		return refused(h, "the end of its code is not known");
 	/* The jump is written by one store. */
 	if (f->address % WORD > WORD - AF_PROBE_JUMP)
-		return refused(h, "it does not begin at a multiple of 4");
+		return refused(h, "its first 5 bytes are not in one word of 8");
 	to->address = f->address;
 	to->every = f->every;
 	strncpy(to->name, f->name, AF_PROBE_NAME);

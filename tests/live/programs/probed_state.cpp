@@ -2,7 +2,7 @@
  * A function that changes no register is called with known values in all of them, 1000 times;
  * "truth kept 1000" says how often they, the flags and the vector registers were the same after it.
  * Then exceptions pass through `throws`, which is called 1000 times and returns 500 times; `again`
- * calls itself, and `tiny` is a `ret` alone.
+ * calls itself, and `tiny` is a `ret` alone. `loops`, `calls` and `odd` cannot be probed without root.
  */
 #include <cpuid.h>
 #include <cstdint>
@@ -53,6 +53,10 @@ void tiny(void);
 
 asm(".text\n" CALL("call_kept", y) CALL("call_kept_sse", x)
     ".p2align 4\n.globl kept\n.type kept, @function\nkept:\n	nopl (%rax,%rax,1)\n	ret\n.size kept, . - kept\n"
+    ".p2align 4\n.globl loops\n.type loops, @function\nloops:\n	xor %eax, %eax\n1:	inc %eax\n	cmp $5, %eax\n"
+    "	jl 1b\n	ret\n.size loops, . - loops\n"
+    ".p2align 4\n.globl calls\n.type calls, @function\ncalls:\n	call tiny\n	ret\n.size calls, . - calls\n"
+    ".p2align 4\n	.skip 5, 0x90\n.globl odd\n.type odd, @function\nodd:\n	mov $1, %eax\n	ret\n.size odd, . - odd\n"
     ".p2align 4\n.globl tiny\n.type tiny, @function\ntiny:\n	ret\n.size tiny, . - tiny\n.p2align 4\n");
 
 static volatile int sum;
