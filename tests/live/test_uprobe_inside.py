@@ -126,6 +126,18 @@ def _():
         equal(called(trace), {"odd_step": sum(each)}, "calls")
 
 
+@case("a function that was not called is reported, and the program runs")
+def _():
+    with Stranger() as other:
+        done = other.run((other.install(), "record", "-o", other.path("trace"), "--sample", "none", "--uprobe", "-:odd_step",
+                          "--uprobe", "libz.so.1:inflate", "--", program("probed"), "1", "10"))  # fmt: skip
+        reported = done.stderr.decode()
+        if "disassembler" in reported:
+            raise Skip("this build has no Capstone")
+        equal(done.returncode, 0, reported)
+        equal(re.findall(r"no call of (\w+) was seen", reported), ["inflate"], reported)
+
+
 @case("what cannot be probed so is refused with its reason, and the program runs")
 def _():
     if not os.path.exists(os.path.join(PROGRAMS, "probed_state")):

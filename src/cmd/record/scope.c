@@ -121,6 +121,7 @@ static int functions_inside(struct af_session_options *s, struct af_err *err)
 		return af_while(err, rc, "--uprobe");
 	s->flags |= AF_SESSION_PROBES;
 	s->probes = probes;
+	s->probed = functions.all;
 	s->nr_probes = functions.nr;
 	s->watch.functions = NULL;
 	s->watch.nr_functions = 0;

@@ -215,16 +215,8 @@ static void uncalled_report(struct af_bpf *b)
 {
 	for (uint32_t i = 0; i < b->options->nr_functions; i++) {
 		const struct af_watch_function *f = &b->options->functions[i];
-		char words[600];
-		if (b->nr_calls[i])
-			continue;
-		snprintf(words, sizeof words,
-		         "--uprobe: no call of %s was seen: either there was none, or what was "
-		         "recorded has another file than %s mapped (see /proc/PID/maps)",
-		         f->name, f->path);
-		af_session_note(b->r, "functions.uncalled", "%s", words);
-		if (b->r->options->tell)
-			b->r->options->tell(words);
+		if (!b->nr_calls[i])
+			af_session_uncalled(b->r, f->name, f->path);
 	}
 }
 

@@ -78,19 +78,56 @@ static int shared_make(struct af_recording *r, struct af_err *err)
 	return 0;
 }
 
-/* For libaflame.so in the processes. */
-static int probes_write(const struct af_recording *r, struct af_err *err)
+static int shared_write(const struct af_recording *r, const char *name, const void *data,
+                        size_t size, struct af_err *err)
 {
-	const struct af_session_options *o = r->options;
-	size_t size = o->nr_probes * sizeof *o->probes;
+	int fd = af_create_private(r->drain.shm_fd, name);
+	int rc = fd < 0 ? fd : af_write_all(fd, data, size);
 
-	if (!size)
-		return 0;
-	int fd = af_create_private(r->drain.shm_fd, AF_PROBES_FILE);
-	int rc = fd < 0 ? fd : af_write_all(fd, o->probes, size);
 	if (fd >= 0)
 		close(fd);
 	return rc ? af_fail(err, rc, "cannot write to %s", r->shm) : 0;
+}
+
+/* For libaflame.so in the processes. */
+static int probes_write(const struct af_recording *r, struct af_err *err)
+{
+	static const uint8_t called[AF_PROBES_MOST];
+	const struct af_session_options *o = r->options;
+
+	if (!o->nr_probes)
+		return 0;
+	int rc = shared_write(r, AF_PROBES_FILE, o->probes, o->nr_probes * sizeof *o->probes, err);
+	return rc ? rc : shared_write(r, AF_PROBES_CALLED_FILE, called, sizeof called, err);
+}
+
+void af_session_uncalled(struct af_recording *r, const char *function, const char *file)
+{
+	char words[600];
+
+	snprintf(
+	    words, sizeof words,
+	    "--uprobe: no call of %s was seen: either there was none, or what was recorded has "
+	    "another file than %s mapped (see /proc/PID/maps)",
+	    function, file);
+	af_session_note(r, "functions.uncalled", "%s", words);
+	if (r->options->tell)
+		r->options->tell(words);
+}
+
+static void probes_end(struct af_recording *r)
+{
+	const struct af_session_options *o = r->options;
+	uint8_t called[AF_PROBES_MOST];
+	scope_close int fd = o->nr_probes ? openat(r->drain.shm_fd, AF_PROBES_CALLED_FILE,
+	                                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+	                                  : -1;
+
+	if (fd < 0 || pread(fd, called, sizeof called, 0) != (ssize_t)sizeof called)
+		return;
+	for (uint32_t i = 0; i < o->nr_probes; i++)
+		if (!called[i])
+			af_session_uncalled(r, o->probed[i].name, o->probed[i].path);
 }
 
 static int streams_make(struct af_recording *r, struct af_err *err)
@@ -303,6 +340,7 @@ int af_session_finish(struct af_recording *r, struct af_err *err)
 		af_clients_end_jit(r, r->clients.list[i].process);
 	}
 	af_watcher_stop(r);
+	probes_end(r);
 	af_devices_stop(r);
 	s->sampler_failed += r->clients.nr_refused;
 	af_drain_finish(&r->drain, 0);

@@ -93,8 +93,10 @@ struct af_session_options {
 	const char *hip_library;  /* … of libaflame-hip.so, or NULL: HIP's calls are not */
 	const char *ze_library;   /* … of libaflame-ze.so, or NULL: its calls have no arguments */
 	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
-	const char *alloc_library;     /* … of libaflame-alloc.so, or NULL: allocations are not */
-	const struct af_probe *probes; /* with AF_SESSION_PROBES */
+	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
+	/* With AF_SESSION_PROBES, what they are, and the functions that they are of. */
+	const struct af_probe *probes;
+	const struct af_watch_function *probed;
 	uint32_t nr_probes;
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
@@ -154,6 +156,9 @@ struct af_recording {
  */
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err);
+
+/* Report that no call of @function of @file was recorded. */
+void af_session_uncalled(struct af_recording *r, const char *function, const char *file);
 
 /* Write a NOTE into the recorder's stream. */
 void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)

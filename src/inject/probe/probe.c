@@ -28,6 +28,7 @@ enum { TURNS_MOST = 4096 };
 static struct {
 	const struct af_probe *all;
 	uint32_t nr;
+	uint8_t *called;     /* of each, shared with the recorder */
 	struct turns *turns; /* TURNS_MOST of them */
 	_Atomic uint32_t nr_turns;
 	_Atomic uint32_t defined[AF_PROBES_MOST]; /* the process that has its FUNCTION */
@@ -43,9 +44,11 @@ static uint32_t function_define(struct af_thread_context *t, uint32_t number)
 	struct af_tail tail[] = {{name, (uint32_t)strlen(name), 0}};
 	uint32_t process = af_inject_process();
 
-	if (atomic_load(&self.defined[number]) != process &&
-	    af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, tail, 1))
+	if (atomic_load(&self.defined[number]) == process)
+		return ev.function;
+	if (af_stream_put_tail(&t->stream, AF_KIND_FUNCTION, af_now_ns(), &ev, sizeof ev, tail, 1))
 		atomic_store(&self.defined[number], process);
+	self.called[number] = 1;
 	return ev.function;
 }
 
@@ -167,24 +170,45 @@ void af_probe_flush(void)
 		af_thread_leave(t);
 }
 
-/* The recorder's file, never unmapped; NULL: it is not whole. */
-static const struct af_probe *probes_map(uint32_t *nr)
+/*
+ * A file of the recorder's, never unmapped, of *@size bytes (0: of any number); NULL: it is not
+ * there, or has another size.
+ */
+static void *recorder_file(const char *name, bool write, size_t *size)
 {
-	const struct af_probe *all = MAP_FAILED;
+	void *data = MAP_FAILED;
 	struct stat st;
 	int dir = af_inject_dir_open();
-	int fd = dir < 0 ? -1 : openat(dir, AF_PROBES_FILE, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+	int fd =
+	    dir < 0 ? -1 : openat(dir, name, (write ? O_RDWR : O_RDONLY) | O_CLOEXEC | O_NOFOLLOW);
 
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0 && !(st.st_size % (off_t)sizeof *all) &&
-	    st.st_size / (off_t)sizeof *all <= AF_PROBES_MOST) {
-		*nr = (uint32_t)(st.st_size / (off_t)sizeof *all);
-		all = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0 &&
+	    (!*size || (size_t)st.st_size == *size)) {
+		*size = (size_t)st.st_size;
+		data = mmap(NULL, *size, write ? PROT_READ | PROT_WRITE : PROT_READ,
+		            write ? MAP_SHARED : MAP_PRIVATE, fd, 0);
 	}
 	if (fd >= 0)
 		close(fd);
 	if (dir >= 0)
 		close(dir);
-	return all == MAP_FAILED ? NULL : all;
+	return data == MAP_FAILED ? NULL : data;
+}
+
+/* False: nothing can be recorded here. */
+static bool probes_prepare(void)
+{
+	size_t bytes = 0, most = AF_PROBES_MOST;
+
+	self.all = recorder_file(AF_PROBES_FILE, false, &bytes);
+	self.called = recorder_file(AF_PROBES_CALLED_FILE, true, &most);
+	self.nr = (uint32_t)(bytes / sizeof *self.all);
+	if (!self.all || !self.called || bytes % sizeof *self.all || self.nr > AF_PROBES_MOST)
+		return false;
+	self.turns = af_pages(TURNS_MOST * sizeof *self.turns, MAP_NORESERVE);
+	return self.turns &&
+	       !madvise(self.turns, TURNS_MOST * sizeof *self.turns, MADV_WIPEONFORK) &&
+	       probe_entry_prepare();
 }
 
 void af_probe_start(void)
@@ -193,14 +217,9 @@ void af_probe_start(void)
 
 	if (!session || !(session->flags & AF_SESSION_PROBES))
 		return;
-	self.all = probes_map(&self.nr);
-	self.turns = af_pages(TURNS_MOST * sizeof *self.turns, MAP_NORESERVE);
-	if (!self.all || !self.turns ||
-	    madvise(self.turns, TURNS_MOST * sizeof *self.turns, MADV_WIPEONFORK) ||
-	    !probe_entry_prepare()) {
+	if (probes_prepare())
+		probe_patch_start(self.all, self.nr);
+	else
 		af_inject_note("probes", "this process could not place probes: calls of functions "
 		                         "are not recorded");
-		return;
-	}
-	probe_patch_start(self.all, self.nr);
 }

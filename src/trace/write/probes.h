@@ -9,6 +9,7 @@
 #include <stdint.h>
 
 #define AF_PROBES_FILE "probes"
+#define AF_PROBES_CALLED_FILE "probes.called" /* a byte each, which a call makes 1 */
 
 enum {
 	AF_PROBES_MOST = 128,
