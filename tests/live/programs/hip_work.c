@@ -127,9 +127,12 @@ WORKER(0)
 WORKER(1)
 WORKER(2)
 WORKER(3)
-WORKER(4) WORKER(5) WORKER(6) WORKER(7)
+WORKER(4)
+WORKER(5)
+WORKER(6)
+WORKER(7)
 
-    static void *thread_run(void *arg)
+static void *thread_run(void *arg)
 {
 	static int (*const workers[THREADS])(void *) = {worker_0, worker_1, worker_2, worker_3,
 	                                                worker_4, worker_5, worker_6, worker_7};
