@@ -2,6 +2,7 @@
  * Places probes in code: a jump over a function's first instructions to a stub near the module.
  * A module's code is written before anybody can run it, or while the process has one thread.
  */
+#include <dlfcn.h>
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
@@ -239,7 +240,9 @@ static uint32_t empty_function(const uint8_t *code)
 /* For debuggers ld.so calls this function when its list of modules has changed (link.h). */
 static void loads_watch(void)
 {
-	uint8_t *to = (uint8_t *)_r_debug.r_brk;
+	/* By name: being linked with it would make ld.so a library that we need. */
+	const struct r_debug *loads = dlsym(RTLD_DEFAULT, "_r_debug");
+	uint8_t *to = loads ? (uint8_t *)loads->r_brk : NULL;
 	uint32_t len = to ? empty_function(to) : 0;
 	const struct head h = {to, len, 0, (uint64_t)to + len};
 

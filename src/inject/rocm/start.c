@@ -12,7 +12,8 @@ enum { BUFFER_BYTES = 1 << 20, VERSION_LEAST = 600 };
 struct af_rocm_sdk af_rocm_sdk;
 
 static struct {
-	_Atomic bool asked, on, noted;
+	_Atomic uint32_t asked, noted; /* no bool: riscv64 exchanges words alone */
+	_Atomic bool on;
 	uint32_t epoch; /* of the process that it is on in */
 	uint32_t version, priority;
 	char why[300]; /* it is not on */
@@ -29,7 +30,7 @@ static void note(void)
 {
 	char words[400];
 
-	if (atomic_exchange(&rocm.noted, true))
+	if (atomic_exchange(&rocm.noted, 1))
 		return;
 	if (!atomic_load(&rocm.on))
 		snprintf(words, sizeof words, "calls alone, no times of kernels and copies: %s",
@@ -137,7 +138,7 @@ static struct af_rocm_tool *configure(uint32_t version, uint32_t priority,
 	static struct af_rocm_tool tool = {
 	    .size = sizeof tool, .initialize = initialize, .finalize = finalize};
 
-	if (atomic_exchange(&rocm.asked, true) || !af_inject_start() || !af_inject_session())
+	if (atomic_exchange(&rocm.asked, 1) || !af_inject_start() || !af_inject_session())
 		return NULL;
 	rocm.version = version;
 	rocm.priority = priority;
