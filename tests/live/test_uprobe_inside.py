@@ -86,7 +86,7 @@ def _():
         raise Skip("no g++ for x86-64 here")
     with Stranger() as other:
         trace, truth, printed = recorded(
-            other, program("probed_state"), uprobes=("-:kept", "-:throws", "-:again", "-:tiny")
+            other, program("probed_state"), uprobes=("-:kept", "-:throws", "-:again", "-:tiny", "-:leads")
         )
         alone = subprocess.run([program("probed_state")], stdout=subprocess.PIPE, check=True).stdout
         equal(printed, alone, "what it printed")

@@ -184,6 +184,19 @@ static bool has_code(const struct dl_phdr_info *m, uint64_t address)
 	return false;
 }
 
+/* Does a jump of ours stand at @to? */
+static bool is_placed(const uint8_t *to)
+{
+	int32_t rel;
+
+	memcpy(&rel, to + 1, sizeof rel);
+	const uint8_t *stub = to + AF_PROBE_JUMP + rel;
+	for (uint32_t i = 0; *to == 0xe9 && i < patch.nr_stubs; i++)
+		if ((uint64_t)stub - (uint64_t)patch.stubs[i].page < STUBS_PAGE)
+			return true;
+	return false;
+}
+
 static void module_probe(const struct dl_phdr_info *m, uint32_t number)
 {
 	const struct af_probe *p = &patch.probes[number];
@@ -193,7 +206,7 @@ static void module_probe(const struct dl_phdr_info *m, uint32_t number)
 	atomic_store(&patch.addresses[number], (uint64_t)to);
 	if (!has_code(m, p->address))
 		patch_failed("a function is not where its file has it: its calls are not recorded");
-	else if (*to == 0xe9) /* it is there already */
+	else if (is_placed(to))
 		return;
 	else if (memcmp(to, p->head, p->len) != 0)
 		patch_failed("the code of a function is not that of its file: something else has "

@@ -2,7 +2,8 @@
  * A function that changes no register is called with known values in all of them, 1000 times;
  * "truth kept 1000" says how often they, the flags and the vector registers were the same after it.
  * Then exceptions pass through `throws`, which is called 1000 times and returns 500 times; `again`
- * calls itself, and `tiny` is a `ret` alone. `loops`, `calls` and `odd` cannot be probed without root.
+ * calls itself, `tiny` is a `ret` alone, and `leads` a jump to it. `loops`, `calls` and `odd` cannot be
+ * probed without root.
  */
 #include <cpuid.h>
 #include <cstdint>
@@ -20,6 +21,7 @@ void call_kept(const state *in, state *out);
 void call_kept_sse(const state *in, state *out);
 void kept(void);
 void tiny(void);
+void leads(void);
 }
 
 #define LOAD(n) "	mov " #n "*8(%rdi), "
@@ -57,6 +59,7 @@ asm(".text\n" CALL("call_kept", y) CALL("call_kept_sse", x)
     "	jl 1b\n	ret\n.size loops, . - loops\n"
     ".p2align 4\n.globl calls\n.type calls, @function\ncalls:\n	call tiny\n	ret\n.size calls, . - calls\n"
     ".p2align 4\n	.skip 5, 0x90\n.globl odd\n.type odd, @function\nodd:\n	mov $1, %eax\n	ret\n.size odd, . - odd\n"
+    ".p2align 4\n.globl leads\n.type leads, @function\nleads:\n	.byte 0xe9\n	.long tiny - . - 4\n.size leads, . - leads\n"
     ".p2align 4\n.globl tiny\n.type tiny, @function\ntiny:\n	ret\n.size tiny, . - tiny\n.p2align 4\n");
 
 static volatile int sum;
@@ -113,9 +116,9 @@ int main()
 		} catch (int) {
 			caught++;
 		}
-		tiny();
+		i % 2 ? tiny() : leads();
 	}
 	again(99);
-	printf("truth throws %d\ntruth caught %d\ntruth again 100\ntruth tiny 1000\n", caught + returned, caught);
+	printf("truth throws %d\ntruth caught %d\ntruth again 100\ntruth tiny 1000\ntruth leads 500\n", caught + returned, caught);
 	return 0;
 }
