@@ -8,7 +8,8 @@ import os
 import re
 import subprocess
 
-from machine import WORKPLACE, need, need_tool, program
+from gdb_counts import gdb_counts, PYTHON, python_script
+from machine import WORKPLACE, need, program
 from recording import USAGE, aflame, bare, must, record, refused
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
@@ -17,7 +18,6 @@ THREADS, CALLS, EVERY = 3, 60, 7
 LEFT = ("throws", "leaps")  # by exceptions and longjmp
 STACKS = ("handles", "yields")  # that are not the thread's own
 ASSEMBLY = ("hops", "by_register", "by_memory", "by_pointer", "by_table", "enters", "in_pieces")
-PYTHON = "/usr/bin/python3"
 SQLITE = """
 import sqlite3, zlib
 c = sqlite3.connect(":memory:")
@@ -175,28 +175,10 @@ def _():
 @case("a stripped library of Debian's, in Python: as many calls and returns as gdb counts calls")
 def _():
     returns()
-    need_tool("gdb")
-    if not os.path.exists(PYTHON):
-        raise Skip("no %s" % PYTHON)
-    script = os.path.join(WORKPLACE, "steps.py")
-    with open(script, "w") as file:
-        file.write(SQLITE)
-    gdb = subprocess.run(
-        ["gdb", "-q", "-batch", "-nx", "-ex", "set breakpoint pending on"]
-        + ["-ex", "set debuginfod enabled off", "-ex", "break sqlite3_step", "-ex", "break deflate"]
-        + ["-ex", "ignore 1 1000000", "-ex", "ignore 2 1000000", "-ex", "run", "-ex", "info breakpoints"]
-        + ["--args", PYTHON, script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-        check=False,
-    ).stdout.decode()
-    hits = [int(n) for n in re.findall(r"already hit (\d+) time", gdb)]
-    if len(hits) != 2:
-        raise Skip("gdb cannot count them here: %s" % " ".join(gdb.split())[-200:])
+    command = python_script(SQLITE)
+    hits = gdb_counts(["sqlite3_step", "deflate"], command)
     options = ("--uprobe", "libsqlite3.so.0:sqlite3_step+RETURN", "--uprobe", "libz.so.1:deflate+RETURN")
-    rows = table(record(PYTHON, script, options=options))
+    rows = table(record(*command, options=options))
     equal([rows[f]["calls"] for f in ("sqlite3_step", "deflate")], hits, "calls")
     equal([rows[f]["timed"] for f in ("sqlite3_step", "deflate")], hits, "calls that returned")
     expect(min(hits) >= 300, "gdb counted %s" % hits)

@@ -8,13 +8,13 @@ import re
 import subprocess
 import time
 
-from machine import AFLAME, WORKPLACE, need, need_tool, program
+from gdb_counts import gdb_counts, python_script
+from machine import AFLAME, need, program
 from recording import USAGE, Trace, aflame, bare, must, new_path, record, refused
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
 
 THREADS, CALLS, EVERY = 4, 2000, 64
-PYTHON = "/usr/bin/python3"
 SQLITE = """
 import sqlite3
 c = sqlite3.connect(":memory:")
@@ -168,29 +168,11 @@ def _():
 
 @case("Debian's Python and SQLite: as many calls of sqlite3_step as gdb counts")
 def _():
-    need_tool("gdb")
-    if not os.path.exists(PYTHON):
-        raise Skip("no %s" % PYTHON)
-    script = os.path.join(WORKPLACE, "steps.py")
-    with open(script, "w") as file:
-        file.write(SQLITE)
-    gdb = subprocess.run(
-        ["gdb", "-q", "-batch", "-nx", "-ex", "set breakpoint pending on"]
-        + ["-ex", "set debuginfod enabled off", "-ex", "break sqlite3_step"]
-        + ["-ex", "ignore 1 1000000", "-ex", "run", "-ex", "info breakpoints"]
-        + ["--args", PYTHON, script],
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        stdin=subprocess.DEVNULL,
-        timeout=120,
-        check=False,
-    ).stdout.decode()
-    hit = re.search(r"already hit (\d+) time", gdb)
-    if not hit:
-        raise Skip("gdb cannot count them here: %s" % " ".join(gdb.split())[-200:])
-    run = probed("libsqlite3.so.0:sqlite3_step", command=(PYTHON, script))
-    equal(called(run), {"sqlite3_step": int(hit.group(1))}, "calls")
-    expect(int(hit.group(1)) > 1000, "gdb counted %s" % hit.group(1))
+    command = python_script(SQLITE)
+    (hits,) = gdb_counts(["sqlite3_step"], command)
+    run = probed("libsqlite3.so.0:sqlite3_step", command=command)
+    equal(called(run), {"sqlite3_step": hits}, "calls")
+    expect(hits > 1000, "gdb counted %d" % hits)
 
 
 @case("a function that was not called is reported, and the program runs")

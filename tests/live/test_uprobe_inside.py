@@ -7,7 +7,8 @@ import re
 import shutil
 import subprocess
 
-from machine import PROGRAMS, need_tool, program
+from gdb_counts import gdb_counts, python_script
+from machine import PROGRAMS, program
 from recording import Trace, bare, must
 from shares import having, weight_of
 from stranger import Stranger
@@ -96,21 +97,13 @@ def _():
 
 @case("Debian's Python and SQLite: as many calls of sqlite3_step as gdb counts")
 def _():
-    need_tool("gdb")
-    python = "/usr/bin/python3"
-    if not os.path.exists(python):
-        raise Skip("no Python of the distribution")
-    gdb = ("gdb", "-q", "-batch", "-nx", "-ex", "set breakpoint pending on", "-ex", "break sqlite3_step",
-           "-ex", "ignore 1 1000000", "-ex", "run", "-ex", "info breakpoints", "--args", python, "-c", SQLITE)  # fmt: skip
-    out = subprocess.run(gdb, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False, timeout=120).stdout
-    hits = re.search(rb"already hit (\d+) times", out)
-    if not hits:
-        raise Skip("gdb cannot count here")
+    command = python_script(SQLITE)
+    (hits,) = gdb_counts(["sqlite3_step"], command)
     with Stranger() as other:
-        trace, _, printed = recorded(other, python, "-c", SQLITE, uprobes=("libsqlite3.so.0:sqlite3_step",))
+        trace, _, printed = recorded(other, *command, uprobes=("libsqlite3.so.0:sqlite3_step",))
         equal(printed, b"500\n", "what it printed")
-        equal(called(trace), {"sqlite3_step": int(hits[1])}, "calls, and gdb's")
-        note("%d calls" % int(hits[1]))
+        equal(called(trace), {"sqlite3_step": hits}, "calls, and gdb's")
+        note("%d calls" % hits)
         stacks = [[bare(f) for f in frames] for frames, _ in trace.stacks(weight="count")]
         expect(any("<module>" in " ".join(frames) for frames in stacks), "no Python below: %s" % stacks[:3])
 
