@@ -6,8 +6,6 @@
 
 #include <errno.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -23,6 +21,7 @@
 #include "inject/cuda/pc.h"
 #include "inject/sampler/exec.h"
 #include "inject/sampler/signals.h"
+#include "inject/sampler/starts.h"
 
 /*
  * CUPTI hands a buffer over when it is full. So that what is in half-full ones is in the trace
@@ -200,26 +199,13 @@ static void flush_before_exec(void)
 		flusher_ring(false);
 }
 
-/* Ours are for us: the program's signals must not land on a thread it does not know. */
 void af_cuda_thread_start(void)
 {
-	pthread_t thread;
-	sigset_t block, old;
 	uint32_t first = 0;
 
-	if (!atomic_compare_exchange_strong(&flusher.started, &first, 1))
+	if (!atomic_compare_exchange_strong(&flusher.started, &first, 1) ||
+	    !af_starts_own(flusher_run))
 		return;
-	sigfillset(&block);
-	sigdelset(&block, SIGTRAP);
-	sigdelset(&block, SIGPROF);
-	sigdelset(&block, SIGSEGV);
-	sigdelset(&block, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &block, &old);
-	int rc = pthread_create(&thread, NULL, flusher_run, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (rc)
-		return;
-	pthread_detach(thread);
 	atomic_store(&flusher.epoch, af_inject_fork_epoch());
 	/* Registered after CUPTI's own, so it runs before CUPTI is taken down. */
 	atexit(af_cuda_last);

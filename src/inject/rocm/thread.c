@@ -3,7 +3,6 @@
  * within a second, a thread of our own asks for it, and reads the clocks.
  */
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include <time.h>
@@ -12,6 +11,7 @@
 #include "inject/core/inject.h"
 #include "inject/rocm/rocm.h"
 #include "inject/sampler/exec.h"
+#include "inject/sampler/starts.h"
 
 static struct {
 	pthread_mutex_t lock; /* while the SDK is asked */
@@ -60,22 +60,10 @@ static void fetch_before_exec(void)
 		fetch(false);
 }
 
-/* The program's signals must not land on a thread that it does not know. */
 void af_rocm_thread_start(uint64_t buffer)
 {
-	pthread_t thread;
-	sigset_t block, old;
-
 	fetcher.buffer = buffer;
-	sigfillset(&block);
-	sigdelset(&block, SIGTRAP);
-	sigdelset(&block, SIGPROF);
-	sigdelset(&block, SIGSEGV);
-	sigdelset(&block, SIGBUS);
-	pthread_sigmask(SIG_SETMASK, &block, &old);
-	if (!pthread_create(&thread, NULL, fetcher_run, NULL))
-		pthread_detach(thread);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	(void)af_starts_own(fetcher_run);
 	(void)!at_quick_exit(af_rocm_last);
 	af_exit_await(af_rocm_last);
 	af_exec_await(fetch_before_exec);

@@ -156,3 +156,21 @@ INTERPOSE int thrd_create(thrd_t *thread, thrd_start_t run, void *arg)
 		atomic_store(&s->taken, 0);
 	return rc;
 }
+
+bool af_starts_own(void *(*run)(void *arg))
+{
+	pthread_t thread;
+	sigset_t block, old;
+
+	sigfillset(&block);
+	sigdelset(&block, SIGTRAP);
+	sigdelset(&block, SIGPROF);
+	sigdelset(&block, SIGSEGV);
+	sigdelset(&block, SIGBUS);
+	pthread_sigmask(SIG_SETMASK, &block, &old);
+	bool runs = !pthread_create(&thread, NULL, run, NULL);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (runs)
+		pthread_detach(thread);
+	return runs;
+}

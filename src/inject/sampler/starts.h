@@ -7,6 +7,14 @@
 #ifndef AF_INJECT_SAMPLER_STARTS_H
 #define AF_INJECT_SAMPLER_STARTS_H
 
+#include <stdbool.h>
+
+/*
+ * Start a thread of ours in the program, which nobody joins: the program's signals must not land on
+ * a thread that it does not know. False: there can be none.
+ */
+bool af_starts_own(void *(*run)(void *arg));
+
 /* In a forked child: forget the threads that the parent was making. */
 void af_starts_after_fork(void);
 
