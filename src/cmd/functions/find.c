@@ -23,20 +23,13 @@ enum {
 	NAME_MOST = 2048, /* longer symbols are passed over */
 };
 
-/* A function whose exits are wanted. */
-struct find_timed {
-	uint32_t function; /* in @to */
-	uint64_t address, size;
-};
-
 struct find {
 	struct af_functions *to;
 	const struct functions_file *file;
 	const struct functions_word *word;
 	const struct af_elf *elf; /* the file itself, whose segments say where addresses lie */
 	struct functions_around around;
-	struct find_timed timed[AF_WATCH_FUNCTIONS];
-	uint32_t nr_timed;
+	bool is_timed[AF_WATCH_FUNCTIONS]; /* the exits of this one of @to are wanted */
 	uint32_t nr_symbols, nr_found;
 	bool is_pattern, has_ifunc, is_full;
 	char near[NEAR_MOST][128]; /* names that have the word in them */
@@ -44,20 +37,6 @@ struct find {
 	struct af_nearest nearest;
 	char best[128]; /* where af_nearest_best() lies */
 };
-
-/* One address may have several names: the first with a size says how long the code is. */
-static void timed_add(struct find *f, uint32_t function, const Elf64_Sym *s)
-{
-	if (!f->word->returns || f->to->all[function].nr_exits)
-		return;
-	for (uint32_t i = 0; i < f->nr_timed; i++)
-		if (f->timed[i].function == function) {
-			if (!f->timed[i].size)
-				f->timed[i].size = s->st_size;
-			return;
-		}
-	f->timed[f->nr_timed++] = (struct find_timed){function, s->st_value, s->st_size};
-}
 
 static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, const char *name)
 {
@@ -71,9 +50,9 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 		if (to->all[i].offset == offset && !strcmp(to->all[i].path, path)) {
 			if (f->word->every < to->all[i].every)
 				to->all[i].every = f->word->every;
-			if (s->st_size > to->all[i].size)
+			if (!to->all[i].size)
 				to->all[i].size = s->st_size;
-			timed_add(f, i, s);
+			f->is_timed[i] = f->word->returns;
 			return;
 		}
 	f->is_full = to->nr == AF_WATCH_FUNCTIONS;
@@ -87,7 +66,7 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 	    .size = s->st_size,
 	    .every = f->word->every,
 	};
-	timed_add(f, to->nr - 1, s);
+	f->is_timed[to->nr - 1] = f->word->returns;
 }
 
 static bool is_named(const struct find *f, const char *name)
@@ -226,13 +205,11 @@ static int timed_find(struct find *f, struct af_err *err)
 	int rc = 0;
 
 	f->around.elf = f->elf;
-	if (f->nr_timed)
+	if (f->word->returns)
 		af_cfi_open(&f->around.cfi, f->elf, AF_CFI_INDEX_MAX, NULL);
-	for (uint32_t i = 0; !rc && i < f->nr_timed; i++) {
-		const struct find_timed *t = &f->timed[i];
-		rc = functions_time(f->to, &f->to->all[t->function], &f->around, t->address,
-		                    t->size, err);
-	}
+	for (uint32_t i = 0; !rc && i < f->to->nr; i++)
+		if (f->is_timed[i] && !f->to->all[i].nr_exits)
+			rc = functions_time(f->to, &f->to->all[i], &f->around, err);
 	af_cfi_close(&f->around.cfi);
 	return rc;
 }

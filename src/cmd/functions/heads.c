@@ -1,16 +1,12 @@
 #include "cmd/functions/heads.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/err.h"
-#include "base/scope.h"
-#include "base/system/fs.h"
+#include "sym/module/finder.h"
 #include "unwind/elf_file.h"
 
 #ifndef AF_HAVE_CAPSTONE
@@ -175,22 +171,25 @@ static int function_probe(struct heads *h, struct af_probe *to)
 	return rc ? rc : jumps_check(h, to, code, f->size);
 }
 
-static int file_probe(struct heads *h, struct af_probe *to)
+/* The functions of one file, @nr of them; probes begin with the file that they are of. */
+static int file_probe(struct heads *h, const struct af_watch_function *f, uint32_t nr,
+                      struct af_probe *to)
 {
+	const struct af_finder finder = {0};
+	struct af_found file = {0};
 	struct stat st;
-	int fd = af_open_regular(AT_FDCWD, h->f->path, O_RDONLY | O_CLOEXEC);
-	void *data = MAP_FAILED;
+	int rc = 0;
 
-	if (fd >= 0 && !fstat(fd, &st) && st.st_size > 0)
-		data = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
-	if (fd >= 0)
-		close(fd);
-	if (data == MAP_FAILED)
-		return refused(h, "its file cannot be read");
-	*to = (struct af_probe){.dev = st.st_dev, .ino = st.st_ino};
-	int rc = af_elf_parse(&h->elf, data, (size_t)st.st_size) ? refused(h, "its file is damaged")
-	                                                         : function_probe(h, to);
-	munmap(data, (size_t)st.st_size);
+	h->f = f;
+	if (stat(f->path, &st) || af_finder_file(&finder, &file, f->path, true, NULL, 0))
+		rc = refused(h, "its file is no ELF file that can be read");
+	h->elf = file.elf;
+	for (uint32_t i = 0; !rc && i < nr; i++) {
+		h->f = &f[i];
+		to[i] = (struct af_probe){.dev = st.st_dev, .ino = st.st_ino};
+		rc = function_probe(h, &to[i]);
+	}
+	af_found_close(&file);
 	return rc;
 }
 
@@ -203,14 +202,16 @@ int af_functions_heads(const struct af_functions *f, struct af_probe *to, struct
 		return af_fail_plain(err, -ENOTSUP, "Capstone cannot read code of x86-64");
 	cs_option(h.handle, CS_OPT_DETAIL, CS_OPT_ON);
 	h.insn = cs_malloc(h.handle);
-	if (!h.insn)
-		rc = af_fail(err, -ENOMEM, "cannot disassemble");
-	for (uint32_t i = 0; !rc && i < f->nr; i++) {
-		h.f = &f->all[i];
-		rc = file_probe(&h, &to[i]);
+	if (!h.insn) {
+		cs_close(&h.handle);
+		return af_fail(err, -ENOMEM, "cannot disassemble");
 	}
-	if (h.insn)
-		cs_free(h.insn, 1);
+	for (uint32_t i = 0, end; !rc && i < f->nr; i = end) {
+		for (end = i + 1; end < f->nr && !strcmp(f->all[i].path, f->all[end].path);)
+			end++;
+		rc = file_probe(&h, &f->all[i], end - i, &to[i]);
+	}
+	cs_free(h.insn, 1);
 	cs_close(&h.handle);
 	return rc;
 }

@@ -36,13 +36,9 @@ struct functions_around {
 /* The place in the file of the code at @address; false: it has none there. */
 bool functions_offset(const struct af_elf *e, uint64_t address, uint64_t *offset);
 
-/*
- * Give @f its exits, in @to's memory; its code is at @address, @size bytes by its symbol, 0: not
- * known. -EINVAL with a message where they cannot be found.
- */
+/* Give @f its exits, in @to's memory. -EINVAL with a message where they cannot be found. */
 int functions_time(struct af_functions *to, struct af_watch_function *f,
-                   const struct functions_around *around, uint64_t address, uint64_t size,
-                   struct af_err *err);
+                   const struct functions_around *around, struct af_err *err);
 
 /* Find the file that @lib is for @of: 0, or -EINVAL with a message. */
 int functions_file_find(struct functions_file *file, const char *lib,

@@ -101,17 +101,16 @@ static int exits_keep(struct af_functions *to, struct af_watch_function *f,
 }
 
 int functions_time(struct af_functions *to, struct af_watch_function *f,
-                   const struct functions_around *around, uint64_t address, uint64_t size,
-                   struct af_err *err)
+                   const struct functions_around *around, struct af_err *err)
 {
 	const struct functions_code code = {bytes_at, part_at, around};
 	struct functions_exits exits = {0};
 	struct af_err why = {0};
+	uint64_t size = f->size ? f->size : size_by_fde(&around->cfi, f->address);
 	int rc = -ENOTSUP;
 
 	if (around->elf->machine == EM_X86_64)
-		rc = functions_exits_find(
-		    &exits, address, size ? size : size_by_fde(&around->cfi, address), &code, &why);
+		rc = functions_exits_find(&exits, f->address, size, &code, &why);
 	else
 		af_fail_plain(&why, rc, "it is not for x86-64");
 	if (rc)
