@@ -101,8 +101,9 @@ def _():
     equal(run.of("unseen"), 0, "samples while it was stopped")
     equal(run.of("ten", part), 0, "samples after the collection")
     expect(run.of("thirty", part) > enough(100), "collected: %s" % part)
-    for name in ("thirty", "sixty", "ten"):
-        near(run.of(name) / run.total, 1 / 3, 0.15 if probes()["perf"] else 0.05, name)
+    used = {name: run.truth[name + "_us"] for name in ("thirty", "sixty", "ten")}
+    for name, us in used.items():
+        near(run.of(name) / run.total, us / sum(used.values()), 0.05, name)
 
 
 @case("threads that were there before the start are sampled, and those that come later", tries=3)
