@@ -182,6 +182,18 @@ def _():
     expect(b"odd_step" not in run.stderr, run.stderr)
 
 
+@case("those of a pattern that were not called are one line, and a note each")
+def _():
+    command = python_script("import zlib\nzlib.compress(b'x' * 1000)")
+    run = probed("libz.so.1:deflate*", command=command, quiet=False)
+    notes = [f["value"] for f in run.fields("note") if f["key"] == "functions.uncalled"]
+    (line,) = [text for text in run.stderr.decode().splitlines() if "not called" in text]
+    nr, names, more = re.search(r"of (\d+) functions of \S*libz\S* these were not called: (.*) and (\d+) more", line).groups()
+    equal(int(nr), len(called(run)) + len(notes), "functions that match: " + line)
+    equal(len(names.split(", ")) + int(more), len(notes), "those that were not called: " + line)
+    equal(sorted(set(names.split(", ")) & set(called(run))), [], "called, and reported: " + line)
+
+
 def refuses(uprobe, pattern):
     need("bpf")
     refused(USAGE, pattern, "record", "--uprobe", uprobe, "--", program("probed"), 1, 1)

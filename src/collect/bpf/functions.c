@@ -20,6 +20,7 @@
 #include "base/system/proc.h"
 #include "bpf/record.skel.h"
 #include "collect/bpf/private.h"
+#include "collect/functions/probes.h"
 #include "collect/session/session.h"
 #include "trace/write/probes.h"
 
@@ -213,11 +214,15 @@ void bpf_functions_passed(struct af_bpf *b, struct bpf_image *image, const struc
 /* No call at all is what a wrong file, or a probe that the kernel could not place, looks like. */
 static void uncalled_report(struct af_bpf *b)
 {
-	for (uint32_t i = 0; i < b->options->nr_functions; i++) {
+	uint32_t nr = b->options->nr_functions;
+	struct af_probed_call *all = af_xcalloc(nr, sizeof *all);
+
+	for (uint32_t i = 0; i < nr; i++) {
 		const struct af_watch_function *f = &b->options->functions[i];
-		if (!b->nr_calls[i])
-			af_session_uncalled(b->r, f->name, f->path);
+		all[i] = (struct af_probed_call){f->name, f->path, b->nr_calls[i] != 0};
 	}
+	af_session_uncalled(b->r, all, nr);
+	free(all);
 }
 
 void bpf_functions_over(struct af_bpf *b)

@@ -23,12 +23,12 @@
 #include "base/write.h"
 #include "collect/disk/recover.h"
 #include "collect/disk/unnamed.h"
+#include "collect/functions/probes.h"
 #include "collect/session/control.h"
 #include "collect/session/target.h"
 #include "trace/read/origin.h"
 #include "trace/read/reader.h"
 #include "trace/read/state.h"
-#include "trace/write/probes.h"
 #include "trace/write/recorder.h"
 
 static const char shm_pattern[] = "/dev/shm/aflame.XXXXXX";
@@ -78,56 +78,32 @@ static int shared_make(struct af_recording *r, struct af_err *err)
 	return 0;
 }
 
-static int shared_write(const struct af_recording *r, const char *name, const void *data,
-                        size_t size, struct af_err *err)
+void af_session_uncalled(struct af_recording *r, const struct af_probed_call *all, uint32_t nr)
 {
-	int fd = af_create_private(r->drain.shm_fd, name);
-	int rc = fd < 0 ? fd : af_write_all(fd, data, size);
+	char words[1500];
 
-	if (fd >= 0)
-		close(fd);
-	return rc ? af_fail(err, rc, "cannot write to %s", r->shm) : 0;
-}
-
-/* For libaflame.so in the processes. */
-static int probes_write(const struct af_recording *r, struct af_err *err)
-{
-	static const uint8_t called[AF_PROBES_MOST];
-	const struct af_session_options *o = r->options;
-
-	if (!o->nr_probes)
-		return 0;
-	int rc = shared_write(r, AF_PROBES_FILE, o->probes, o->nr_probes * sizeof *o->probes, err);
-	return rc ? rc : shared_write(r, AF_PROBES_CALLED_FILE, called, sizeof called, err);
-}
-
-void af_session_uncalled(struct af_recording *r, const char *function, const char *file)
-{
-	char words[600];
-
-	snprintf(
-	    words, sizeof words,
-	    "--uprobe: no call of %s was seen: either there was none, or what was recorded has "
-	    "another file than %s mapped (see /proc/PID/maps)",
-	    function, file);
-	af_session_note(r, "functions.uncalled", "%s", words);
-	if (r->options->tell)
-		r->options->tell(words);
+	for (uint32_t i = 0; i < nr; i++)
+		if (!all[i].called)
+			af_session_note(r, "functions.uncalled", "%s of %s", all[i].function,
+			                all[i].file);
+	for (uint32_t first = 0, i; r->options->tell && first < nr; first = i) {
+		i = first + af_uncalled_words(all + first, nr - first, words, sizeof words);
+		if (*words)
+			r->options->tell(words);
+	}
 }
 
 static void probes_end(struct af_recording *r)
 {
 	const struct af_session_options *o = r->options;
 	uint8_t called[AF_PROBES_MOST];
-	scope_close int fd = o->nr_probes ? openat(r->drain.shm_fd, AF_PROBES_CALLED_FILE,
-	                                           O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
-	                                  : -1;
+	struct af_probed_call all[AF_PROBES_MOST];
 
-	if (fd < 0 || pread(fd, called, sizeof called, 0) != (ssize_t)sizeof called)
+	if (!o->nr_probes || !af_probes_called(r->drain.shm_fd, called))
 		return;
 	for (uint32_t i = 0; i < o->nr_probes; i++)
-		if (!called[i])
-			af_session_uncalled(r, o->probed[i].name, o->probed[i].path);
+		all[i] = (struct af_probed_call){o->probed[i].name, o->probed[i].path, called[i]};
+	af_session_uncalled(r, all, o->nr_probes);
 }
 
 static int streams_make(struct af_recording *r, struct af_err *err)
@@ -143,8 +119,10 @@ static int streams_make(struct af_recording *r, struct af_err *err)
 		af_segments_open(&r->segments, r->place.dir_fd, r->control);
 		r->drain.segments = &r->segments;
 	}
-	rc = probes_write(r, err);
-	return rc ? rc : af_clients_open(&r->clients, r->shm, err);
+	rc = af_probes_write(r->drain.shm_fd, r->options->probes, r->options->nr_probes);
+	if (rc)
+		return af_fail(err, rc, "cannot write to %s", r->shm);
+	return af_clients_open(&r->clients, r->shm, err);
 }
 
 static void client_admit(void *arg, const struct af_client *g)

@@ -82,7 +82,7 @@ struct af_session_options {
 	 */
 	const uint8_t *how;
 	const char *metadata;
-	bool tsc; /* calls are timed by the processor's counter */
+	bool system_clock; /* calls are timed by it alone, never by the processor's counter */
 	/*
 	 * Switches functions of traced APIs, "on PATTERN" or "off PATTERN": answers in @text, and
 	 * false when it makes no sense; or NULL.
@@ -108,6 +108,8 @@ struct af_session_options {
 	const char *metric_group;                    /* of Level Zero, to be streamed, or NULL */
 	uint64_t metric_ns;                          /* its period; 0: as usual */
 };
+
+struct af_probed_call;
 
 struct af_recording {
 	struct af_place place;
@@ -157,8 +159,8 @@ struct af_recording {
 int af_session_open(struct af_recording *r, const struct af_session_options *options,
                     struct af_err *err);
 
-/* Report that no call of @function of @file was recorded. */
-void af_session_uncalled(struct af_recording *r, const char *function, const char *file);
+/* Report which functions of --uprobe were not called: a NOTE for each, and a line for each file. */
+void af_session_uncalled(struct af_recording *r, const struct af_probed_call *all, uint32_t nr);
 
 /* Write a NOTE into the recorder's stream. */
 void af_session_note(struct af_recording *r, const char *key, const char *fmt, ...)
