@@ -71,7 +71,10 @@ def _():
         t = telemetry("system=%d" % ms, *python("import time; time.sleep(0.7)"))
         times = check_ticks(t, "threads running", ms * NS_PER_MS)
         expect(len(times) >= 3, "only %d readings" % len(times))
-        equal(len(t.of["CPU user"]), len(times) - 1, "readings of an amount")
+        # The kernel takes long to write /proc/stat, so it is not read at each tick; its amounts are of the time between.
+        all_of = len(times) - 1
+        expect(0 < len(t.of["CPU user"]) <= all_of and (ms < 50 or len(t.of["CPU user"]) == all_of),
+               "%d readings of an amount at %d ticks" % (len(t.of["CPU user"]), len(times)))
         spans = [span for _, span, _ in t.of["CPU user"]]
         equal(sum(spans), times[-1] - times[0], "the time that amounts are of")
         words = "12 counters, every %d ms, read %d times" % (ms, len(times))

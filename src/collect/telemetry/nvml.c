@@ -11,7 +11,7 @@
 
 #include "collect/telemetry/private.h"
 
-enum { DEVICES_MOST = 64, VALUES_MOST = 8, FIELD_TYPE = VALUES_MOST - 1, OUTLIER = 4 };
+enum { DEVICES_MOST = 64, VALUES_MOST = 8, FIELD_TYPE = VALUES_MOST - 1 };
 
 struct nvml {
 	void *library;
@@ -41,8 +41,8 @@ struct nvml_question {
 struct nvml_call {
 	const struct nvml_question *is;
 	void *device;
-	uint32_t first;           /* of its counters */
-	uint64_t took_ns, due_ns; /* @took_ns: a mean of the last */
+	uint32_t first; /* of its counters */
+	struct telemetry_pace pace;
 };
 
 static int power_ask(const struct nvml *n, void *device, uint32_t what, uint64_t *values)
@@ -356,13 +356,9 @@ static void call_make(struct telemetry_source *s, const struct nvml *n, struct n
 {
 	uint64_t values[VALUES_MOST] = {0}, begin_ns = af_now_ns();
 	int rc = c->is->ask(n, c->device, c->is->what, values);
-	uint64_t took_ns = af_now_ns() - begin_ns;
 	char what[160];
 
-	/* A thread that lost its CPU meanwhile has not been asking for all that time. */
-	took_ns = c->took_ns && took_ns > OUTLIER * c->took_ns ? OUTLIER * c->took_ns : took_ns;
-	c->took_ns = c->took_ns ? (3 * c->took_ns + took_ns) / 4 : took_ns;
-	c->due_ns = begin_ns + c->took_ns * c->is->apart;
+	telemetry_asked(&c->pace, begin_ns, c->is->apart);
 	if (rc) {
 		snprintf(what, sizeof what, "%s of device %u: NVML's error %d",
 		         c->is->counters[0].name, s->all[c->first].device - TELEMETRY_NVML_FROM,
@@ -376,21 +372,14 @@ static void call_make(struct telemetry_source *s, const struct nvml *n, struct n
 			value_take(s, c->first + i, values[i]);
 }
 
-/* All are read at the first tick and the last: so totals are of the whole recording. */
-static bool call_is_due(const struct telemetry_source *s, const struct nvml_call *c,
-                        uint64_t time_ns, bool again)
-{
-	return again || s->beat.last || time_ns >= c->due_ns;
-}
-
 static uint64_t nvml_takes(const struct telemetry_source *s, uint64_t time_ns, bool again)
 {
 	const struct nvml *n = s->own;
 	uint64_t ns = 0;
 
 	for (uint32_t i = 0; i < n->nr_calls; i++)
-		if (call_is_due(s, &n->calls[i], time_ns, again))
-			ns += n->calls[i].took_ns;
+		if (telemetry_is_due(s, &n->calls[i].pace, time_ns, again))
+			ns += n->calls[i].pace.took_ns;
 	return ns;
 }
 
@@ -399,7 +388,7 @@ static void nvml_read(struct telemetry_source *s, struct telemetry_reading *to)
 	const struct nvml *n = s->own;
 
 	for (uint32_t i = 0; i < n->nr_calls; i++)
-		if (call_is_due(s, &n->calls[i], to->time_ns, to->again))
+		if (telemetry_is_due(s, &n->calls[i].pace, to->time_ns, to->again))
 			call_make(s, n, &n->calls[i]);
 }
 

@@ -107,6 +107,24 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
 	to->amounts[to->nr_amounts++] = (struct af_source_value){counter, amount};
 }
 
+bool telemetry_is_due(const struct telemetry_source *s, const struct telemetry_pace *p,
+                      uint64_t time_ns, bool again)
+{
+	return again || s->beat.last || time_ns >= p->due_ns;
+}
+
+void telemetry_asked(struct telemetry_pace *p, uint64_t begin_ns, uint32_t apart)
+{
+	enum { OUTLIER = 4 };
+	uint64_t took_ns = af_now_ns() - begin_ns;
+
+	/* A thread that lost its CPU meanwhile has not been asking for all that time. */
+	if (p->took_ns && took_ns > OUTLIER * p->took_ns)
+		took_ns = OUTLIER * p->took_ns;
+	p->took_ns = p->took_ns ? (3 * p->took_ns + took_ns) / 4 : took_ns;
+	p->due_ns = begin_ns + p->took_ns * apart;
+}
+
 void telemetry_failed(struct telemetry_source *s, const char *what)
 {
 	if (!s->nr_failed++)

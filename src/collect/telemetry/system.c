@@ -9,6 +9,7 @@
 /* The texts of a source, open. */
 struct texts {
 	int fd[3];
+	struct telemetry_pace pace;
 };
 
 static struct texts *texts_open(struct telemetry_source *s)
@@ -42,16 +43,20 @@ static const struct {
 	uint32_t flags;
 } stat_lines[] = {{"ctxt ", "context switches", "", AF_COUNTER_AMOUNT},
                   {"processes ", "forks", "", AF_COUNTER_AMOUNT},
-                  {"procs_running ", "threads running", "", 0},
                   {"procs_blocked ", "threads blocked on IO", "", 0}};
-enum { STAT_LINES = sizeof stat_lines / sizeof *stat_lines };
+enum { STAT_LINES = sizeof stat_lines / sizeof *stat_lines, RUNNING = CPU_STATES + STAT_LINES };
+
+/* The kernel adds up all interrupts of all CPUs to write the one text, and next to nothing for the
+ * other, which has the threads that run at each tick. */
+enum { STAT, LOADAVG, STAT_APART = 700 };
 
 static void system_find(struct telemetry_source *s, const struct telemetry_roots *roots)
 {
 	struct texts *t = texts_open(s);
 
-	t->fd[0] = telemetry_text_open(roots, "stat");
-	if (t->fd[0] < 0) {
+	t->fd[STAT] = telemetry_text_open(roots, "stat");
+	t->fd[LOADAVG] = telemetry_text_open(roots, "loadavg");
+	if (t->fd[STAT] < 0) {
 		snprintf(s->why, sizeof s->why, "%s/stat cannot be read", roots->proc);
 		return;
 	}
@@ -61,16 +66,16 @@ static void system_find(struct telemetry_source *s, const struct telemetry_roots
 	for (int i = 0; i < STAT_LINES; i++)
 		telemetry_add(s, 0, stat_lines[i].flags, 1, stat_lines[i].name, stat_lines[i].unit,
 		              "tasks");
+	if (t->fd[LOADAVG] >= 0)
+		telemetry_add(s, 0, 0, 1, "threads running", "", "tasks");
 }
 
-static void system_read(struct telemetry_source *s, struct telemetry_reading *to)
+static void stat_read(struct telemetry_source *s, struct texts *t)
 {
 	static _Thread_local char text[STAT_BYTES];
-	struct texts *t = s->own;
 	uint64_t ticks[CPU_STATES], number;
-	(void)to;
 
-	if (!telemetry_text_read(t->fd[0], text, sizeof text)) {
+	if (!telemetry_text_read(t->fd[STAT], text, sizeof text)) {
 		telemetry_failed(s, "/proc/stat");
 		return;
 	}
@@ -89,9 +94,36 @@ static void system_read(struct telemetry_source *s, struct telemetry_reading *to
 	}
 }
 
+/* Means of three times, then "threads that run/all of them". */
+static void loadavg_read(struct telemetry_source *s, const struct texts *t)
+{
+	unsigned long long running;
+	char text[128];
+
+	if (!telemetry_text_read(t->fd[LOADAVG], text, sizeof text) ||
+	    sscanf(text, "%*s %*s %*s %llu/", &running) != 1)
+		telemetry_failed(s, "/proc/loadavg");
+	else
+		telemetry_put(s, RUNNING, running);
+}
+
+static void system_read(struct telemetry_source *s, struct telemetry_reading *to)
+{
+	struct texts *t = s->own;
+
+	if (t->fd[LOADAVG] >= 0)
+		loadavg_read(s, t);
+	if (!telemetry_is_due(s, &t->pace, to->time_ns, to->again))
+		return;
+	uint64_t begin_ns = af_now_ns();
+	stat_read(s, t);
+	telemetry_asked(&t->pace, begin_ns, STAT_APART);
+}
+
 const struct telemetry_ops telemetry_system = {
     .name = "system",
-    .summary = "CPU time of the host by state, context switches, threads that run (/proc/stat)",
+    .summary =
+	"CPU time of the host by state, context switches, threads that run (/proc/stat, loadavg)",
     .find = system_find,
     .read = system_read,
     .close = texts_close,
