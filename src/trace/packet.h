@@ -62,8 +62,8 @@ enum { AF_OPEN_CALLS = 8, AF_OPEN_ARGS = 12 };
 
 struct af_open_call {
 	uint16_t kind, nr_args;
-	uint32_t by_ticks; /* begin is of the processor's counter */
-	uint64_t begin;
+	uint32_t pad;
+	uint64_t begin_ns;
 	uint64_t args[AF_OPEN_ARGS];
 };
 

@@ -61,24 +61,6 @@ static inline uint64_t af_clock_ticks(void)
 #endif
 }
 
-/* That counter on a clock: at @at it was @ns, and a tick is mult / 2^32 ns; mult 0: not known. */
-struct af_ticks {
-	uint64_t at, ns;
-	uint32_t mult;
-};
-
-/* Ticks in ns. Also fewer than none: a reading may be older than the relation. */
-static inline uint64_t af_ticks_ns(int64_t ticks, uint32_t mult)
-{
-	return (uint64_t)(((__int128)ticks * mult) >> 32);
-}
-
-/* The moment of the reading @ticks. */
-static inline uint64_t af_ticks_moment(const struct af_ticks *t, uint64_t ticks)
-{
-	return t->ns + af_ticks_ns((int64_t)(ticks - t->at), t->mult);
-}
-
 /* Clocks of CPU time: PROF has both modes and VIRT user mode, by ticks; SCHED is exact. */
 enum af_cpu_clock { AF_CLOCK_PROF = 0, AF_CLOCK_VIRT = 1, AF_CLOCK_SCHED = 2 };
 

@@ -276,7 +276,7 @@ int af_choose_calls(const struct af_record_options *o, struct af_session_options
 
 	switched = o;
 	s->switch_calls = af_switch_calls;
-	s->tsc = o->clock && !strcmp(o->clock, "tsc");
+	s->system_clock = o->clock && !strcmp(o->clock, "system");
 	while (item_next(&list, &item)) {
 		enum af_api_level level;
 		unsigned family;

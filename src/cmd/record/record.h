@@ -107,9 +107,8 @@ struct af_record_options {
 	     "call-clock",                                                                           \
 	     0,                                                                                      \
 	     "CLOCK",                                                                                \
-	     "what calls are timed by: the system's clock, or the processor's counter, which "       \
-	     "costs "                                                                                \
-	     "less and may be off by 1 us (system)",                                                 \
+	     "what calls are timed by: the processor's counter, which each thread compares with "    \
+	     "the system's clock once a millisecond (tsc), or that clock alone (system)",            \
 	     offsetof(type, clock),                                                                  \
 	     "system|tsc"},                                                                          \
 	    {AF_OPT_CHOICE,                                                                          \

@@ -366,7 +366,7 @@ static void ring_last_word(struct af_drain *d, struct af_drain_ring *r)
 {
 	struct af_ring_last last = {.ns = af_clock_ns(CLOCK_MONOTONIC)};
 	uint32_t sum = 0;
-	size_t size = af_open_calls_write(r->ring, &d->ticks, last.ns, last.events);
+	size_t size = af_open_calls_write(r->ring, last.ns, last.events);
 
 	size +=
 	    af_sums_write(r->ring, &sum, last.ns, last.events + size, sizeof last.events - size);

@@ -42,7 +42,6 @@ struct af_drain {
 	uint64_t lost_packets;   /* could not be written */
 	uint32_t nr_cut;         /* rings that somebody truncated while they were read */
 	int error;               /* -errno of the first of them */
-	struct af_ticks ticks;   /* for calls that are timed by the processor's counter */
 };
 
 /* @nr_instances changes when there may be new rings; NULL: always look. */

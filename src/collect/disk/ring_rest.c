@@ -5,23 +5,15 @@
 #include "trace/layout.h"
 #include "trace/write/sums.h"
 
-/* 0 when it is not known. */
-static uint64_t begin_ns(const struct af_open_call *c, const struct af_ticks *ticks)
-{
-	if (!c->by_ticks)
-		return c->begin;
-	return ticks->mult ? af_ticks_moment(ticks, c->begin) : 0;
-}
-
 static size_t call_write(const struct af_ring *ring, const struct af_open_call *call, uint8_t depth,
-                         const struct af_ticks *ticks, uint64_t ns, uint8_t *at)
+                         uint64_t ns, uint8_t *at)
 {
 	const struct af_open_call c = *call; /* another process may write it */
 	uint32_t nr = c.nr_args < AF_OPEN_ARGS ? c.nr_args : AF_OPEN_ARGS;
 	const struct af_ev_call_open ev = {
 	    .tid = ring->open.tid,
 	    .function = c.kind,
-	    .begin_ns = begin_ns(&c, ticks),
+	    .begin_ns = c.begin_ns,
 	    .depth = depth,
 	};
 	size_t args = nr * sizeof *c.args;
@@ -39,14 +31,13 @@ _Static_assert(AF_OPEN_CALLS *(sizeof(struct af_event_header) + sizeof(struct af
                                AF_OPEN_ARGS * 8) <= AF_OPEN_CALLS_BYTES,
                "all open calls of a ring have room");
 
-size_t af_open_calls_write(const struct af_ring *ring, const struct af_ticks *ticks, uint64_t ns,
-                           uint8_t *at)
+size_t af_open_calls_write(const struct af_ring *ring, uint64_t ns, uint8_t *at)
 {
 	uint32_t nr = atomic_load_explicit(&ring->open.depth, memory_order_acquire);
 	size_t size = 0;
 
 	for (uint32_t i = 0; i < nr && i < AF_OPEN_CALLS; i++)
-		size += call_write(ring, &ring->open.calls[i], (uint8_t)i, ticks, ns, at + size);
+		size += call_write(ring, &ring->open.calls[i], (uint8_t)i, ns, at + size);
 	return size;
 }
 

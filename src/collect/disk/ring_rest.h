@@ -8,7 +8,6 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#include "base/system/clock.h"
 #include "trace/packet.h"
 
 enum { AF_OPEN_CALLS_BYTES = 2048 }; /* of the events of one ring at most */
@@ -17,8 +16,7 @@ enum { AF_OPEN_CALLS_BYTES = 2048 }; /* of the events of one ring at most */
  * Write an event for each open call of @ring to @at, which has AF_OPEN_CALLS_BYTES, all with the
  * time @ns. Returns the bytes written. The ring may hold anything: its process wrote it.
  */
-size_t af_open_calls_write(const struct af_ring *ring, const struct af_ticks *ticks, uint64_t ns,
-                           uint8_t *at);
+size_t af_open_calls_write(const struct af_ring *ring, uint64_t ns, uint8_t *at);
 
 /*
  * Write an event for each sum from the number *@sum on, as many as @room has room for (at least

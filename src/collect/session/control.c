@@ -109,30 +109,23 @@ enum { TICKS_LEAST_NS = 5000000 };
 
 void af_control_poll_ticks(struct af_recording *r)
 {
-	struct af_session *s = r->control;
-	uint64_t ticks = 0, ns = 0;
+	_Atomic uint32_t *mult = &r->control->tsc_mult;
+	uint64_t ticks = 0, ns = 0, taken = 0;
 
-	if (!r->options->tsc || r->no_ticks)
+	if (r->options->system_clock || r->no_ticks)
 		return;
-	if (!r->ticks && !ticks_are_trusted()) {
+	if (!ticks_are_trusted()) {
 		r->no_ticks = true;
+		atomic_store_explicit(mult, 0, memory_order_relaxed);
 		af_session_note(r, "call_clock", "the system's: its clock source is not tsc");
 		return;
 	}
 	ticks_read(&ticks, &ns);
 	if (r->ticks && ns - r->ticks_ns < TICKS_LEAST_NS)
 		return;
-	if (r->ticks && ticks > r->ticks) {
-		uint64_t mult = ((ns - r->ticks_ns) << 32) / (ticks - r->ticks);
-		atomic_fetch_add_explicit(&s->tsc_seq, 1, memory_order_release);
-		atomic_thread_fence(memory_order_release);
-		atomic_store_explicit(&s->tsc_at, ticks, memory_order_relaxed);
-		atomic_store_explicit(&s->tsc_ns, ns, memory_order_relaxed);
-		atomic_store_explicit(&s->tsc_mult, mult > UINT32_MAX ? 0 : (uint32_t)mult,
-		                      memory_order_relaxed);
-		atomic_fetch_add_explicit(&s->tsc_seq, 1, memory_order_release);
-		r->drain.ticks = (struct af_ticks){ticks, ns, (uint32_t)mult};
-	}
+	if (r->ticks && ticks > r->ticks)
+		taken = ((ns - r->ticks_ns) << 32) / (ticks - r->ticks);
+	atomic_store_explicit(mult, taken > UINT32_MAX ? 0 : (uint32_t)taken, memory_order_relaxed);
 	r->ticks = ticks;
 	r->ticks_ns = ns;
 }

@@ -28,9 +28,9 @@ void af_control_put_state(struct af_recording *r, enum af_session_state state);
 void af_control_poll(struct af_recording *r);
 
 /*
- * Called now and then, where calls are timed by the processor's counter: tells the targets how it
- * runs, for the first time some ms after the first call. Never where the kernel itself does not
- * trust the counter.
+ * Called now and then: tells the targets how fast the processor's counter runs, for the first time
+ * some ms after the first call. Never where the kernel itself does not trust the counter, and no
+ * longer once it does not.
  */
 void af_control_poll_ticks(struct af_recording *r);
 

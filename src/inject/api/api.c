@@ -2,9 +2,9 @@
 
 #include <string.h>
 
+#include "inject/api/clock.h"
 #include "inject/api/open.h"
 #include "inject/api/sums.h"
-#include "inject/api/ticks.h"
 #include "inject/walk/guard.h"
 
 __thread const struct af_regs *af_api_caller;
@@ -50,10 +50,10 @@ bool af_api_is_traced(uint16_t first, uint16_t last)
 	return false;
 }
 
-/* The counters of two processors may differ by some ticks. */
-static inline uint64_t took_ns(const struct af_ticks *t, uint64_t begin, uint64_t end)
+/* Two moments may be some ns in the wrong order (inject/api/clock.h). */
+static inline uint64_t took_ns(uint64_t begin, uint64_t end)
 {
-	return end > begin ? af_ticks_ns((int64_t)(end - begin), t->mult) : 0;
+	return end > begin ? end - begin : 0;
 }
 
 static inline void frame_note(struct call_frame *f, const struct af_api_hook *c, uint64_t sp)
@@ -110,8 +110,7 @@ static inline void open_write(struct af_open_calls *open, const struct af_api_ho
 		return;
 	o->kind = kind;
 	o->nr_args = 0;
-	o->by_ticks = c->by_ticks;
-	o->begin = c->begin;
+	o->begin_ns = c->begin;
 	atomic_store_explicit(&open->depth, c->depth + 1u, memory_order_release);
 }
 
@@ -127,30 +126,21 @@ static __attribute__((noinline, cold)) bool open_begin(const struct af_api_hook 
 	return true;
 }
 
-static inline __attribute__((always_inline)) bool enter_at(struct af_api_hook *c, uint16_t kind,
-                                                           uint64_t begin)
+static inline __attribute__((always_inline)) bool open_call(struct af_api_hook *c, uint16_t kind)
 {
 	struct af_open_calls *open = open_calls();
 
-	c->begin = begin;
+	c->begin = af_call_now_ns();
 	if (__builtin_expect(!open, 0))
 		return open_begin(c, kind);
 	open_write(open, c, kind);
 	return true;
 }
 
-/* Apart from the way by ticks, which so needs no register that a function must keep. */
-static __attribute__((noinline)) bool enter_by_clock(struct af_api_hook *c, uint16_t kind)
-{
-	return enter_at(c, kind, af_now_ns());
-}
-
 static inline __attribute__((always_inline)) bool enter(struct af_api_hook *c, uint16_t kind,
                                                         uint8_t how, uint64_t sp, uint32_t depth)
 {
-	const struct af_session *session = af_inject_recording();
-
-	if (__builtin_expect(!session || self.muted || depth >= UINT8_MAX, 0))
+	if (__builtin_expect(!af_inject_recording() || self.muted || depth >= UINT8_MAX, 0))
 		return false;
 	c->how = how;
 	c->depth = (uint8_t)depth;
@@ -159,8 +149,7 @@ static inline __attribute__((always_inline)) bool enter(struct af_api_hook *c, u
 	self.depth = depth + 1;
 	if (!depth)
 		self.correlation = 0;
-	c->by_ticks = atomic_load_explicit(&session->tsc_mult, memory_order_relaxed) != 0;
-	bool entered = c->by_ticks ? enter_at(c, kind, af_clock_ticks()) : enter_by_clock(c, kind);
+	bool entered = open_call(c, kind);
 	if (depth < AF_OPEN_CALLS)
 		frame_note(&self.frames[depth], c, sp);
 	return entered;
@@ -231,31 +220,11 @@ static inline void call_over(const struct af_api_hook *c)
 		atomic_store_explicit(&open->depth, c->depth, memory_order_release);
 }
 
-/* @end, as the call is timed, in ns, and how long the call took. */
-static uint64_t end_ns(const struct af_api_hook *c, uint64_t end, uint64_t *duration_ns)
-{
-	const struct af_session *session = af_inject_session();
-	struct af_ticks t;
-
-	*duration_ns = c->by_ticks ? 0 : end - c->begin;
-	if (!c->by_ticks)
-		return end;
-	/* A few tries later the recorder has set it. */
-	for (int tries = 0; session && tries < 1000; tries++) {
-		if (!af_ticks_read(session, &t))
-			continue;
-		*duration_ns = took_ns(&t, c->begin, end);
-		return af_ticks_moment(&t, end);
-	}
-	return af_now_ns();
-}
-
 static inline void *event_begin(struct af_api_hook *c, uint16_t kind, struct af_thread_context *t,
-                                uint64_t ns, uint64_t duration_ns, uint32_t callpath, size_t fixed,
-                                size_t room)
+                                uint64_t end, uint32_t callpath, size_t fixed, size_t room)
 {
 	/* Definitions of a new stack are later than the end. */
-	uint64_t time_ns = ns < t->stream.last_ns ? t->stream.last_ns : ns;
+	uint64_t time_ns = end < t->stream.last_ns ? t->stream.last_ns : end;
 	struct af_api_head *h =
 	    af_stream_begin(&t->stream, (enum af_kind)kind, time_ns, fixed + room);
 
@@ -263,7 +232,7 @@ static inline void *event_begin(struct af_api_hook *c, uint16_t kind, struct af_
 		return NULL;
 	h->callpath = callpath;
 	h->correlation = self.correlation;
-	h->duration_ns = af_u48_make(duration_ns + (time_ns - ns));
+	h->duration_ns = af_u48_make(took_ns(c->begin, time_ns));
 	h->depth = c->depth;
 	h->flags = c->failed ? AF_API_CALL_FAILED : 0;
 	c->thread = t;
@@ -272,13 +241,11 @@ static inline void *event_begin(struct af_api_hook *c, uint16_t kind, struct af_
 	return h;
 }
 
-/* In whatever state the thread, its stream and the clock are; @t is NULL or entered. */
+/* In whatever state the thread and its stream are; @t is NULL or entered. */
 static __attribute__((noinline)) void *end_slowly(struct af_api_hook *c, uint16_t kind,
                                                   uint64_t end, size_t fixed, size_t room,
                                                   struct af_thread_context *t)
 {
-	uint64_t duration_ns, ns = end_ns(c, end, &duration_ns);
-
 	call_over(c);
 	if (!t)
 		t = af_thread_enter();
@@ -287,55 +254,33 @@ static __attribute__((noinline)) void *end_slowly(struct af_api_hook *c, uint16_
 	enum af_call_category category =
 	    c->how & AF_HOW_LAUNCH ? AF_CATEGORY_LAUNCH : AF_CATEGORY_OTHER;
 	uint32_t callpath = c->how & AF_HOW_STACK ? af_callpath_call(t, &c->regs, category) : 0;
-	void *event = event_begin(c, kind, t, ns, duration_ns, callpath, fixed, room);
+	void *event = event_begin(c, kind, t, end, callpath, fixed, room);
 	if (!event)
 		af_thread_leave(t);
 	return event;
 }
 
 /* The usual case calls nothing: then there are no registers to save. */
-static inline __attribute__((always_inline)) void *end_at(struct af_api_hook *c, uint16_t kind,
-                                                          uint64_t end, size_t fixed, size_t room)
+void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
 {
+	uint64_t end = af_call_now_ns();
 	struct af_thread_context *t = af_thread_try_enter();
-	const struct af_session *session = af_inject_now.session;
-	uint64_t ns = end, duration_ns = end - c->begin;
-	struct af_ticks ticks;
 
-	if (__builtin_expect(!t || !session || c->how & AF_HOW_STACK, 0))
+	c->failed = failed;
+	if (__builtin_expect(!t || c->how & AF_HOW_STACK, 0))
 		return end_slowly(c, kind, end, fixed, room, t);
-	if (c->by_ticks) {
-		if (__builtin_expect(!af_ticks_read(session, &ticks), 0))
-			return end_slowly(c, kind, end, fixed, room, t);
-		ns = af_ticks_moment(&ticks, end);
-		duration_ns = took_ns(&ticks, c->begin, end);
-	}
 	self.depth = c->depth;
 	af_api_caller = NULL;
 	atomic_store_explicit(&t->stream.ring->open.depth, c->depth, memory_order_release);
 	if (__builtin_expect(!af_stream_has_room(&t->stream, fixed + room), 0))
 		return end_slowly(c, kind, end, fixed, room, t);
-	return event_begin(c, kind, t, ns, duration_ns, 0, fixed, room);
-}
-
-static __attribute__((noinline)) void *end_by_clock(struct af_api_hook *c, uint16_t kind,
-                                                    size_t fixed, size_t room)
-{
-	return end_at(c, kind, af_now_ns(), fixed, room);
-}
-
-void *af_api_end(struct af_api_hook *c, uint16_t kind, bool failed, size_t fixed, size_t room)
-{
-	c->failed = failed;
-	return c->by_ticks ? end_at(c, kind, af_clock_ticks(), fixed, room)
-	                   : end_by_clock(c, kind, fixed, room);
+	return event_begin(c, kind, t, end, 0, fixed, room);
 }
 
 void af_api_tally(struct af_api_hook *c, uint16_t kind, bool failed, uint64_t bytes)
 {
-	uint64_t duration_ns;
+	uint64_t duration_ns = took_ns(c->begin, af_call_now_ns());
 
-	end_ns(c, c->by_ticks ? af_clock_ticks() : af_now_ns(), &duration_ns);
 	call_over(c);
 	struct af_thread_context *t = af_thread_enter();
 	if (!t)
@@ -365,20 +310,15 @@ void af_api_drop(struct af_api_hook *c)
 void af_api_thread_ends(struct af_thread_context *t)
 {
 	struct af_open_calls *open = &t->stream.ring->open;
-	const struct af_session *session = af_inject_session();
-	struct af_ticks ticks;
 
 	af_sums_end(t);
-	bool has_ticks = session && af_ticks_read(session, &ticks);
 	uint32_t depth = atomic_load_explicit(&open->depth, memory_order_relaxed);
 	for (uint32_t i = 0; i < depth && i < self.depth && i < AF_OPEN_CALLS; i++) {
 		const struct af_open_call *c = &open->calls[i];
 		const struct af_ev_call_open ev = {
 		    .tid = open->tid,
 		    .function = c->kind,
-		    .begin_ns = !c->by_ticks ? c->begin
-		                : has_ticks  ? af_ticks_moment(&ticks, c->begin)
-		                             : 0,
+		    .begin_ns = c->begin_ns,
 		    .depth = (uint8_t)i,
 		};
 		const struct af_tail args = {c->args, c->nr_args * (uint32_t)sizeof *c->args,

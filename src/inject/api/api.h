@@ -26,7 +26,7 @@ enum { AF_API_KEPT = 2 };
 
 /* One call, from its beginning to its event; on the stack of the wrapper. */
 struct af_api_hook {
-	uint64_t begin; /* ns of the trace's clock, or ticks of the processor's counter */
+	uint64_t begin;                   /* ns of the trace's clock */
 	struct af_thread_context *thread; /* from af_api_end() to af_api_done() */
 	char *at;                         /* where the next pointee goes */
 	struct af_api_head *head;
@@ -35,7 +35,7 @@ struct af_api_hook {
 	uint8_t how;                /* enum af_api_how */
 	uint8_t depth, flags;
 	uint8_t variant; /* of the native values: the layer's */
-	bool failed, by_ticks;
+	bool failed;
 };
 
 /* A type that is stored otherwise than it lies in memory. */

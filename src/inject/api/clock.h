@@ -1,9 +1,9 @@
 /*
  * The trace's clock for calls: CLOCK_MONOTONIC to within some ns, at less than half of its cost.
- * Each thread reads that clock once a millisecond, together with the processor's time stamp counter,
- * and counts ticks from there. What a tick takes the recorder measures all the time
- * (trace/write/session.h); if the kernel's clock is slewed by 500 ppm, the most it allows by
- * frequency, a moment is 500 ns off at most.
+ * Each thread reads that clock once a millisecond, together with the processor's time stamp
+ * counter, and counts ticks from there. What a tick takes the recorder measures all the time
+ * (trace/write/session.h). If the clock is slewed by 500 ppm, which is the most that the kernel
+ * allows by frequency (adjtimex(2)), a moment is 500 ns off at most.
  */
 #ifndef AF_INJECT_API_CLOCK_H
 #define AF_INJECT_API_CLOCK_H

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "api/models/cuda_functions.h"
+#include "inject/api/clock.h"
 #include "inject/api/sums.h"
 #include "inject/api/usdt.h"
 #include "inject/core/handles.h"
@@ -201,7 +202,7 @@ static void call_put(struct af_thread_context *t, const struct af_cupti_call *ca
 static void call_write(const struct af_cupti_call *call, uint32_t function, uint64_t begin_ns,
                        const struct af_regs *regs, bool traced)
 {
-	uint64_t end_ns = af_now_ns();
+	uint64_t end_ns = af_call_now_ns();
 	int32_t status = call->result ? (int32_t)*call->result : 0;
 
 	AF_USDT(cuda_call, function, call->correlation);
@@ -247,7 +248,7 @@ void af_cuda_call(uint32_t id, const struct af_cupti_call *call, const struct af
 		outer.sp = regs->sp;
 		outer.id = id;
 		outer.correlation = call->correlation;
-		outer.begin_ns = af_now_ns();
+		outer.begin_ns = af_call_now_ns();
 		return;
 	}
 	if (!outer.sp || outer.id != id || outer.correlation != call->correlation)

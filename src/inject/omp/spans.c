@@ -6,7 +6,7 @@
 
 #include "base/pages.h"
 #include "inject/api/api.h"
-#include "inject/api/ticks.h"
+#include "inject/api/clock.h"
 #include "inject/core/callpath.h"
 #include "inject/core/thread.h"
 #include "inject/omp/host.h"
@@ -35,7 +35,7 @@ uint64_t af_omp_span_now(void)
 {
 	const struct af_session *session = af_inject_recording();
 
-	return session ? af_ticks_now_ns(session) : 0;
+	return session ? af_call_now_ns() : 0;
 }
 
 const struct af_omp_team *af_omp_span_team(void)

@@ -1,7 +1,7 @@
 /* Events of OpenMP: FUNCTIONs, calls as API_CALL, and device work as LAUNCH and WORK_LONG. */
 #include <string.h>
 
-#include "inject/api/ticks.h"
+#include "inject/api/clock.h"
 #include "inject/omp/omp.h"
 
 /* Apart from OpenCL's numbers, which are counted from 1. */
@@ -124,7 +124,7 @@ void af_omp_begin(struct af_omp_call *c, const struct af_omp_call *around,
 		c->callpath = call_path(t, around, regs);
 		c->epoch = t->epoch;
 	}
-	c->begin_ns = af_ticks_now_ns(session);
+	c->begin_ns = af_call_now_ns();
 	if (!t)
 		return;
 	if (work)
@@ -164,7 +164,7 @@ static void call_put(struct af_thread_context *t, const struct af_omp_call *c, u
 void af_omp_end(struct af_omp_call *c, uint8_t depth, const struct af_regs *regs)
 {
 	const struct af_session *session = af_inject_recording();
-	uint64_t end_ns = af_ticks_now_ns(session);
+	uint64_t end_ns = af_call_now_ns();
 	struct af_thread_context *t = session ? af_thread_enter() : NULL;
 
 	if (!t)

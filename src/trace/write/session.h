@@ -154,13 +154,10 @@ struct af_session {
 	_Atomic uint32_t epoch;
 	_Atomic uint64_t lost_oldest; /* events that gave way to newer ones */
 	/*
-	 * The processor's time stamp counter as CLOCK_MONOTONIC: at tsc_at it was tsc_ns, and a
-	 * tick takes tsc_mult / 2^32 ns; 0: it is not to be used. The recorder sets the three anew
-	 * each second, and tsc_seq is odd while it does.
+	 * A tick of the processor's time stamp counter takes tsc_mult / 2^32 ns of CLOCK_MONOTONIC;
+	 * 0: it is not to be used. The recorder measures it anew each second.
 	 */
-	_Atomic uint32_t tsc_seq;
 	_Atomic uint32_t tsc_mult;
-	_Atomic uint64_t tsc_at, tsc_ns;
 	_Atomic uint32_t how_changes; /* grows with each change of the next */
 	/* By kind less AF_KIND_API: bits of enum af_api_how, which the recorder may change. */
 	_Atomic uint8_t how[AF_API_KINDS];

