@@ -3,6 +3,7 @@
 they are, and the program does what it does without aflame. (All functions, one by one:
 tests/api/coverage.)"""
 
+import collections
 import os
 import signal
 import subprocess
@@ -56,6 +57,32 @@ def _():
     equal(failed[5].args["errcode_ret"], "CL_INVALID_VALUE", "the error of clCreateProgramWithSource")
     equal((failed[3].args["event_wait_list"], failed[3].args["num_events_in_wait_list"]), (None, 3))
     check_last(run)
+
+
+def outside(options=()):
+    """By thread: how far each call's beginning and end lie outside of the program's own readings around it, in ns."""
+    need("opencl")
+    run = record(program("cl_timed"), options=[*OPENCL, *options])
+    windows, calls = collections.defaultdict(list), collections.defaultdict(list)
+    for line in run.stdout.decode().splitlines():
+        tid, before, after = (int(word) for word in line.split()[1:])
+        windows[tid].append((before, after))
+    for c in only(run, "clGetPlatformIDs"):
+        if not c.depth:
+            calls[c.tid].append(c)
+    equal({tid: len(c) for tid, c in calls.items()}, {tid: len(w) for tid, w in windows.items()}, "calls of each thread")
+    return [max(before - c.begin, c.end - after) for tid, c_all in calls.items()
+            for c, (before, after) in zip(c_all, windows[tid])]  # fmt: skip
+
+
+@case("a call lies between the program's own readings of the clock around it", tries=2)
+def _():
+    exact = outside(["--call-clock", "system"])
+    expect(max(exact) <= 0, "by the system's clock, off by up to %d ns" % max(exact))
+    off = sorted(outside())
+    note("%d calls, off by %d ns at most, all but 1 in 1000 by %d" % (len(off), off[-1], off[-1 - len(off) // 1000]))
+    # The clock may be slewed meanwhile.
+    expect(off[-1 - len(off) // 1000] <= 100 and off[-1] <= 1000, "off by up to %d ns" % off[-1])
 
 
 @case("arrays and strings that end where the memory does")

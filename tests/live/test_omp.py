@@ -116,9 +116,9 @@ def _():
             expect("pragma omp target" in near, "line %s of %s is no target construct" % (found.group(1), name))
 
 
-@case("--call-clock tsc: launches lie in their regions, and regions in the run")
+@case("launches lie in their regions, and regions in the run")
 def _():
-    run = recorded(options=["--call-clock", "tsc"])
+    run = recorded()
     notes = [e["time_ns"] for e in run.events("note")]
     calls = [e for e in run.events("api_call") if e["kind"] in ("ompt_target", "ompt_target_submit")]
     equal(len(calls), 4 * run.truth["regions"], "target regions and launches")

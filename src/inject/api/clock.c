@@ -3,11 +3,8 @@
 #include "inject/core/inject.h"
 #include "trace/write/stream.h"
 
-enum {
-	TRIES = 3,
-	APART_NS =
-	    500, /* the counter was read before and after the clock: more is an interruption */
-};
+/* The first reading after a while takes long, and is off by half of that. */
+enum { READINGS = 3, APART_NS = 500 };
 
 __thread struct af_call_clock af_call_clock;
 
@@ -20,20 +17,27 @@ uint64_t af_call_clock_read(void)
 
 	if (!mult)
 		return af_now_ns();
-	/* A signal handler that comes meanwhile reads the clock for itself. */
-	c->span = 0;
-	atomic_signal_fence(memory_order_seq_cst);
-	for (int i = 0; i < TRIES; i++) {
-		uint64_t before = af_clock_ticks(), ns = af_now_ns();
+	uint64_t least = ((uint64_t)APART_NS << 32) / mult, now_ns = 0, at = 0, ns = 0;
+	for (int i = 0; i < READINGS; i++) {
+		uint64_t before = af_clock_ticks();
+		now_ns = af_now_ns();
 		uint64_t apart = af_clock_ticks() - before;
-		if (apart >= ((uint64_t)APART_NS << 32) / mult)
+		if (apart >= least)
 			continue;
-		c->at = before + apart / 2;
+		least = apart;
+		at = before + apart / 2;
+		ns = now_ns;
+	}
+	/* A signal handler that comes meanwhile has a reading of its own: not a part of each. */
+	do {
+		c->span = 0;
+		atomic_signal_fence(memory_order_seq_cst);
+		c->at = at;
 		c->ns = ns;
 		c->mult = mult;
 		atomic_signal_fence(memory_order_seq_cst);
+	} while (c->at != at);
+	if (ns)
 		c->span = (uint32_t)(((uint64_t)AF_CALL_CLOCK_SPAN_NS << 32) / mult);
-		return ns;
-	}
-	return af_now_ns();
+	return now_ns;
 }
