@@ -2,8 +2,8 @@
  * api_call PAIRS ROUNDS THREADS: calls of an API that do next to nothing, in bursts with a pause
  * after each, so that what records them can catch up. A line a burst and thread: ns of CPU time a
  * call, and of wall time. The first burst, in which memory is touched, is left out. For
- * tests/bench/api. With WITH_MPI it calls MPI, with WITH_ZE Level Zero, with WITH_CLOCK only the
- * system's clock, twice for a call; else OpenCL.
+ * tests/bench/api. With WITH_MPI it calls MPI, with WITH_ZE Level Zero, with WITH_HIP HIP, with
+ * WITH_CLOCK only the system's clock, twice for a call; else OpenCL.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -84,6 +84,29 @@ static void burst(long thread)
 	for (long i = 0; i < pairs; i++) {
 		zeKernelSetGroupSize(kernels[thread], 64, 2, 1);
 		zeKernelSetArgumentValue(kernels[thread], 0, sizeof ns, &ns);
+	}
+}
+
+static void end(void)
+{
+}
+#elif defined WITH_HIP
+/* As AMD's header has it. */
+int hipSetDevice(int device);
+
+static void begin(int argc, char **argv)
+{
+	(void)argc;
+	(void)argv;
+	hipSetDevice(0);
+}
+
+static void burst(long thread)
+{
+	(void)thread;
+	for (long i = 0; i < pairs; i++) {
+		hipSetDevice(0);
+		hipSetDevice(1);
 	}
 }
 
