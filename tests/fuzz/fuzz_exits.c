@@ -1,6 +1,8 @@
 /*
- * The exits of a function of any bytes: two bytes say how many of them are a piece that lies
- * elsewhere. What is found lies in the function, an exit a byte at most, and each part is whole.
+ * The exits of a function of any bytes, and the probes that libaflame would place there: two bytes
+ * say how many of them are a piece that lies elsewhere. What is found lies in the function, an exit
+ * a byte at most, and each part is whole. A probe takes the place of whole instructions with the
+ * exit as the last of them, and of no byte that another one takes.
  */
 #include <stdbool.h>
 #include <stdint.h>
@@ -8,6 +10,7 @@
 
 #include "aflame/error.h"
 #include "cmd/functions/exits.h"
+#include "cmd/functions/tails.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
@@ -47,6 +50,56 @@ static void exit_check(const struct functions_exits *e, const struct af_watch_ex
 		abort();
 }
 
+#ifdef AF_HAVE_CAPSTONE
+
+enum { PROBES = 64, ROOM = 15 /* behind a part, up to the next function */ };
+
+static void probe_check(const struct functions_exits *e, const struct af_probe *all, uint32_t nr)
+{
+	const struct af_probe *p = &all[nr];
+	bool inside = false;
+
+	for (uint32_t i = 0; i < e->nr_parts; i++)
+		inside |= p->address - e->parts[i].start < e->parts[i].size &&
+		          p->address + p->len <= e->parts[i].start + e->parts[i].size + ROOM;
+	if (!inside || p->len < AF_PROBE_JUMP || p->len > AF_PROBE_HEAD || p->last >= p->code_len ||
+	    p->code_len > AF_PROBE_MOVED || p->relative + 4u > p->code_len + 4u * !p->relative ||
+	    p->exit - p->address >= p->len)
+		abort();
+	for (uint32_t i = 0; i < nr; i++)
+		if (p->address < all[i].address + all[i].len &&
+		    all[i].address < p->address + p->len)
+			abort();
+}
+
+static void tails_check(const struct functions_exits *e, const struct functions_code *code)
+{
+	struct af_probe all[PROBES] = {{.address = START, .len = AF_PROBE_JUMP}};
+	struct functions_tails t = {.code = code, .all = all, .nr = 1, .most = PROBES};
+	struct af_watch_function f = {.exits = e->all, .nr_exits = e->nr};
+
+	for (uint32_t i = 0; i < e->nr_parts; i++)
+		f.parts[i] = e->parts[i];
+	if (cs_open(CS_ARCH_X86, CS_MODE_64, &t.handle) != CS_ERR_OK)
+		abort();
+	cs_option(t.handle, CS_OPT_DETAIL, CS_OPT_ON);
+	bool done = functions_tails_add(&t, &f, 0);
+	if (done != all[0].is_timed || (done ? t.nr != e->nr + 1 : !t.why))
+		abort();
+	for (uint32_t i = 1; i < t.nr; i++)
+		probe_check(e, all, i);
+	cs_close(&t.handle);
+}
+
+#else
+
+static void tails_check(const struct functions_exits *e, const struct functions_code *code)
+{
+	(void)e, (void)code;
+}
+
+#endif
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct functions_exits found = {0};
@@ -65,6 +118,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 			abort();
 		for (uint32_t i = 0; i < found.nr; i++)
 			exit_check(&found, &found.all[i]);
+		tails_check(&found, &code);
 	}
 	functions_exits_free(&found);
 	return 0;

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Times of calls of any function (--uprobe LIB:FUNC+RETURN): by every way out of one, and what is refused."""
 
-import collections
 import json
 import math
 import os
@@ -11,6 +10,7 @@ import subprocess
 from gdb_counts import gdb_counts, PYTHON, python_script
 from machine import WORKPLACE, need, program
 from recording import USAGE, aflame, bare, must, record, refused
+from returned import holds, table, truths
 from shares import having, weight_of
 from tap import Skip, case, equal, expect, note, run_cases
 
@@ -26,8 +26,6 @@ for i in range(300):
     c.execute("insert into t values(?)", (zlib.compress(b"%d" % i * 99),))
 print(len(list(c.execute("select a from t"))))
 """
-
-Truth = collections.namedtuple("Truth", "calls returned inside_ns outside_ns")
 
 
 def returns():
@@ -48,33 +46,6 @@ def timed(*functions, after="", command=None, lib="-"):
     run = record(*(command or (returns(), THREADS, CALLS)), options=options)
     expect(not run.fields("lost"), "lost: %s" % run.fields("lost"))
     return run
-
-
-def truths(run):
-    lines = re.findall(r"truth (\w+) (\d+) (\d+) (\d+) (\d+)", run.stdout.decode())
-    return {name: Truth(*map(int, numbers)) for name, *numbers in lines}
-
-
-def table(run):
-    """{function: row}, of all processes together."""
-    tables = json.loads(must("report", "functions_called", "--json", "--limit", "0", run.path))["tables"]
-    rows = {}
-    for row in (row for t in tables for row in t["rows"]):
-        was = rows.setdefault(row["function"], dict(row, calls=0, timed=0, time_ns=0))
-        for key in ("calls", "timed", "time_ns"):
-            was[key] += row[key] or 0
-    return rows
-
-
-def holds(run, *functions):
-    """Calls and returns as the program counts them; times between those that it takes inside and outside."""
-    truth, rows = truths(run), table(run)
-    for function in functions:
-        want, row = truth[function], rows[function]
-        equal(row["calls"], want.calls, "calls of " + function)
-        equal(row["timed"], want.returned, "calls of %s that returned" % function)
-        within = want.inside_ns <= row["time_ns"] <= want.outside_ns
-        expect(within, "%s took %d ns, and by itself %s" % (function, row["time_ns"], want))
 
 
 @case("recursion in threads: every call has its time, no shorter than inside and no longer than outside")

@@ -5,6 +5,7 @@
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include <cmocka.h>
 
@@ -41,7 +42,8 @@ static uint32_t mult_of_the_counter(void)
 static int setup(void **state)
 {
 	(void)state;
-	session = calloc(1, sizeof *session);
+	session = aligned_alloc(_Alignof(struct af_session), sizeof *session);
+	memset(session, 0, sizeof *session);
 	session->state = AF_SESSION_ON;
 	af_inject_now.session = session;
 	return 0;

@@ -1,6 +1,6 @@
 /*
- * The beginnings of functions that libaflame.so probes in the process: which of their first
- * instructions can run elsewhere, so that a jump can stand in their place.
+ * Functions that libaflame.so probes in the process: which of their first instructions can run
+ * elsewhere, so that a jump can stand in their place; and their ends (tails.h).
  */
 #ifndef AF_CMD_FUNCTIONS_HEADS_H
 #define AF_CMD_FUNCTIONS_HEADS_H
@@ -11,10 +11,12 @@
 #include "trace/write/probes.h"
 
 /*
- * Make probes of all of @f, in @to, which has room for AF_PROBES_MOST. -ENOTSUP with a message that
- * names the function where one has none: its first instructions depend on where they are, or are
- * jumped into, or this build has no Capstone.
+ * Make probes of all of @f, and of the exits of those that are timed, in @to, which has room for
+ * AF_PROBES_MOST + AF_PROBES_EXITS_MOST; *@nr of them. -ENOTSUP with a message that names the
+ * function where one has none: its first instructions depend on where they are, or are jumped into,
+ * a jump has no room where it ends, or this build has no Capstone.
  */
-int af_functions_heads(const struct af_functions *f, struct af_probe *to, struct af_err *err);
+int af_functions_heads(const struct af_functions *f, struct af_probe *to, uint32_t *nr,
+                       struct af_err *err);
 
 #endif

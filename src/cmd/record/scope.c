@@ -105,24 +105,23 @@ static int functions_choose(const struct af_record_options *o, const char *progr
 /* May calls be recorded inside of the program, where the kernel's part does not work? */
 static bool functions_go_inside(const struct af_record_options *o)
 {
-	for (uint32_t i = 0; i < functions.nr; i++)
-		if (functions.all[i].nr_exits)
-			return false;
 	return o->uprobes.nr && !o->pids && !o->all && !o->off_cpu && !calls_twice(o) &&
 	       strcmp(af_cpu_sampler_of(o), "bpf") != 0;
 }
 
 static int functions_inside(struct af_session_options *s, struct af_err *err)
 {
-	static struct af_probe probes[AF_PROBES_MOST];
-	int rc = af_functions_heads(&functions, probes, err);
+	static struct af_probe probes[AF_PROBES_MOST + AF_PROBES_EXITS_MOST];
+	uint32_t nr = 0;
+	int rc = af_functions_heads(&functions, probes, &nr, err);
 
 	if (rc)
 		return af_while(err, rc, "--uprobe");
 	s->flags |= AF_SESSION_PROBES;
 	s->probes = probes;
 	s->probed = functions.all;
-	s->nr_probes = functions.nr;
+	s->nr_probes = nr;
+	s->nr_probed = functions.nr;
 	s->watch.functions = NULL;
 	s->watch.nr_functions = 0;
 	return 0;

@@ -99,11 +99,11 @@ static void probes_end(struct af_recording *r)
 	uint8_t called[AF_PROBES_MOST];
 	struct af_probed_call all[AF_PROBES_MOST];
 
-	if (!o->nr_probes || !af_probes_called(r->drain.shm_fd, called))
+	if (!o->nr_probed || !af_probes_called(r->drain.shm_fd, called))
 		return;
-	for (uint32_t i = 0; i < o->nr_probes; i++)
+	for (uint32_t i = 0; i < o->nr_probed; i++)
 		all[i] = (struct af_probed_call){o->probed[i].name, o->probed[i].path, called[i]};
-	af_session_uncalled(r, all, o->nr_probes);
+	af_session_uncalled(r, all, o->nr_probed);
 }
 
 static int streams_make(struct af_recording *r, struct af_err *err)

@@ -94,10 +94,10 @@ struct af_session_options {
 	const char *ze_library;   /* … of libaflame-ze.so, or NULL: its calls have no arguments */
 	const char *wall_library; /* … of libaflame-wall.so, or NULL: no AF_SESSION_WALL */
 	const char *alloc_library; /* … of libaflame-alloc.so, or NULL: allocations are not */
-	/* With AF_SESSION_PROBES, what they are, and the functions that they are of. */
+	/* With AF_SESSION_PROBES, what they are, and the functions, whose probes come first. */
 	const struct af_probe *probes;
 	const struct af_watch_function *probed;
-	uint32_t nr_probes;
+	uint32_t nr_probes, nr_probed;
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 	const struct af_devices_ops *devices[AF_DEVICES_MOST]; /* from the first on, else NULL */

@@ -17,6 +17,8 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "trace/write/probes.h"
+
 struct af_err;
 struct af_client;
 struct af_recording;
@@ -25,20 +27,6 @@ enum af_off_cpu {
 	AF_OFF_CPU_NONE = 0,
 	AF_OFF_CPU_BLOCKED = 1, /* how long threads were off the CPU, and where */
 	AF_OFF_CPU_WAKERS = 2,  /* and which thread or interrupt woke them */
-};
-
-/* How an instruction leaves a function: by itself, if a condition holds, or if it leads outside. */
-enum af_exit_how {
-	AF_EXIT_ALWAYS,      /* it returns, or jumps to another function */
-	AF_EXIT_IF,          /* a jump to another function, under a condition */
-	AF_EXIT_TO_REGISTER, /* a jump to where a register says */
-	AF_EXIT_TO_MEMORY,   /* a jump to where a word in memory says */
-};
-
-enum {
-	AF_EXIT_RIP = 16, /* as a register: the program counter at the instruction */
-	AF_EXIT_NO_REGISTER = 17,
-	AF_EXIT_PARTS = 4, /* pieces that a compiler made of one function */
 };
 
 /* An instruction that leaves a function, or may do so. Registers are numbered as by x86-64. */

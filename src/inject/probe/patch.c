@@ -1,6 +1,7 @@
 /*
- * Places probes in code: a jump over a function's first instructions to a stub near the module.
- * A module's code is written before anybody can run it, or while the process has one thread.
+ * Places probes in code: a jump over a function's first instructions, or over those by which it
+ * ends, to a stub near the module. A module's code is written before anybody can run it, or while
+ * the process has one thread.
  */
 #include <dlfcn.h>
 #include <link.h>
@@ -24,7 +25,7 @@ enum {
 	LOADS_ALIGNED = 16, /* functions of ld.so */
 };
 
-/* Memory for stubs; a page begins with the address of probe_entry. */
+/* Memory for stubs; a page begins with the addresses of probe_entry and probe_entry_red. */
 struct stubs {
 	uint8_t *page;
 	uint32_t used;
@@ -33,10 +34,13 @@ struct stubs {
 static struct {
 	const struct af_probe *probes;
 	_Atomic uint64_t addresses[AF_PROBES_MOST];
+	_Atomic uint64_t biases[AF_PROBES_MOST];
 	uint32_t nr;
 	struct stubs stubs[STUBS_PAGES];
 	uint32_t nr_stubs;
 	bool failed;
+	/* A function that cannot be changed before it runs is not changed later. */
+	bool gave_up[AF_PROBES_MOST];
 } patch;
 
 static void patch_failed(const char *why)
@@ -49,6 +53,11 @@ static void patch_failed(const char *why)
 uint64_t probe_address(uint64_t number)
 {
 	return atomic_load_explicit(&patch.addresses[number], memory_order_relaxed);
+}
+
+uint64_t probe_bias(uint64_t number)
+{
+	return atomic_load_explicit(&patch.biases[number], memory_order_relaxed);
 }
 
 static bool is_near(const uint8_t *page, uint64_t address)
@@ -78,7 +87,7 @@ static uint8_t *page_near(uint64_t address)
 /* The memory that has room for a stub near @address; NULL: there is none. */
 static struct stubs *stubs_near(uint64_t address)
 {
-	void (*entry)(void) = probe_entry;
+	void (*const entries[])(void) = {probe_entry, probe_entry_red};
 
 	for (uint32_t i = 0; i < patch.nr_stubs; i++) {
 		struct stubs *s = &patch.stubs[i];
@@ -88,7 +97,7 @@ static struct stubs *stubs_near(uint64_t address)
 	uint8_t *page = patch.nr_stubs < STUBS_PAGES ? page_near(address) : NULL;
 	if (!page)
 		return NULL;
-	memcpy(page, &entry, sizeof entry);
+	memcpy(page, entries, sizeof entries);
 	patch.stubs[patch.nr_stubs] = (struct stubs){page, STUB};
 	return &patch.stubs[patch.nr_stubs++];
 }
@@ -97,65 +106,75 @@ static struct stubs *stubs_near(uint64_t address)
 struct head {
 	const uint8_t *code;
 	uint32_t len, relative;
+	uint32_t last; /* the probe comes before the instruction there */
+	bool is_red;
 	uint64_t back; /* where the function goes on */
 };
 
-/* Bytes that count from the instructions' old place at @from count from @at. */
-static void head_write(uint8_t *at, const uint8_t *from, const struct head *h)
+/*
+ * The instructions from @from to before @end, at @at. Bytes that count from their old place, which
+ * was @old for the first of all, count from the new one.
+ */
+static uint8_t *head_write(uint8_t *at, const uint8_t *old, const struct head *h, uint32_t from,
+                           uint32_t end)
 {
 	int32_t relative;
 
-	memcpy(at, h->code, h->len);
-	if (!h->relative)
-		return;
-	memcpy(&relative, at + h->relative, sizeof relative);
-	relative += (int32_t)(from - at);
-	memcpy(at + h->relative, &relative, sizeof relative);
+	memcpy(at, h->code + from, end - from);
+	if (h->relative > from && h->relative < end) {
+		memcpy(&relative, h->code + h->relative, sizeof relative);
+		relative += (int32_t)(old + from - at);
+		memcpy(at + h->relative - from, &relative, sizeof relative);
+	}
+	return at + (end - from);
+}
+
+/* All of @bytes, then @value of @size. */
+static uint8_t *bytes_write(uint8_t *at, const uint8_t *bytes, size_t nr, const void *value,
+                            size_t size)
+{
+	memcpy(at, bytes, nr);
+	memcpy(at + nr, value, size);
+	return at + nr + size;
 }
 
 /*
- * Intel SDM, volume 2: push $number; call *entry(%rip); lea 8(%rsp),%rsp, which leaves the flags
- * alone; the moved instructions; jmp *(%rip), behind which its target is.
+ * Intel SDM, volume 2: the moved instructions before the probe; push $number; call *entry(%rip);
+ * lea 8(%rsp),%rsp, which leaves the flags alone; the moved instructions behind it; jmp *(%rip),
+ * behind which its target is. Where the stack below is the function's (PROBE_RED), the first lea
+ * goes around it, and the last one back.
  */
 static void stub_write(const struct stubs *s, uint8_t *stub, uint32_t number, const uint8_t *from,
                        const struct head *h)
 {
-	static const uint8_t call[] = {0xff, 0x15}, lea[] = {0x48, 0x8d, 0x64, 0x24, 0x08},
-			     jump[] = {0xff, 0x25, 0, 0, 0, 0};
-	uint8_t *at = stub;
-	int32_t entry = (int32_t)(s->page - (stub + 11));
+	static const uint8_t push[] = {0x68}, call[] = {0xff, 0x15},
+			     jump[] = {0xff, 0x25, 0, 0, 0, 0}, lea[] = {0x48, 0x8d, 0xa4, 0x24};
+	const int32_t down = -PROBE_RED, up = 8 + (h->is_red ? PROBE_RED : 0);
+	uint8_t *at = head_write(stub, from, h, 0, h->last);
 
-	*at++ = 0x68;
-	memcpy(at, &number, sizeof number);
-	at += sizeof number;
-	memcpy(at, call, sizeof call);
-	at += sizeof call;
-	memcpy(at, &entry, sizeof entry);
-	at += sizeof entry;
-	memcpy(at, lea, sizeof lea);
-	at += sizeof lea;
-	head_write(at, from, h);
-	at += h->len;
-	memcpy(at, jump, sizeof jump);
-	at += sizeof jump;
-	memcpy(at, &h->back, sizeof h->back);
+	if (h->is_red)
+		at = bytes_write(at, lea, sizeof lea, &down, sizeof down);
+	at = bytes_write(at, push, sizeof push, &number, sizeof number);
+	int32_t entry = (int32_t)(s->page + (h->is_red ? sizeof(void *) : 0) -
+	                          (at + sizeof call + sizeof entry));
+	at = bytes_write(at, call, sizeof call, &entry, sizeof entry);
+	at = bytes_write(at, lea, sizeof lea, &up, sizeof up);
+	at = head_write(at, from, h, h->last, h->len);
+	bytes_write(at, jump, sizeof jump, &h->back, sizeof h->back);
 }
 
-/* One store: whoever runs it sees the old instruction or the jump. @to is so aligned. */
+/* Nobody runs the code at @to now. */
 static bool jump_write(uint8_t *to, const uint8_t *stub)
 {
-	uint64_t *word = (uint64_t *)((uint64_t)to & ~7ull), bytes;
 	uint64_t page = (uint64_t)to & ~(uint64_t)(PAGE - 1);
-	uint32_t shift = (uint32_t)((uint64_t)to & 7);
+	uint64_t end = ((uint64_t)to + AF_PROBE_JUMP + PAGE - 1) & ~(uint64_t)(PAGE - 1);
 	int32_t rel = (int32_t)(stub - (to + AF_PROBE_JUMP));
 
-	memcpy(&bytes, word, sizeof bytes);
-	((uint8_t *)&bytes)[shift] = 0xe9;
-	memcpy((uint8_t *)&bytes + shift + 1, &rel, sizeof rel);
-	if (mprotect((void *)page, PAGE, PROT_READ | PROT_WRITE | PROT_EXEC))
+	if (mprotect((void *)page, end - page, PROT_READ | PROT_WRITE | PROT_EXEC))
 		return false;
-	__atomic_store_n(word, bytes, __ATOMIC_SEQ_CST);
-	mprotect((void *)page, PAGE, PROT_READ | PROT_EXEC);
+	*to = 0xe9;
+	memcpy(to + 1, &rel, sizeof rel);
+	mprotect((void *)page, end - page, PROT_READ | PROT_EXEC);
 	return true;
 }
 
@@ -172,13 +191,13 @@ static bool probe_place(uint32_t number, uint8_t *to, const struct head *h)
 	return !mprotect(s->page, STUBS_PAGE, PROT_READ | PROT_EXEC) && jump_write(to, stub);
 }
 
-/* Is @address in code of the module that is readable now? */
-static bool has_code(const struct dl_phdr_info *m, uint64_t address)
+/* Are @len bytes at @address code of the module that is readable now? */
+static bool has_code(const struct dl_phdr_info *m, uint64_t address, uint32_t len)
 {
 	for (int i = 0; i < m->dlpi_phnum; i++) {
 		const ElfW(Phdr) *p = &m->dlpi_phdr[i];
 		if (p->p_type == PT_LOAD && p->p_flags & PF_X && p->p_flags & PF_R &&
-		    address >= p->p_vaddr && address + AF_PROBE_HEAD <= p->p_vaddr + p->p_memsz)
+		    address >= p->p_vaddr && address + len <= p->p_vaddr + p->p_memsz)
 			return true;
 	}
 	return false;
@@ -197,23 +216,46 @@ static bool is_placed(const uint8_t *to)
 	return false;
 }
 
-static void module_probe(const struct dl_phdr_info *m, uint32_t number)
+/* False, and why, where the probe @number is not in the module now. */
+static bool module_probe(const struct dl_phdr_info *m, uint32_t number)
 {
 	const struct af_probe *p = &patch.probes[number];
 	uint8_t *to = (uint8_t *)(m->dlpi_addr + p->address);
-	const struct head h = {p->code, p->code_len, p->relative, (uint64_t)to + p->len};
+	const struct head h = {.code = p->code,
+	                       .len = p->code_len,
+	                       .relative = p->relative,
+	                       .last = p->last,
+	                       .is_red = probe_is_red(p),
+	                       .back = (uint64_t)to + p->len};
+	const char *why = NULL;
 
-	atomic_store(&patch.addresses[number], (uint64_t)to);
-	if (!has_code(m, p->address))
-		patch_failed("a function is not where its file has it: its calls are not recorded");
+	if (!has_code(m, p->address, p->len))
+		why = "a function is not where its file has it: its calls are not recorded";
 	else if (is_placed(to))
-		return;
+		return true;
 	else if (memcmp(to, p->head, p->len) != 0)
-		patch_failed("the code of a function is not that of its file: something else has "
-		             "changed it, and its calls are not recorded");
+		why = "the code of a function is not that of its file: something else has "
+		      "changed it, and its calls are not recorded";
 	else if (!probe_place(number, to, &h))
-		patch_failed("code could not be changed (SELinux's execmod, or no memory near "
-		             "it): calls of a function are not recorded");
+		why = "code could not be changed (SELinux's execmod, or no memory near "
+		      "it): calls of a function are not recorded";
+	if (why)
+		patch_failed(why);
+	return !why;
+}
+
+/* Its exits first: every call that is begun can be ended. */
+static void function_probe(const struct dl_phdr_info *m, uint32_t number)
+{
+	const struct af_probe *p = &patch.probes[number];
+	bool placed = !patch.gave_up[number];
+
+	atomic_store(&patch.addresses[number], m->dlpi_addr + p->address);
+	atomic_store(&patch.biases[number], m->dlpi_addr);
+	for (uint32_t i = number + 1; p->is_timed && placed && i < patch.nr; i++)
+		if (patch.probes[i].is_exit && patch.probes[i].function == number)
+			placed = module_probe(m, i);
+	patch.gave_up[number] = !placed || !module_probe(m, number);
 }
 
 static int module_take(struct dl_phdr_info *m, size_t size, void *arg)
@@ -224,9 +266,9 @@ static int module_take(struct dl_phdr_info *m, size_t size, void *arg)
 
 	if (stat(path, &st))
 		return 0;
-	for (uint32_t i = 0; i < patch.nr; i++)
+	for (uint32_t i = 0; i < patch.nr && !patch.probes[i].is_exit; i++)
 		if (patch.probes[i].dev == st.st_dev && patch.probes[i].ino == st.st_ino)
-			module_probe(m, i);
+			function_probe(m, i);
 	return 0;
 }
 
@@ -257,7 +299,7 @@ static void loads_watch(void)
 	const struct r_debug *loads = dlsym(RTLD_DEFAULT, "_r_debug");
 	uint8_t *to = loads ? (uint8_t *)loads->r_brk : NULL;
 	uint32_t len = to ? empty_function(to) : 0;
-	const struct head h = {to, len, 0, (uint64_t)to + len};
+	const struct head h = {.code = to, .len = len, .back = (uint64_t)to + len};
 
 	if (!len || !probe_place(PROBE_LOADS, to, &h))
 		af_inject_note("probes",

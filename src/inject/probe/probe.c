@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "base/pages.h"
+#include "inject/api/clock.h"
 #include "inject/arch/arch.h"
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
@@ -21,13 +22,14 @@ struct turns {
 	uint32_t process;              /* whose calls these are */
 	uint32_t left[AF_PROBES_MOST]; /* calls up to the next that has a stack, with it */
 	_Atomic uint32_t passed[AF_PROBES_MOST]; /* that no event has yet */
+	_Atomic uint32_t open[AF_PROBES_MOST];   /* that get one when they return */
 };
 
 enum { TURNS_MOST = 4096 };
 
 static struct {
 	const struct af_probe *all;
-	uint32_t nr;
+	uint32_t nr, nr_all; /* functions, which are the first of them; with their exits */
 	uint8_t *called;     /* of each, shared with the recorder */
 	struct turns *turns; /* TURNS_MOST of them */
 	_Atomic uint32_t nr_turns;
@@ -52,9 +54,14 @@ static uint32_t function_define(struct af_thread_context *t, uint32_t number)
 	return ev.function;
 }
 
-static void passed_write(struct af_thread_context *t, struct turns *turns, uint32_t number)
+/* @ended: calls that have not returned will have no event of their own any more. */
+static void passed_write(struct af_thread_context *t, struct turns *turns, uint32_t number,
+                         bool ended)
 {
 	uint32_t count = atomic_exchange(&turns->passed[number], 0);
+
+	if (ended)
+		count += atomic_exchange(&turns->open[number], 0);
 
 	if (!count)
 		return;
@@ -101,37 +108,79 @@ static struct turns *turns_of(void)
 	return turns;
 }
 
-static void call_take(struct af_thread_context *t, uint32_t number, const struct af_regs *regs)
+/*
+ * As at a call of the function's first instruction: the function is the stack's end. The same where
+ * it ends.
+ */
+static uint32_t call_path(struct af_thread_context *t, uint32_t number, uint64_t sp, uint64_t fp)
 {
-	struct turns *turns = self.all[number].every > 1 ? turns_of() : NULL;
+	const struct af_regs regs = {.pc = probe_address(number) + 1, .sp = sp, .fp = fp};
+
+	return af_thread_callpath(t, &regs);
+}
+
+static void call_take(struct af_thread_context *t, uint32_t number, const struct probe_frame *frame)
+{
+	const struct af_probe *p = &self.all[number];
+	struct turns *turns = p->every > 1 || p->is_timed ? turns_of() : NULL;
+	uint64_t sp = (uint64_t)&frame->ra;
 
 	if (turns && turns->left[number] > 1) {
 		turns->left[number]--;
 		atomic_fetch_add_explicit(&turns->passed[number], 1, memory_order_relaxed);
+		/* An earlier call may have had this place on the stack. */
+		if (p->is_timed)
+			probe_call_close(turns->process, sp, number);
 		return;
 	}
 	if (turns) {
-		turns->left[number] = self.all[number].every;
-		passed_write(t, turns, number);
+		turns->left[number] = p->every;
+		passed_write(t, turns, number, false);
 	}
-	uint32_t callpath = af_thread_callpath(t, regs), function = function_define(t, number);
+	if (turns && p->is_timed && probe_call_open(turns->process, sp, number, af_call_now_ns())) {
+		atomic_fetch_add_explicit(&turns->open[number], 1, memory_order_relaxed);
+		return;
+	}
+	uint32_t callpath = call_path(t, number, sp, frame->fp);
+	uint32_t function = function_define(t, number);
 	af_stream_put(&t->stream, call_seen, af_now_ns(), .callpath = callpath,
 	              .function = function);
 }
 
-/* As at a call of the function's first instruction: the function is the stack's end. */
-static void call_record(const struct probe_frame *frame)
+/* A call that began, and has its record now that it returns. */
+static void call_end(struct af_thread_context *t, const struct af_probe *p,
+                     const struct probe_frame *frame, uint64_t now_ns)
 {
-	const struct af_regs regs = {
-	    .pc = probe_address(frame->number) + 1,
-	    .sp = (uint64_t)&frame->ra,
-	    .fp = frame->fp,
-	};
+	struct turns *turns = own_turns;
+	uint64_t sp = (uint64_t)&frame->ra + (probe_is_red(p) ? PROBE_RED : 0);
+	uint32_t number = p->function;
+
+	if (!turns || turns->process != af_inject_process() || !probe_leaves(p, frame))
+		return;
+	uint64_t begin_ns = probe_call_close(turns->process, sp, number);
+	/* It stays one of those that did not return, or was counted so already. */
+	if (!begin_ns || !atomic_load(&turns->open[number]))
+		return;
+	atomic_fetch_sub(&turns->open[number], 1);
+	uint32_t callpath = call_path(t, number, sp, frame->fp);
+	uint32_t function = function_define(t, number);
+	uint64_t end_ns = now_ns < t->stream.last_ns ? t->stream.last_ns : now_ns;
+	/* Definitions of the stack are later than the end. */
+	af_stream_put(&t->stream, call_long, end_ns, .callpath = callpath, .function = function,
+	              .duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0);
+}
+
+static void call_record(const struct probe_frame *frame, uint64_t now_ns)
+{
 	struct af_thread_context *t = af_thread_enter();
+	const struct af_probe *p = &self.all[frame->number];
 
 	if (!t)
 		return;
-	call_take(t, (uint32_t)frame->number, &regs);
+	if (p->is_exit)
+		call_end(t, p, frame, now_ns);
+	else
+		call_take(t, (uint32_t)frame->number, frame);
 	af_thread_leave(t);
 }
 
@@ -140,7 +189,7 @@ void probe_hit(const struct probe_frame *frame)
 	int saved = errno;
 
 	if (frame->number != PROBE_LOADS && af_inject_recording())
-		call_record(frame);
+		call_record(frame, af_call_now_ns());
 	else if (frame->number == PROBE_LOADS && af_inject_session())
 		probe_patch_modules();
 	errno = saved;
@@ -153,7 +202,8 @@ void af_probe_thread_ends(struct af_thread_context *t)
 	if (!turns || turns->process != af_inject_process())
 		return;
 	for (uint32_t i = 0; i < self.nr; i++)
-		passed_write(t, turns, i);
+		passed_write(t, turns, i, true);
+	probe_calls_end();
 	own_turns = NULL;
 	atomic_store(&turns->owner, 0);
 }
@@ -165,7 +215,7 @@ void af_probe_flush(void)
 
 	for (uint32_t i = 0; t && i < nr && i < TURNS_MOST; i++)
 		for (uint32_t k = 0; k < self.nr; k++)
-			passed_write(t, &self.turns[i], k);
+			passed_write(t, &self.turns[i], k, true);
 	if (t)
 		af_thread_leave(t);
 }
@@ -202,9 +252,14 @@ static bool probes_prepare(void)
 
 	self.all = recorder_file(AF_PROBES_FILE, false, &bytes);
 	self.called = recorder_file(AF_PROBES_CALLED_FILE, true, &most);
-	self.nr = (uint32_t)(bytes / sizeof *self.all);
-	if (!self.all || !self.called || bytes % sizeof *self.all || self.nr > AF_PROBES_MOST)
+	uint32_t nr = (uint32_t)(bytes / sizeof *self.all);
+	if (!self.all || !self.called || bytes % sizeof *self.all)
 		return false;
+	for (self.nr = 0; self.nr < nr && !self.all[self.nr].is_exit;)
+		self.nr++;
+	if (self.nr > AF_PROBES_MOST)
+		return false;
+	self.nr_all = nr;
 	self.turns = af_pages(TURNS_MOST * sizeof *self.turns, MAP_NORESERVE);
 	return self.turns &&
 	       !madvise(self.turns, TURNS_MOST * sizeof *self.turns, MADV_WIPEONFORK) &&
@@ -218,7 +273,7 @@ void af_probe_start(void)
 	if (!session || !(session->flags & AF_SESSION_PROBES))
 		return;
 	if (probes_prepare())
-		probe_patch_start(self.all, self.nr);
+		probe_patch_start(self.all, self.nr_all);
 	else
 		af_inject_note("probes", "this process could not place probes: calls of functions "
 		                         "are not recorded");

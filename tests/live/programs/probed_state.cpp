@@ -2,7 +2,8 @@
  * A function that changes no register is called with known values in all of them, 1000 times;
  * "truth kept 1000" says how often they, the flags and the vector registers were the same after it.
  * Then exceptions pass through `throws`, which is called 1000 times and returns 500 times; `again`
- * calls itself, `tiny` is a `ret` alone, and `leads` a jump to it. `loops`, `calls` and `odd` cannot be
+ * calls itself, `tiny` is a `ret` alone, and `leads` a jump to it. `red` keeps its argument below the
+ * stack, and returns it 1000 times; `odd` begins at no multiple of 8. `loops` and `calls` cannot be
  * probed without root.
  */
 #include <cpuid.h>
@@ -20,6 +21,9 @@ extern "C" {
 void call_kept(const state *in, state *out);
 void call_kept_sse(const state *in, state *out);
 void kept(void);
+void lands(void);
+long red(long);
+int odd(void);
 void tiny(void);
 void leads(void);
 }
@@ -54,7 +58,11 @@ void leads(void);
 	"	pop %rsi\n	pop %r15\n	pop %r14\n	pop %r13\n	pop %r12\n	pop %rbp\n	pop %rbx\n	ret\n"
 
 asm(".text\n" CALL("call_kept", y) CALL("call_kept_sse", x)
-    ".p2align 4\n.globl kept\n.type kept, @function\nkept:\n	nopl (%rax,%rax,1)\n	ret\n.size kept, . - kept\n"
+    ".p2align 4\n.globl kept\n.type kept, @function\nkept:\n	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+    "	{disp32} jc lands\n	ret\n.size kept, . - kept\n"
+    ".p2align 4\n.globl red\n.type red, @function\nred:\n	mov %rdi, %rax\n	mov %rdi, -8(%rsp)\n	bt $0, %rdi\n"
+    "	{disp32} jc lands\n	mov -8(%rsp), %rax\n	ret\n.size red, . - red\n"
+    ".p2align 4\n.globl lands\n.type lands, @function\nlands:\n	ret\n.size lands, . - lands\n"
     ".p2align 4\n.globl loops\n.type loops, @function\nloops:\n	xor %eax, %eax\n1:	inc %eax\n	cmp $5, %eax\n"
     "	jl 1b\n	ret\n.size loops, . - loops\n"
     ".p2align 4\n.globl calls\n.type calls, @function\ncalls:\n	call tiny\n	ret\n.size calls, . - calls\n"
@@ -106,7 +114,7 @@ static int states(void)
 
 int main()
 {
-	int caught = 0, returned = 0;
+	int caught = 0, returned = 0, intact = 0, odds = 0;
 
 	printf("truth kept %d\n", states());
 	for (int i = 0; i < 1000; i++) {
@@ -117,8 +125,11 @@ int main()
 			caught++;
 		}
 		i % 2 ? tiny() : leads();
+		intact += red(i * 0x10001l) == i * 0x10001l;
+		odds += odd();
 	}
 	again(99);
+	printf("truth red %d\ntruth odd %d\n", intact, odds);
 	printf("truth throws %d\ntruth caught %d\ntruth again 100\ntruth tiny 1000\ntruth leads 500\n", caught + returned, caught);
 	return 0;
 }

@@ -266,32 +266,47 @@ ALL_CONDITIONS(COND)
 leaves at_once, hops, by_register, by_memory, by_pointer, by_table, in_pieces, enters;
 }
 
+/*
+ * With ROOMY functions begin with room for a jump, and at multiples of 16, as those of compilers
+ * mostly do.
+ */
+#ifdef ROOMY
+#define ROOM "	.byte 0x0f, 0x1f, 0x44, 0, 0\n"
+#define ALIGN "	.p2align 4\n"
+#define LONG "{disp32} "
+#else
+#define ROOM ""
+#define ALIGN ""
+#define LONG ""
+#endif
+
 /* The flags are the argument. If the condition holds, it is over by a jump to another function. */
 #define COND_CODE(cc)                                                                              \
-	"	.globl cond_" #cc "\n	.type cond_" #cc ", @function\n"                                  \
-	"cond_" #cc ":	pushq %rdi\n	popfq\n	j" #cc " at_once\n"                                  \
+	ALIGN "	.globl cond_" #cc "\n	.type cond_" #cc ", @function\n"                            \
+	"cond_" #cc ":	" ROOM "	pushq %rdi\n	popfq\n	" LONG "j" #cc " at_once\n"                                  \
 	"	subq $8, %rsp\n	call spins\n	addq $8, %rsp\n	ret\n"                                \
 	"	.size cond_" #cc ", . - cond_" #cc "\n"
-#define BEGIN(name) "	.globl " name "\n	.type " name ", @function\n" name ":\n"
+#define BEGIN(name) ALIGN "	.globl " name "\n	.type " name ", @function\n" name ":\n" ROOM
 #define END(name) "	.size " name ", . - " name "\n"
 
 __asm__(
 	"	.text\n" ALL_CONDITIONS(COND_CODE)
 	BEGIN("at_once") "	ret\n" END("at_once")
 	BEGIN("hops") "	jmp at_once\n" END("hops")
-	BEGIN("by_register") "	leaq at_once(%rip), %r11\n	jmp *%r11\n" END("by_register")
-	BEGIN("by_memory") "	leaq leads-8(%rip), %rax\n	jmp *8(%rax,%rdi,8)\n" END("by_memory")
+	BEGIN("by_register") "	leaq at_once(%rip), %r11\n	jmp *%r11\n" ROOM END("by_register")
+	BEGIN("by_memory") "	leaq leads-8(%rip), %rax\n	jmp *8(%rax,%rdi,8)\n" ROOM END("by_memory")
 	BEGIN("by_pointer") "	nop\n	jmp *leads(%rip)\n" END("by_pointer")
 	/* A table of places in the function itself: none of these jumps is an exit. */
 	BEGIN("by_table") "	andl $1, %edi\n	leaq places(%rip), %rax\n	jmp *(%rax,%rdi,8)\n"
-	"1:	nop\n2:	subq $8, %rsp\n	call spins\n	addq $8, %rsp\n	ret\n" END("by_table")
+	ALIGN "1:	nop\n2:	subq $8, %rsp\n	call spins\n	addq $8, %rsp\n	ret\n" ROOM END("by_table")
 	BEGIN("in_pieces") "	testl %edi, %edi\n	je in_pieces.cold\n	nop\n3:	ret\n" END("in_pieces")
-	"	.type in_pieces.cold, @function\n"
+	ALIGN "	.type in_pieces.cold, @function\n"
 	"in_pieces.cold:	subq $8, %rsp\n	call spins\n	addq $8, %rsp\n	jmp 3b\n"
 	"	.size in_pieces.cold, . - in_pieces.cold\n"
 	/* People's code, without a name for what it jumps to. */
 	BEGIN("enters") "	.cfi_startproc\n	jmp 6f\n	.cfi_endproc\n" END("enters")
 	"	.cfi_startproc\n	nop\n6:	subq $8, %rsp\n	call spins\n	addq $8, %rsp\n	ret\n	.cfi_endproc\n"
+	ALIGN
 	/* These are refused. */
 	BEGIN("has_data") "	jmp 4f\n	.byte 0x48, 0xb8\n4:	ret\n	nop\n	nop\n	nop\n	nop\n	nop\n	nop\n	nop\n	ret\n"
 	END("has_data")

@@ -1,0 +1,154 @@
+#!/usr/bin/env python3
+"""Times of calls of any function without root: libaflame probes where functions end, in the program."""
+
+import math
+import os
+import shutil
+import subprocess
+
+from gdb_counts import gdb_counts, python_script
+from machine import program
+from recording import Trace, bare
+from returned import holds, table, truths
+from shares import having, weight_of
+from stranger import Stranger
+from tap import Skip, case, equal, expect, note, run_cases
+
+THREADS, CALLS, EVERY = 3, 60, 7
+LEFT = ("throws", "leaps")  # by exceptions and longjmp
+STACKS = ("handles", "yields")  # that are not the thread's own
+ASSEMBLY = ("hops", "by_register", "by_memory", "by_pointer", "by_table", "enters", "in_pieces")
+ROOMY = (program("returns_roomy"), THREADS, CALLS)
+ZLIB = """
+import zlib
+for i in range(400):
+    zlib.compress(b"%d" % i * 99)
+"""
+
+
+class Inside:
+    """A recording by @other, who has no rights, with --uprobe for each of @functions."""
+
+    def __init__(self, other, *functions, command=None, options=("--sample", "none")):
+        path = program("returns")
+        if not os.path.exists(path):
+            raise Skip("no g++ when aflame was built, or not x86-64")
+        self.path = other.path("trace")
+        shutil.rmtree(self.path, ignore_errors=True)
+        words = [str(word) for word in command or (path, THREADS, CALLS)]
+        for function in functions:
+            options = (*options, "--uprobe", function if ":" in function else "-:" + function)
+        done = other.run((other.install(), "record", "-q", "-o", self.path, *options, "--", *words))
+        self.stdout, self.stderr = done.stdout, done.stderr.decode()
+        if "disassembler" in self.stderr:
+            raise Skip("this build has no Capstone")
+        self.status = done.returncode
+        if os.path.exists(self.path):
+            self.trace = Trace(self.path)
+            self.trace.check()
+            expect(not self.trace.fields("lost"), self.trace.fields("lost"))
+
+    def fields(self, kind):
+        return self.trace.fields(kind)
+
+
+def timed(other, *functions, after="", **how):
+    run = Inside(other, *[f + "+RETURN" + after for f in functions], **how)
+    equal((run.status, run.stderr), (0, ""), "(status, standard error)")
+    return run
+
+
+@case("recursion in threads: every call has its time, no shorter than inside and no longer than outside")
+def _():
+    with Stranger() as other:
+        run = timed(other, "climbs")
+        holds(run, "climbs")
+        stacks = [[bare(f) for f in frames] for frames, _ in run.trace.stacks(weight="count")]
+        equal(max(frames.count("climbs") for frames in stacks), 5, "calls inside of each other in the deepest stack")
+        expect(all(frames[-1] == "climbs" for frames in stacks if "climbs" in frames), "stacks: %s" % stacks[:3])
+
+
+@case("calls that an exception or longjmp leaves are counted, have no time, and confuse no other")
+def _():
+    with Stranger() as other:
+        run = timed(other, *LEFT)
+        holds(run, *LEFT)
+        truth = truths(run)
+        for name in LEFT:
+            expect(0 < truth[name].returned < truth[name].calls, "%s: %s" % (name, truth[name]))
+
+
+@case("calls on a signal's stack and on stacks that are switched have their own times; a child has not made its parent's")
+def _():
+    with Stranger() as other:
+        run = timed(other, *STACKS, "forks")
+        holds(run, *STACKS, "forks")
+        equal(len(run.fields("process")), 1 + truths(run)["forks"].calls, "processes")
+
+
+@case("jumps to other functions end a call, also by registers and memory; jump tables and pieces elsewhere do not")
+def _():
+    with Stranger() as other:
+        run = timed(other, *ASSEMBLY, command=ROOMY)
+        holds(run, *ASSEMBLY)
+        expect(all(t.inside_ns for f, t in truths(run).items() if f in ("by_table", "enters", "in_pieces")), "spun")
+
+
+@case("a jump to another function under a condition: all 16 conditions, with all flags")
+def _():
+    with Stranger() as other:
+        run = timed(other, "cond_*", command=ROOMY)
+        conditions = [name for name in truths(run) if name.startswith("cond_")]
+        equal(len(conditions), 16, "conditions")
+        holds(run, *conditions)
+
+
+@case("a function without room for a jump where it begins or ends is refused with the reason, and the program runs")
+def _():
+    with Stranger() as other:
+        for name, why in (("at_once", "it is too short"), ("by_register", "a jump has no room where it returns"),
+                          ("by_table", "a jump has no room where it returns")):  # fmt: skip
+            run = Inside(other, name + "+RETURN")
+            reason = "without root %s cannot be timed: %s; leave it out" % (name, why)
+            expect(not run.status and reason in run.stderr and b"truth climbs" in run.stdout, run.stderr)
+
+
+@case("registers, flags and the stack below are kept where functions end: a program cannot tell")
+def _():
+    with Stranger() as other:
+        path = program("probed_state")
+        run = timed(other, "kept", "throws", "again", "red", command=(path,))
+        alone = subprocess.run([path], stdout=subprocess.PIPE, check=True).stdout
+        equal(run.stdout, alone, "what it printed")
+        rows = {name: (row["calls"], row["timed"]) for name, row in table(run).items()}
+        equal(rows, {"kept": (1000, 1000), "throws": (1000, 500), "again": (100, 100), "red": (1000, 1000)},
+              "calls and returns")  # fmt: skip
+
+
+@case("with @1/N one call in N of a thread has a time, if it returns")
+def _():
+    with Stranger() as other:
+        run = timed(other, "leaps", "climbs", after="@1/%d" % EVERY)
+        rows, truth = table(run), truths(run)
+        equal(rows["leaps"]["calls"], CALLS, "calls of leaps")
+        equal(rows["leaps"]["timed"], sum(1 for i in range(0, CALLS, EVERY) if i % 3), "calls of leaps, timed")
+        equal(rows["climbs"]["calls"], truth["climbs"].calls, "calls of climbs")
+        each = truth["climbs"].calls // THREADS
+        equal(rows["climbs"]["timed"], THREADS * math.ceil(each / EVERY), "calls of climbs, timed")
+
+
+@case("Debian's Python and zlib: as many calls and returns as gdb counts calls")
+def _():
+    with Stranger() as other:
+        command = python_script(ZLIB)
+        hits = gdb_counts(["deflateInit2_", "deflate"], command)
+        run = timed(other, "libz.so.1:deflateInit2_", "libz.so.1:deflate", command=command)
+        rows = table(run)
+        equal([rows[f]["calls"] for f in ("deflateInit2_", "deflate")], hits, "calls")
+        equal([rows[f]["timed"] for f in ("deflateInit2_", "deflate")], hits, "calls that returned")
+        expect(min(hits) >= 400, "gdb counted %s" % hits)
+        stacks = [([bare(f) for f in frames], w) for frames, w in run.trace.stacks(weight="count")]
+        equal(weight_of(stacks, having("deflate")), hits[1], "calls of deflate with a stack")
+
+
+run_cases()
