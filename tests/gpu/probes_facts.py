@@ -37,6 +37,12 @@ def by_probes(machine, trace):
     return counts
 
 
+def all_timed(machine, trace):
+    tables = json.loads(machine.output("report", "functions_called", "--json", trace))["tables"]
+    rows = [row for table in tables for row in table["rows"]]
+    return rows and all(row["timed"] == row["calls"] for row in rows)
+
+
 def by_cupti(machine, trace):
     calls = (call for call in calls_of(machine, trace) if call["fields"]["api"] == "cudart")
     counts = collections.Counter(call["kind"] for call in calls)
@@ -60,7 +66,8 @@ def check_one(table, machine, name, program):
     timed = [*options[:-1], options[-1] + "+RETURN"]
     ways = {"the kernel": (machine.record, options), "the kernel, with returns": (machine.record, timed)}
     if shutil.which("setpriv") and not os.geteuid():
-        ways["libaflame, without root"] = (lambda *w: as_nobody(machine, *w), options)
+        ways["libaflame, without root"] = (lambda *w: as_nobody(machine, *w), ["--strict", *options])
+        ways["libaflame, with returns"] = (lambda *w: as_nobody(machine, *w), ["--strict", *timed])
     else:
         table.skip(name + ": without root", "no setpriv, or not root")
     counts = {}
@@ -75,7 +82,8 @@ def check_one(table, machine, name, program):
             table.fact("%s: %s: no more calls than CUPTI has" % (name, way), fewer and counts[way], cupti, counts[way])
         else:
             table.equal("%s: %s: as many calls as CUPTI has" % (name, way), +counts[way], +cupti)
-        if how is timed:
+        if "returns" in way:
+            table.fact("%s: %s: each has its time" % (name, way), all_timed(machine, trace), "timed", "see below")
             table.note("\n".join(machine.output("report", "functions_called", trace).splitlines()[:6]))
     table.fact(name + ": all ways agree", len(set(map(str, map(sorted, map(dict.items, counts.values()))))) == 1,
                "one count", counts)  # fmt: skip
