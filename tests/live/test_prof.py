@@ -263,14 +263,14 @@ def _():
 @case("a program that overwrites its chain of frames is sampled all the same")
 def _():
     text = """
-#include <string.h>
+#include <time.h>
 volatile long sink;
 __attribute__((noinline)) void lost(void)
 {
 	void *volatile *frame = __builtin_frame_address(0);
 	frame[0] = (void *)0x4141414141414140;
 	frame[1] = (void *)0x4242424242424242;
-	for (long i = 0; i < 100000000; i++) sink += i;
+	while (clock() < 0.4 * CLOCKS_PER_SEC) for (long i = 0; i < 1000000; i++) sink += i;
 	for (;;) *(volatile int *)8 = 0;
 }
 int main(void) { lost(); return 0; }
