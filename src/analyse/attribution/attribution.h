@@ -217,9 +217,10 @@ int64_t af_attribution_group(const struct af_attribution *a, const struct af_lau
 static inline uint64_t af_attribution_share(uint64_t whole, uint64_t before, uint64_t parts,
                                             uint64_t all)
 {
-	if (!all)
+	if (!all || before >= all)
 		return 0;
-	return (uint64_t)((unsigned __int128)whole * (before + parts) / all) -
+	uint64_t end = parts < all - before ? before + parts : all;
+	return (uint64_t)((unsigned __int128)whole * end / all) -
 	       (uint64_t)((unsigned __int128)whole * before / all);
 }
 
