@@ -180,6 +180,7 @@ def _(sampler):
     expect(beneath_ns > 0.8 * used_ns(row), (all_ns, beneath_ns))
     found = [f for f in findings(path) if f["kind"] == "ended-early"]
     expect(found and "where they began" in found[0]["finding"], findings(path))
+    expect("deep stack" not in must("report", "lost", path), "their stacks count as cut in the middle")
 
 
 @for_modes("programs that end before their first sample have one, and none of the time of what they were before")

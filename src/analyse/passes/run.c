@@ -203,10 +203,11 @@ static void row_lost(struct af_tables *f, struct af_table *t, const char *key, c
 	row->key.text = key;
 }
 
+/* A mark without a number is of a thread that ended before a sample: it was not deep. */
 static bool is_left_out(const struct af_stack *stack)
 {
 	for (uint32_t i = 0; i < stack->nr; i++)
-		if (AF_IS_LEFT_OUT(stack->pcs[i]))
+		if (AF_IS_LEFT_OUT(stack->pcs[i]) && stack->pcs[i] != AF_LEFT_OUT)
 			return true;
 	return false;
 }
