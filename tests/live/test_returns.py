@@ -186,6 +186,10 @@ def _():
         refused(USAGE, pattern, "record", "--uprobe", "-:%s+RETURN" % function, "--", path, 1, 1)
         run = record(path, 1, 1, options=("--uprobe", "-:" + function), quiet=False)
         expect(b"no call of %s was seen" % function.encode() in run.stderr, run.stderr)
+    # Nobody named this one.
+    run = record(path, 1, 1, options=("--uprobe", "-:unknow?+RETURN"), quiet=False)
+    less = [f["value"] for f in run.fields("note") if f["key"] == "functions.less"]
+    expect(less and "match 1 cannot be timed, and are counted: unknown (it has bytes that" in less[0], less)
 
 
 @case("+RETURN must be at the end of the function's name, before @1/N")

@@ -3,6 +3,7 @@
 
 import math
 import os
+import re
 import shutil
 import subprocess
 
@@ -38,8 +39,10 @@ class Inside:
         words = [str(word) for word in command or (path, THREADS, CALLS)]
         for function in functions:
             options = (*options, "--uprobe", function if ":" in function else "-:" + function)
-        done = other.run((other.install(), "record", "-q", "-o", self.path, *options, "--", *words))
-        self.stdout, self.stderr = done.stdout, done.stderr.decode()
+        done = other.run((other.install(), "record", "-o", self.path, *options, "--", *words))
+        self.stdout = done.stdout
+        # What it reports at the end is no message.
+        self.stderr = "".join(line + "\n" for line in done.stderr.decode().splitlines() if line.startswith("aflame"))
         if "disassembler" in self.stderr:
             raise Skip("this build has no Capstone")
         self.status = done.returncode
@@ -106,10 +109,10 @@ def _():
 @case("a function without room for a jump where it begins or ends is refused with the reason, and the program runs")
 def _():
     with Stranger() as other:
-        for name, why in (("at_once", "it is too short"), ("by_register", "a jump has no room where it returns"),
-                          ("by_table", "a jump has no room where it returns")):  # fmt: skip
+        for name, why in (("at_once", "probed: it is too short"), ("by_register", "timed: a jump has no room where it returns"),
+                          ("by_table", "timed: a jump has no room where it returns")):  # fmt: skip
             run = Inside(other, name + "+RETURN")
-            reason = "without root %s cannot be timed: %s; leave it out" % (name, why)
+            reason = "without root %s cannot be %s; leave it out" % (name, why)
             expect(not run.status and reason in run.stderr and b"truth climbs" in run.stdout, run.stderr)
 
 
@@ -149,6 +152,20 @@ def _():
         expect(min(hits) >= 400, "gdb counted %s" % hits)
         stacks = [([bare(f) for f in frames], w) for frames, w in run.trace.stacks(weight="count")]
         equal(weight_of(stacks, having("deflate")), hits[1], "calls of deflate with a stack")
+
+
+@case("functions of a pattern that cannot be timed are counted, and those that cannot be probed left out: both are reported")
+def _():
+    with Stranger() as other:
+        command = python_script(ZLIB)
+        run = Inside(other, "libz.so.1:*+RETURN", "-:Py_Is*", command=command)
+        equal(run.status, 0, "status: " + run.stderr)
+        (untimed, first), = re.findall(r"of the functions that match (\d+) cannot be timed, and are counted: (\w+) \(", run.stderr)
+        equal([f["value"] for f in run.fields("note") if f["key"] == "functions.less"][0].split()[5], untimed, "in the note")
+        rows = table(run)
+        expect(int(untimed) > 3 and first not in rows or not rows[first]["timed"], "%s: %s" % (first, rows))
+        expect(rows["deflate"]["calls"] == rows["deflate"]["timed"] >= 400, rows["deflate"])
+        expect(all(row["timed"] in (0, row["calls"]) for row in rows.values()), "timed in part: %s" % rows)
 
 
 run_cases()

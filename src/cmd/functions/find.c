@@ -52,6 +52,7 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 				to->all[i].every = f->word->every;
 			if (!to->all[i].size)
 				to->all[i].size = s->st_size;
+			to->all[i].by_pattern &= f->is_pattern;
 			f->is_timed[i] = f->word->returns;
 			return;
 		}
@@ -65,6 +66,7 @@ static void function_add(struct find *f, uint64_t offset, const Elf64_Sym *s, co
 	    .address = s->st_value,
 	    .size = s->st_size,
 	    .every = f->word->every,
+	    .by_pattern = f->is_pattern,
 	};
 	f->is_timed[to->nr - 1] = f->word->returns;
 }

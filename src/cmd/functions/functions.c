@@ -1,5 +1,6 @@
 /* Reads the words of --uprobe. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -105,6 +106,32 @@ int af_functions_find(struct af_functions *to, const char *const *words, uint32_
 		functions_sort(to);
 	}
 	return rc;
+}
+
+void functions_less_add(struct af_functions_less *l, const char *name, const char *why)
+{
+	enum { SHOWN = 3 };
+	size_t used = strlen(l->first);
+
+	if (l->nr++ < SHOWN)
+		snprintf(l->first + used, sizeof l->first - used, "%s%s (%s)", used ? ", " : "",
+		         name, why);
+	else if (l->nr == SHOWN + 1)
+		snprintf(l->first + used, sizeof l->first - used, ", …");
+}
+
+void af_functions_less_text(const struct af_functions *f, char *text, size_t size)
+{
+	*text = 0;
+	if (f->untimed.nr)
+		snprintf(text, size,
+		         "of the functions that match %u cannot be timed, and are counted: %s",
+		         f->untimed.nr, f->untimed.first);
+	size_t used = strlen(text);
+	if (f->unprobed.nr)
+		snprintf(text + used, size - used,
+		         "%sof the functions that match %u cannot be probed without root: %s",
+		         used ? "; " : "", f->unprobed.nr, f->unprobed.first);
 }
 
 void af_functions_free(struct af_functions *f)

@@ -6,6 +6,7 @@
 #ifndef AF_CMD_FUNCTIONS_FUNCTIONS_H
 #define AF_CMD_FUNCTIONS_FUNCTIONS_H
 
+#include <stddef.h>
 #include <stdint.h>
 
 #include "base/arena.h"
@@ -13,9 +14,17 @@
 
 struct af_err;
 
+/* Functions with less than was wanted: how many, and the first of them, each with the reason. */
+struct af_functions_less {
+	uint32_t nr;
+	char first[400];
+};
+
 struct af_functions {
 	struct af_watch_function all[AF_WATCH_FUNCTIONS]; /* by file, then by offset */
 	uint32_t nr;
+	/* Those that a pattern named: without times, and those that are not in @all. */
+	struct af_functions_less untimed, unprobed;
 	struct af_arena memory;
 };
 
@@ -33,5 +42,8 @@ struct af_functions_of {
 int af_functions_find(struct af_functions *to, const char *const *words, uint32_t nr,
                       const struct af_functions_of *of, struct af_err *err);
 void af_functions_free(struct af_functions *f);
+
+/* Sentences on those with less, "" where there are none. */
+void af_functions_less_text(const struct af_functions *f, char *text, size_t size);
 
 #endif

@@ -7,13 +7,14 @@
 
 #include "base/err.h"
 #include "cmd/functions/moved.h"
+#include "cmd/functions/private.h"
 #include "cmd/functions/tails.h"
 #include "sym/module/finder.h"
 #include "unwind/elf_file.h"
 
 #ifndef AF_HAVE_CAPSTONE
 
-int af_functions_heads(const struct af_functions *f, struct af_probe *to, uint32_t *nr,
+int af_functions_heads(struct af_functions *f, struct af_probe *to, uint32_t *nr,
                        struct af_err *err)
 {
 	(void)f, (void)to, (void)nr;
@@ -32,6 +33,7 @@ struct heads {
 	csh handle;
 	cs_insn *insn;
 	struct functions_tails tails;
+	const char *why; /* it is refused */
 	struct af_err *err;
 };
 
@@ -40,10 +42,10 @@ static const uint8_t *bytes_at(const void *elf, uint64_t address, uint64_t *left
 	return af_elf_at(elf, address, left);
 }
 
-static int refused(const struct heads *h, const char *why)
+static int refused(struct heads *h, const char *why)
 {
-	return af_fail_plain(h->err, -ENOTSUP, "without root %s cannot be %s: %s; leave it out",
-	                     h->f->name, h->f->nr_exits ? "timed" : "probed", why);
+	h->why = why;
+	return -ENOTSUP;
 }
 
 /*
@@ -113,41 +115,91 @@ static int function_probe(struct heads *h, struct af_probe *to)
 	return rc ? rc : jumps_check(h, to, code, f->size);
 }
 
-/* The functions of one file, @nr of them; probes begin with the file that they are of. */
-static int file_probe(struct heads *h, const struct af_watch_function *f, uint32_t nr,
-                      struct af_probe *to)
+static int function_refused(const struct heads *h, const char *how)
+{
+	return af_fail_plain(h->err, -ENOTSUP, "without root %s cannot be %s: %s; leave it out",
+	                     h->f->name, how, h->why);
+}
+
+/* The function @i, of those that a pattern named, has no probe: those behind it move up. */
+static void function_drop(struct heads *h, struct af_functions *f, uint32_t i)
+{
+	functions_less_add(&f->unprobed, f->all[i].name, h->why);
+	memmove(&f->all[i], &f->all[i + 1], (f->nr - i - 1) * sizeof *f->all);
+	f->nr--;
+}
+
+static bool is_of_file(const struct af_functions *f, uint32_t i, const char *path)
+{
+	return i < f->nr && !strcmp(f->all[i].path, path);
+}
+
+/* Probes of the functions of one file from *@i on, to which they are numbers; behind the last. */
+static int heads_take(struct heads *h, struct af_functions *f, uint32_t *i, const struct stat *st)
+{
+	const char *path = f->all[*i].path;
+
+	while (is_of_file(f, *i, path)) {
+		struct af_probe *to = &h->tails.all[*i];
+		h->f = &f->all[*i];
+		*to = (struct af_probe){.dev = st->st_dev, .ino = st->st_ino};
+		int rc = h->why ? -ENOTSUP : function_probe(h, to);
+		if (rc && !h->f->by_pattern)
+			return function_refused(h, "probed");
+		if (rc)
+			function_drop(h, f, *i);
+		else
+			++*i;
+		h->why = NULL;
+	}
+	return 0;
+}
+
+/* The same of their exits. */
+static int tails_take(struct heads *h, struct af_functions *f, uint32_t *i)
+{
+	const struct functions_code bytes = {.bytes = bytes_at, .arg = &h->elf};
+	const char *path = f->all[*i].path;
+
+	h->tails.code = &bytes;
+	for (; is_of_file(f, *i, path); ++*i) {
+		struct af_watch_function *one = &f->all[*i];
+		h->f = one;
+		if (!one->nr_exits || functions_tails_add(&h->tails, one, *i))
+			continue;
+		h->why = h->tails.why;
+		if (!one->by_pattern)
+			return function_refused(h, "timed");
+		functions_less_add(&f->untimed, one->name, h->why);
+		one->nr_exits = 0;
+	}
+	return 0;
+}
+
+/* All files, for the heads or, when all functions are known, for the tails. */
+static int files_take(struct heads *h, struct af_functions *f, bool tails)
 {
 	const struct af_finder finder = {0};
-	struct af_found file = {0};
-	struct stat st;
 	int rc = 0;
 
-	h->f = f;
-	if (stat(f->path, &st) || af_finder_file(&finder, &file, f->path, true, NULL, 0))
-		rc = refused(h, "its file is no ELF file that can be read");
-	h->elf = file.elf;
-	for (uint32_t i = 0; !rc && i < nr; i++) {
-		h->f = &f[i];
-		to[i] = (struct af_probe){.dev = st.st_dev, .ino = st.st_ino};
-		rc = function_probe(h, &to[i]);
+	for (uint32_t i = 0; !rc && i < f->nr;) {
+		const char *path = f->all[i].path;
+		struct af_found file = {0};
+		struct stat st = {0};
+		bool is_there =
+		    !stat(path, &st) && !af_finder_file(&finder, &file, path, true, NULL, 0);
+		h->why = is_there ? NULL : "its file is no ELF file that can be read";
+		h->elf = file.elf;
+		rc = tails ? tails_take(h, f, &i) : heads_take(h, f, &i, &st);
+		af_found_close(&file);
 	}
-	const struct functions_code bytes = {.bytes = bytes_at, .arg = &h->elf};
-	h->tails.code = &bytes;
-	for (uint32_t i = 0; !rc && i < nr; i++) {
-		h->f = &f[i];
-		if (f[i].nr_exits &&
-		    !functions_tails_add(&h->tails, &f[i], (uint32_t)(&to[i] - h->tails.all)))
-			rc = refused(h, h->tails.why);
-	}
-	af_found_close(&file);
 	return rc;
 }
 
-int af_functions_heads(const struct af_functions *f, struct af_probe *to, uint32_t *nr,
+int af_functions_heads(struct af_functions *f, struct af_probe *to, uint32_t *nr,
                        struct af_err *err)
 {
-	struct heads h = {.err = err};
-	int rc = 0;
+	struct heads h = {.tails.all = to, .err = err};
 
 	if (cs_open(CS_ARCH_X86, CS_MODE_64, &h.handle) != CS_ERR_OK)
 		return af_fail_plain(err, -ENOTSUP, "Capstone cannot read code of x86-64");
@@ -157,17 +209,17 @@ int af_functions_heads(const struct af_functions *f, struct af_probe *to, uint32
 		cs_close(&h.handle);
 		return af_fail(err, -ENOMEM, "cannot disassemble");
 	}
-	h.tails = (struct functions_tails){
-	    .handle = h.handle,
-	    .all = to,
-	    .nr = f->nr,
-	    .most = f->nr + AF_PROBES_EXITS_MOST,
-	};
-	for (uint32_t i = 0, end; !rc && i < f->nr; i = end) {
-		for (end = i + 1; end < f->nr && !strcmp(f->all[i].path, f->all[end].path);)
-			end++;
-		rc = file_probe(&h, &f->all[i], end - i, &to[i]);
-	}
+	h.tails.handle = h.handle;
+	int rc = files_take(&h, f, false);
+	if (!rc && !f->nr)
+		rc = af_fail_plain(err, -ENOTSUP,
+		                   "without root none of the %u functions that match can be "
+		                   "probed: %s",
+		                   f->unprobed.nr, f->unprobed.first);
+	h.tails.nr = f->nr;
+	h.tails.most = f->nr + AF_PROBES_EXITS_MOST;
+	if (!rc)
+		rc = files_take(&h, f, true);
 	*nr = h.tails.nr;
 	cs_free(h.insn, 1);
 	cs_close(&h.handle);

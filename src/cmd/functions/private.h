@@ -33,6 +33,9 @@ struct functions_around {
 	uint32_t nr_cold, cap_cold;
 };
 
+/* One more function that has less than was wanted. */
+void functions_less_add(struct af_functions_less *l, const char *name, const char *why);
+
 /* The place in the file of the code at @address; false: it has none there. */
 bool functions_offset(const struct af_elf *e, uint64_t address, uint64_t *offset);
 

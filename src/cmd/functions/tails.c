@@ -195,6 +195,7 @@ bool functions_tails_add(struct functions_tails *t, const struct af_watch_functi
 {
 	struct tails x = {.t = t, .f = f, .insn = cs_malloc(t->handle)};
 	bool done = x.insn && parts_read(&x);
+	uint32_t had = t->nr;
 
 	t->why = "its instructions are not known";
 	if (done)
@@ -202,6 +203,7 @@ bool functions_tails_add(struct functions_tails *t, const struct af_watch_functi
 	for (uint32_t i = 0; done && i < f->nr_exits; i++)
 		done = exit_add(&x, &f->exits[i], number);
 	t->all[number].is_timed = done;
+	t->nr = done ? t->nr : had;
 	for (uint32_t i = 0; i < x.nr_parts; i++)
 		free(x.parts[i].is);
 	if (x.insn)

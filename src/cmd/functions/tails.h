@@ -27,7 +27,7 @@ struct functions_tails {
 
 /*
  * Add probes of all exits of @f, whose own probe is all[number]. False, and ->why, where a jump has
- * no room at one of them: what follows is code, or something may jump there.
+ * no room at one of them: what follows is code, or something may jump there. Then it has none.
  */
 bool functions_tails_add(struct functions_tails *t, const struct af_watch_function *f,
                          uint32_t number);

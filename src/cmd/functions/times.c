@@ -113,7 +113,10 @@ int functions_time(struct af_functions *to, struct af_watch_function *f,
 		rc = functions_exits_find(&exits, f->address, size, &code, &why);
 	else
 		af_fail_plain(&why, rc, "it is not for x86-64");
-	if (rc)
+	if (rc && f->by_pattern) {
+		functions_less_add(&to->untimed, f->name, why.msg);
+		rc = 0;
+	} else if (rc)
 		rc = af_fail_plain(err, -EINVAL,
 		                   "--uprobe: +RETURN: where %s of %s returns is not known: %s; "
 		                   "without +RETURN its calls are counted",

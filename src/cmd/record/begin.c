@@ -116,6 +116,8 @@ void af_begin_notes(struct af_recording *r, const struct af_record_options *o,
 	if (r->options->launches_every > 1)
 		af_session_note(r, "launches", "one in %u, by chance, as --launches asked",
 		                r->options->launches_every);
+	if (*r->options->functions_less)
+		af_session_note(r, "functions.less", "%s", r->options->functions_less);
 	if (*r->options->launch_metrics_why)
 		af_session_note(r, "ze.metrics", "launches are not measured: %s",
 		                r->options->launch_metrics_why);

@@ -218,6 +218,8 @@ static void tell_what_is_less(const struct af_record_options *o, const struct af
 		        "aflame: kernel stacks and programs that cannot be loaded into are left "
 		        "out: %s\n",
 		        scope->left_out);
+	if (*s->functions_less && !o->quiet)
+		fprintf(stderr, "aflame: --uprobe: %s\n", s->functions_less);
 	if (*s->launch_metrics_why && !o->quiet)
 		fprintf(stderr, "aflame: launches are not measured: %s\n", s->launch_metrics_why);
 	if (!strncmp(sampler, "timer: perf", 11) || !strncmp(sampler, "no CPU", 6))

@@ -117,6 +117,7 @@ static int functions_inside(struct af_session_options *s, struct af_err *err)
 
 	if (rc)
 		return af_while(err, rc, "--uprobe");
+	af_functions_less_text(&functions, s->functions_less, sizeof s->functions_less);
 	s->flags |= AF_SESSION_PROBES;
 	s->probes = probes;
 	s->probed = functions.all;
@@ -142,6 +143,7 @@ int af_scope_choose(const struct af_record_options *o, int nr_words, char **comm
 		rc = pids_parse(o->pids, &s->watch, err);
 	if (!rc && o->uprobes.nr)
 		rc = functions_choose(o, nr_words ? command[0] : NULL, &s->watch, err);
+	af_functions_less_text(&functions, s->functions_less, sizeof s->functions_less);
 	if (rc || (!needed && !query && !automatic))
 		return rc;
 	struct af_watch_options watch = s->watch;

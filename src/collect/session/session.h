@@ -98,6 +98,7 @@ struct af_session_options {
 	const struct af_probe *probes;
 	const struct af_watch_function *probed;
 	uint32_t nr_probes, nr_probed;
+	char functions_less[1100]; /* which are left out or without times, and why; "": none */
 	const struct af_watcher_ops *watcher; /* samples from outside, or NULL */
 	struct af_watch_options watch;
 	const struct af_devices_ops *devices[AF_DEVICES_MOST]; /* from the first on, else NULL */

@@ -52,6 +52,7 @@ struct af_watch_function {
 	uint64_t offset;        /* of its first instruction, in the file */
 	uint64_t address, size; /* as its symbol has them; 0: not known */
 	uint32_t every;         /* calls of a thread that share one record with a stack, from 1 */
+	bool by_pattern;        /* nobody named this one */
 	/* All its exits, for the times of calls; NULL: times are not wanted */
 	const struct af_watch_exit *exits;
 	uint32_t nr_exits;
