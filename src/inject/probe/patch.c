@@ -16,7 +16,7 @@
 #include "inject/probe/private.h"
 
 enum {
-	STUB = 64,
+	STUB = 80,
 	STUBS_PAGE = 16 << 10,
 	STUBS_PAGES = 64,
 	REACH = 1 << 30, /* half of what rel32 reaches */
@@ -137,6 +137,9 @@ static uint8_t *bytes_write(uint8_t *at, const uint8_t *bytes, size_t nr, const 
 	memcpy(at + nr, value, size);
 	return at + nr + size;
 }
+
+/* Moved instructions, lea, push, call, lea, jmp. */
+_Static_assert(AF_PROBE_MOVED + 8 + 5 + 6 + 8 + 14 <= STUB, "a stub has room for all of these");
 
 /*
  * Intel SDM, volume 2: the moved instructions before the probe; push $number; call *entry(%rip);

@@ -139,6 +139,8 @@ static void call_take(struct af_thread_context *t, uint32_t number, const struct
 	}
 	if (turns && p->is_timed && probe_call_open(turns->process, sp, number, af_call_now_ns())) {
 		atomic_fetch_add_explicit(&turns->open[number], 1, memory_order_relaxed);
+		if (!self.called[number])
+			self.called[number] = 1;
 		return;
 	}
 	uint32_t callpath = call_path(t, number, sp, frame->fp);
