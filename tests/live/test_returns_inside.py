@@ -8,8 +8,8 @@ import shutil
 import subprocess
 
 from gdb_counts import gdb_counts, python_script
-from machine import program
-from recording import Trace, bare
+from machine import need, program
+from recording import Trace, bare, record
 from returned import holds, table, truths
 from shares import having, weight_of
 from stranger import Stranger
@@ -24,6 +24,18 @@ ZLIB = """
 import zlib
 for i in range(400):
     zlib.compress(b"%d" % i * 99)
+"""
+SQLITE = """
+import sqlite3, zlib
+c = sqlite3.connect(":memory:")
+c.execute("create table t(a, b)")
+for i in range(200):
+    c.execute("insert into t values(?, ?)", (i, zlib.compress(b"%d" % i * 99)))
+try:
+    c.execute("select nonsense")
+except sqlite3.Error as e:
+    print(e)
+print(sum(len(zlib.decompress(b)) for _, b in c.execute("select * from t where a > 10 order by b")))
 """
 
 
@@ -152,6 +164,24 @@ def _():
         expect(min(hits) >= 400, "gdb counted %s" % hits)
         stacks = [([bare(f) for f in frames], w) for frames, w in run.trace.stacks(weight="count")]
         equal(weight_of(stacks, having("deflate")), hits[1], "calls of deflate with a stack")
+
+
+@case("all functions that patterns name in SQLite and zlib: as many calls and returns as the kernel's probes count")
+def _():
+    need("bpf")
+    command, patterns = python_script(SQLITE), ("libsqlite3.so.0:sqlite3_[ps]*+RETURN", "libz.so.1:[c-i]*+RETURN")
+    alone = subprocess.run(command, stdout=subprocess.PIPE, check=True).stdout
+    with Stranger() as other:
+        run = Inside(other, *patterns, command=command)
+        equal((run.status, run.stdout), (0, alone), "status, and what it printed; " + run.stderr)
+        options = [word for pattern in patterns for word in ("--uprobe", pattern)]
+        inside, kernel = table(run), table(record(*command, options=options, quiet=False))
+        less = {f["value"] for f in run.fields("note") if f["key"] == "functions.less"}
+        note("%d functions, %d calls; %s" % (len(inside), sum(row["calls"] for row in inside.values()), " ".join(less)))
+        equal({f: row["calls"] for f, row in inside.items()}, {f: row["calls"] for f, row in kernel.items()}, "calls")
+        timed_ones = {f: row["timed"] for f, row in inside.items() if row["timed"]}
+        equal(timed_ones, {f: kernel[f]["timed"] for f in timed_ones}, "returns")
+        expect(len(timed_ones) >= 8, "timed: %s" % timed_ones)
 
 
 @case("functions of a pattern that cannot be timed are counted, and those that cannot be probed left out: both are reported")
