@@ -10,6 +10,7 @@
 #include "inject/core/inject.h"
 #include "inject/core/thread.h"
 #include "inject/sampler/sampler.h"
+#include "inject/sampler/signals.h"
 #include "inject/walk/modules.h"
 #include "inject/walk/unwind.h"
 #include "trace/layout.h"
@@ -144,6 +145,12 @@ static bool is_out_of_samples(const struct af_session *s)
 	       (s->samples_most && atomic_load(&s->samples_came) >= s->samples_most);
 }
 
+/* The timer ran out, and its signal is yet to come: to us, not to a handler of the program's. */
+static bool sample_is_late(void)
+{
+	return af_sampler_timer_is_overdue() && !af_signals_sampling_is_replaced();
+}
+
 void af_rest_write(struct af_thread_context *t, const struct af_regs *regs)
 {
 	const struct af_session *session = af_inject_recording();
@@ -157,7 +164,7 @@ void af_rest_write(struct af_thread_context *t, const struct af_regs *regs)
 	if (user_only)
 		used = part_in_user_mode(used);
 	if (used <= self.sampled_ns ||
-	    (used - self.sampled_ns >= most && (user_only || !af_sampler_timer_is_overdue())))
+	    (used - self.sampled_ns >= most && (user_only || !sample_is_late())))
 		return;
 	uint64_t rest = used - self.sampled_ns, user = user_only ? rest : part_in_user_mode(rest);
 	uint32_t path = callpath(t, regs);
