@@ -67,7 +67,8 @@ def _():
     equal(head["samples"], sum(row["samples"] for row in tables["flat"]), "samples of all functions")
     expect(head["samples"] > 100, "%d samples" % head["samples"])
     near(head["rate_hertz"], RATES[sampler], 1, "the requested rate")
-    expect(0 < head["achieved_hertz"] < 1.1 * RATES[sampler], "%s a second" % head["achieved_hertz"])
+    # Of user mode alone there may be more: the interrupts that take samples are the kernel's time, a tenth at this rate.
+    expect(0 < head["achieved_hertz"] < 1.3 * RATES[sampler], "%s a second" % head["achieved_hertz"])
     equal(head["dropped"], sum(row["count"] for row in tables["dropped"]), "dropped samples by reason")
 
 
