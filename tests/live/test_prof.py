@@ -436,7 +436,7 @@ def _():
 
 @case("the flat report: samples, rate, functions with their lines", tries=3)
 def _():
-    done = prof("--lines", *each_ms(), source(PARTS.replace("static void burn", "__attribute__((noinline)) static void burn")))
+    done = prof("--lines", "--limit", "0", *each_ms(), source(PARTS.replace("static void burn", "__attribute__((noinline)) static void burn")))
     equal(done.returncode, 0, "status")
     late = r"[0-9].*" if each_ms() else "0"
     head = re.search(r"samples  ([0-9,]+), which .*\ndropped  %s\nrate     1,000 a second requested, ([0-9,]+) a" % late, done.stderr)
@@ -452,7 +452,7 @@ def _():
         own, all_of, line = by_name[name]
         expect(own < 1 and abs(all_of - 100 * share) <= 2, "%s: %s, and took %.3f" % (name, by_name[name], share))
         equal(line, lines[name], "line of " + name)
-    expect(by_name["burn"][0] > 97 and by_name["burn"][2] == lines["burn"], "%s" % by_name)
+    expect(by_name["burn"][0] > 93 and by_name["burn"][2] == lines["burn"], "%s" % by_name)
     expect(re.search(r"^Lines\n.*\n *[0-9.]+ +%% .* program\.c:%d " % lines["burn"], done.stderr, re.M), done.stderr)
 
 

@@ -32,6 +32,7 @@ struct heads {
 	struct af_elf elf;
 	csh handle;
 	cs_insn *insn;
+	struct functions_code code; /* of @elf */
 	struct functions_tails tails;
 	const char *why; /* it is refused */
 	struct af_err *err;
@@ -158,10 +159,8 @@ static int heads_take(struct heads *h, struct af_functions *f, uint32_t *i, cons
 /* The same of their exits. */
 static int tails_take(struct heads *h, struct af_functions *f, uint32_t *i)
 {
-	const struct functions_code bytes = {.bytes = bytes_at, .arg = &h->elf};
 	const char *path = f->all[*i].path;
 
-	h->tails.code = &bytes;
 	for (; is_of_file(f, *i, path); ++*i) {
 		struct af_watch_function *one = &f->all[*i];
 		h->f = one;
@@ -209,7 +208,9 @@ int af_functions_heads(struct af_functions *f, struct af_probe *to, uint32_t *nr
 		cs_close(&h.handle);
 		return af_fail(err, -ENOMEM, "cannot disassemble");
 	}
+	h.code = (struct functions_code){.bytes = bytes_at, .arg = &h.elf};
 	h.tails.handle = h.handle;
+	h.tails.code = &h.code;
 	int rc = files_take(&h, f, false);
 	if (!rc && !f->nr)
 		rc = af_fail_plain(err, -ENOTSUP,
