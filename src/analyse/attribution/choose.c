@@ -53,16 +53,11 @@ struct attribution_span attribution_span_of(const struct af_time_range *in, uint
 }
 
 /* Sums of hostile times stop at the largest number. */
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	return a > UINT64_MAX - b ? UINT64_MAX : a + b;
-}
-
 void attribution_span_add(struct attribution_span *to, const struct attribution_span *more)
 {
-	to->all_ns = sum(to->all_ns, more->all_ns);
-	to->before_ns = sum(to->before_ns, more->before_ns);
-	to->in_range_ns = sum(to->in_range_ns, more->in_range_ns);
+	to->all_ns = attribution_later(to->all_ns, more->all_ns);
+	to->before_ns = attribution_later(to->before_ns, more->before_ns);
+	to->in_range_ns = attribution_later(to->in_range_ns, more->in_range_ns);
 }
 
 /* The part of @count samples in the first @upto_ns of @all_ns: none at 0, all at the end. */
@@ -78,7 +73,7 @@ static uint32_t portion_until(uint32_t count, uint64_t upto_ns, uint64_t all_ns,
 
 uint32_t attribution_portion(const struct attribution_span *span, uint32_t count, uint32_t phase)
 {
-	uint64_t upto_ns = sum(span->before_ns, span->in_range_ns);
+	uint64_t upto_ns = attribution_later(span->before_ns, span->in_range_ns);
 
 	if (span->in_range_ns == span->all_ns)
 		return count;

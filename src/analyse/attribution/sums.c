@@ -173,8 +173,7 @@ void attribution_divide(struct attribution_private *p, uint32_t group,
 		if (ns)
 			member_add(s, group, share,
 			           af_attribution_share(all, before, ns, choice->span.in_range_ns));
-		/* As attribution_span_add() does with hostile times. */
-		before = ns < UINT64_MAX - before ? before + ns : UINT64_MAX;
+		before = attribution_later(before, ns);
 	}
 }
 

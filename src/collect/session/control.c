@@ -114,15 +114,15 @@ void af_control_poll_ticks(struct af_recording *r)
 
 	if (r->options->system_clock || r->no_ticks)
 		return;
+	ticks_read(&ticks, &ns);
+	if (r->ticks && ns - r->ticks_ns < TICKS_LEAST_NS)
+		return;
 	if (!ticks_are_trusted()) {
 		r->no_ticks = true;
 		atomic_store_explicit(mult, 0, memory_order_relaxed);
 		af_session_note(r, "call_clock", "the system's: its clock source is not tsc");
 		return;
 	}
-	ticks_read(&ticks, &ns);
-	if (r->ticks && ns - r->ticks_ns < TICKS_LEAST_NS)
-		return;
 	if (r->ticks && ticks > r->ticks)
 		taken = ((ns - r->ticks_ns) << 32) / (ticks - r->ticks);
 	atomic_store_explicit(mult, taken > UINT32_MAX ? 0 : (uint32_t)taken, memory_order_relaxed);

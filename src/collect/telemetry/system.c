@@ -46,8 +46,10 @@ static const struct {
                   {"procs_blocked ", "threads blocked on IO", "", 0}};
 enum { STAT_LINES = sizeof stat_lines / sizeof *stat_lines, RUNNING = CPU_STATES + STAT_LINES };
 
-/* The kernel adds up all interrupts of all CPUs to write the one text, and next to nothing for the
- * other, which has the threads that run at each tick. */
+/*
+ * The kernel adds up all interrupts of all CPUs to write the one text, and next to nothing for the
+ * other, which has the threads that run at each tick.
+ */
 enum { STAT, LOADAVG, STAT_APART = 1500 };
 
 static void system_find(struct telemetry_source *s, const struct telemetry_roots *roots)

@@ -172,10 +172,11 @@ static void call_end(struct af_thread_context *t, const struct af_probe *p,
 	              .duration_ns = end_ns > begin_ns ? end_ns - begin_ns : 0);
 }
 
-static void call_record(const struct probe_frame *frame, uint64_t now_ns)
+static void call_record(const struct probe_frame *frame)
 {
-	struct af_thread_context *t = af_thread_enter();
 	const struct af_probe *p = &self.all[frame->number];
+	uint64_t now_ns = p->is_exit ? af_call_now_ns() : 0; /* before what this costs */
+	struct af_thread_context *t = af_thread_enter();
 
 	if (!t)
 		return;
@@ -191,7 +192,7 @@ void probe_hit(const struct probe_frame *frame)
 	int saved = errno;
 
 	if (frame->number != PROBE_LOADS && af_inject_recording())
-		call_record(frame, af_call_now_ns());
+		call_record(frame);
 	else if (frame->number == PROBE_LOADS && af_inject_session())
 		probe_patch_modules();
 	errno = saved;
