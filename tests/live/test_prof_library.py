@@ -121,7 +121,8 @@ def _():
 @case("one thread alone is sampled; samples behind the cap are counted as dropped", tries=2)
 def _():
     run = Run("one")
-    equal((run.total, run.of("older")), (50, 50), "samples, and those of its function")
+    equal(run.total, 50, "samples")
+    expect(run.of("older") > 45, "samples of its function, which a loop calls: %d" % run.of("older"))
     expect(run.truth["dropped"] > enough(50), "dropped: %d" % run.truth["dropped"])
 
 

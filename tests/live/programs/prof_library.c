@@ -180,14 +180,20 @@ static void threads(void)
 	ended(p);
 }
 
-/* The profile is of the thread that runs older, alone; of its samples the first 50 are kept. */
+/*
+ * The profile is of the thread that runs older, alone, for 0.4 s of its CPU time; of its samples
+ * the first 50 are kept.
+ */
 static void one(void)
 {
 	pthread_t first = thread(older_run, 0);
 	struct af_prof_options options = {.size = sizeof options, .tid = tids[0], .cap = 50};
 	struct af_prof *p = begun(&options);
+	clockid_t clock;
 
-	sixty(300000);
+	pthread_getcpuclockid(first, &clock);
+	for (const int64_t end = burn_clock_ns(clock) + 400000000; burn_clock_ns(clock) < end;)
+		sixty(1000);
 	ended(p);
 	over = 1;
 	pthread_join(first, NULL);
