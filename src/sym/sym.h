@@ -78,7 +78,8 @@ char *af_function_name(const char *symbol);
 
 /*
  * When @symbol is a function that PoCL made of an OpenCL kernel (`_pocl_kernel_NAME_workgroup`),
- * the kernel's name: a part of @symbol, *@len bytes. Else NULL.
+ * or the stub by which another calls it (`…@plt`), the kernel's name: a part of @symbol, *@len
+ * bytes. Else NULL.
  */
 const char *af_sym_kernel_name(const char *symbol, size_t *len);
 

@@ -132,6 +132,8 @@ static void pocl_functions_are_named_after_their_kernel(void **state)
 	assert_kernel("_pocl_kernel_heavy_workgroup_fast", "heavy");
 	assert_kernel("_pocl_kernel_heavy", "heavy");
 	assert_kernel("_pocl_kernel__workgroup", "_workgroup");
+	assert_kernel("_pocl_kernel_heavy@plt", "heavy");
+	assert_kernel("_pocl_kernel_heavy_workgroup@plt", "heavy");
 	assert_kernel("_pocl_kernel_", NULL);
 	assert_kernel("heavy_workgroup", NULL);
 }

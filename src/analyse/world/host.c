@@ -43,7 +43,7 @@ static uint32_t kernel_of(struct af_world *w, struct af_device_code *c, bool *wh
 
 	if (!name)
 		return 0;
-	*whole = name[len];
+	*whole = name[len] == '_';
 	c->shown = af_arena_strdup(&w->arena, name, len);
 	return af_strtab_id(&w->strings, name, len);
 }

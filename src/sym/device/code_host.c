@@ -27,6 +27,7 @@ void code_read_host(struct af_code *c)
 	         : c->elf.machine == EM_RISCV ? "riscv64"
 	                                      : "aarch64");
 	af_symtab_add(&symbols, &c->elf);
+	af_plt_add(&symbols, &c->elf); /* one kernel function calls the other by a stub */
 	af_symtab_build(&symbols);
 	for (uint32_t i = 0; i < symbols.nr; i++) {
 		const struct af_symtab_entry *s = &symbols.entries[i];
@@ -36,13 +37,17 @@ void code_read_host(struct af_code *c)
 		if (!s->size || s->size > s->limit - s->start ||
 		    af_symtab_find(&symbols, s->start) != s)
 			continue;
+		/* A stub's name is of the table. */
+		const char *name = s->source == AF_SYMBOL_PLT
+		                       ? af_arena_strdup(&c->strings, s->name, strlen(s->name))
+		                       : s->name;
 		code_add(c, 0,
 		         &(struct af_code_function){
-			     .name = s->name,
+			     .name = name,
 			     .start = s->start,
 			     .size = s->size,
 			     .bytes = host_bytes(&c->elf, s->start, s->size),
-			     .entry = af_sym_kernel_name(s->name, &len) != NULL,
+			     .entry = af_sym_kernel_name(name, &len) != NULL,
 			 });
 	}
 	af_symtab_free(&symbols);

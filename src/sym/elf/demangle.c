@@ -164,11 +164,11 @@ const char *af_sym_kernel_name(const char *symbol, size_t *len)
 	if (strncmp(symbol, prefix, sizeof prefix - 1))
 		return NULL;
 	symbol += sizeof prefix - 1;
-	*len = strlen(symbol);
+	*len = strcspn(symbol, "@");
 	for (size_t i = 0; i < sizeof suffixes / sizeof *suffixes; i++) {
 		size_t n = strlen(suffixes[i]);
 
-		if (*len > n && !strcmp(symbol + *len - n, suffixes[i])) {
+		if (*len > n && !strncmp(symbol + *len - n, suffixes[i], n)) {
 			*len -= n;
 			break;
 		}
