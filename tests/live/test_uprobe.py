@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Calls of any function (--uprobe): all of them, where they came from, and what is refused."""
 
+import contextlib
 import json
 import math
 import os
@@ -112,11 +113,20 @@ def _():
     equal(called(run), {"odd_step": 2 * 10 + 2 * 30}, "calls")
 
 
+def open_files(pid):
+    """What the process has open; a descriptor may be closed meanwhile."""
+    folder, files = "/proc/%d/fd" % pid, []
+    for name in os.listdir(folder):
+        with contextlib.suppress(FileNotFoundError):
+            files.append(os.readlink(os.path.join(folder, name)))
+    return files
+
+
 def wait_for_probes(pid):
     """Until the recorder has attached all that it will, and reads the kernel's ring."""
-    folder, end = "/proc/%d/fd" % pid, time.monotonic() + 60
+    end = time.monotonic() + 60
     while time.monotonic() < end:
-        files = [os.readlink(os.path.join(folder, f)) for f in os.listdir(folder)]
+        files = open_files(pid)
         if any("bpf_link" in f or "bpf-link" in f for f in files) and "anon_inode:[eventpoll]" in files:
             time.sleep(0.5)
             return
