@@ -175,7 +175,7 @@ def _(sampler):
     row = rows(path)[0]
     all_ns, beneath_ns = ended_ns(path, "short_thread")
     note("used %.0f ms, sampled %.0f ms, ended %.0f ms" % (used_ns(row) / 1e6, sampled_ns(row) / 1e6, all_ns / 1e6))
-    expect(used_ns(row) > 0.5e9, row)
+    expect(used_ns(row) > 0.3e9, row)
     expect(0.9 * used_ns(row) < sampled_ns(row) < 1.05 * used_ns(row), row)
     expect(beneath_ns > 0.8 * used_ns(row), (all_ns, beneath_ns))
     found = [f for f in findings(path) if f["kind"] == "ended-early"]
@@ -248,7 +248,7 @@ def _():
 @for_samplers("a program that is sampled has no such finding, and threads add up")
 def _(sampler):
     need(sampler)
-    path = recorded(sampler, program("threads"), "1")
+    path = recorded(sampler, program("threads"), "2")
     # How much making two thousand threads takes in the kernel is a matter of the machine, and perf sees none of it.
     kinds = ("counted-twice",) if sampler == "perf" else ("not-sampled", "counted-twice")
     reported = [f for f in findings(path) if f["kind"] in kinds]

@@ -67,13 +67,13 @@ def check_ticks(t, name, period_ns):
 
 @case("ticks are exact in number, and a level is read at each")
 def _():
-    for ms in (1, 10, 50):
-        t = telemetry("system=%d" % ms, *python("import time; time.sleep(0.7)"))
+    for ms in (1, 10, 200):
+        t = telemetry("system=%d" % ms, *python("import time; time.sleep(0.9)"))
         times = check_ticks(t, "threads running", ms * NS_PER_MS)
         expect(len(times) >= 3, "only %d readings" % len(times))
         # The kernel takes long to write /proc/stat, so it is not read at each tick; its amounts are of the time between.
         all_of = len(times) - 1
-        expect(0 < len(t.of["CPU user"]) <= all_of and (ms < 50 or len(t.of["CPU user"]) == all_of),
+        expect(0 < len(t.of["CPU user"]) <= all_of and (ms < 200 or len(t.of["CPU user"]) == all_of),
                "%d readings of an amount at %d ticks" % (len(t.of["CPU user"]), len(times)))
         spans = [span for _, span, _ in t.of["CPU user"]]
         equal(sum(spans), times[-1] - times[0], "the time that amounts are of")
@@ -327,7 +327,7 @@ sys.exit(recorder.wait())
     t = Telemetry(run)
     expect(re.search(r"; \d+ values could not be had, first: /sys/class/powercap/intel-rapl:0/energy_uj: ",
                      t.notes["telemetry.rapl"]), t.notes)  # fmt: skip
-    expect(0 < len(t.of["energy of package-0"]) < len(t.of["CPU user"]), "readings of a file that went")
+    expect(0 < len(t.of["energy of package-0"]) < len(t.of["threads running"]), "readings of a file that went")
 
 
 SPIN = """

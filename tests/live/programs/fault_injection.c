@@ -31,7 +31,7 @@
 BURN_SINK;
 BURN_FUNCTION(work, BURN_A)
 
-enum { BEFORE_US = 40000, AFTER_US = 80000, CANNOT = 77 };
+enum { BEFORE_US = 80000, AFTER_US = 80000, CANNOT = 77 };
 
 extern char **environ;
 

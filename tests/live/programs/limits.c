@@ -1,7 +1,7 @@
 /*
  * limits as|data SELF: eight threads of 8 MiB each, and no room for much more: with SELF it sets
  * the limit itself, when it has begun; without, it prints the limit in KiB that it needs (ulimit
- * -v, -d). Each thread works some 60 ms.
+ * -v, -d). Each thread works some 90 ms.
  *
  * Exit status: 0, or 1 when a thread could not be made.
  */
@@ -22,7 +22,7 @@ static pthread_barrier_t all;
 static void *thread(void *arg)
 {
 	pthread_barrier_wait(&all);
-	work(60000);
+	work(90000);
 	return arg;
 }
 
