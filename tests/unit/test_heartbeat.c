@@ -88,7 +88,6 @@ static void run(struct af_beat *x, struct af_beat *y, int ms, uint64_t *least, u
 {
 	struct af_heartbeat h = {.r = &recording, .beats = {x, y}, .nr = y ? 2 : 1};
 
-	af_heartbeat_open(&h);
 	uint64_t from = af_now_ns();
 	af_heartbeat_begin(&h);
 	uint64_t begun = af_now_ns();
@@ -189,7 +188,6 @@ static void nothing_is_due_while_recording_is_off(void **state)
 	for (int i = 1; i < TICKS_MOST; i++)
 		b.takes_ns[i] = MS;
 	recording.own.state = AF_SESSION_PAUSED;
-	af_heartbeat_open(&h);
 	af_heartbeat_begin(&h);
 	af_heartbeat_pump(&h);
 	sleep_ns(30 * MS);

@@ -329,8 +329,6 @@ static void telemetry_open(void **self, struct af_recording *r)
 	t->claim_ns = af_now_ns() + CLAIM_NS;
 	pthread_mutex_init(&t->list.lock, NULL);
 	t->list.are_new = !r->options->watch.all && !r->options->watch.nr_pids;
-	af_heartbeat_open(&t->main.heart);
-	af_heartbeat_open(&t->processes.heart);
 	if (telemetry_claim_take(&t->claim, job)) {
 		sources_add(t, &t->main, false);
 		sources_add(t, &t->main, true);

@@ -1,7 +1,12 @@
 #include "collect/writer/heartbeat.h"
 
+#include <errno.h>
+#include <limits.h>
+#include <linux/futex.h>
 #include <signal.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "collect/session/control.h"
 #include "collect/session/session.h"
@@ -44,13 +49,25 @@ static void beat_end(struct af_beat *b, uint64_t now)
 	beat_tick(b);
 }
 
-/* Waits for @until_ns; true: it came, and not a change of what the lock protects. */
-static bool heartbeat_wait(struct af_heartbeat *h, uint64_t until_ns)
+/*
+ * Waits for @until_ns, or a change after the one that has number @seen; true: the time came. By
+ * futex(2): behind a condition variable the mutex costs a second system call at each tick.
+ */
+static bool heartbeat_wait(struct af_heartbeat *h, uint32_t seen, uint64_t until_ns)
 {
 	const struct timespec t = {.tv_sec = (time_t)(until_ns / NS_PER_S),
 	                           .tv_nsec = (long)(until_ns % NS_PER_S)};
 
-	return pthread_cond_timedwait(&h->changed, &h->lock, &t) != 0;
+	return syscall(SYS_futex, &h->nr_changes, FUTEX_WAIT_BITSET_PRIVATE, seen, &t, NULL,
+	               FUTEX_BITSET_MATCH_ANY) &&
+	       errno == ETIMEDOUT;
+}
+
+/* After a change of what threads wait for. */
+static void heartbeat_changed(struct af_heartbeat *h)
+{
+	atomic_fetch_add(&h->nr_changes, 1);
+	syscall(SYS_futex, &h->nr_changes, FUTEX_WAKE_PRIVATE, INT_MAX, NULL, NULL, 0);
 }
 
 static bool thread_start(pthread_t *thread, void *(*run)(void *arg), void *arg)
@@ -70,27 +87,30 @@ static bool beat_is_long(struct af_beat *b, uint64_t time_ns)
 	return b->takes && b->takes(b->arg, time_ns, !b->was_on) > LONG_NS;
 }
 
+/* Waits for the next tick; false: recording is off, or ends. */
+static bool beat_wait(struct af_beat *b)
+{
+	struct af_heartbeat *h = b->of;
+	uint32_t seen;
+
+	do {
+		seen = atomic_load(&h->nr_changes);
+		if (!h->on || h->stop)
+			return false;
+	} while (!heartbeat_wait(h, seen, b->next_ns));
+	return true;
+}
+
 /* The thread of a beat that takes long. It gives the beat back when its next tick does not. */
 static void *beat_alone(void *arg)
 {
 	struct af_beat *b = arg;
-	struct af_heartbeat *h = b->of;
-	bool goes_on;
 
-	do {
+	do
 		beat_turn(b, af_now_ns());
-		goes_on = beat_is_long(b, b->next_ns);
-		pthread_mutex_lock(&h->lock);
-		while (goes_on && h->on && !h->stop)
-			if (heartbeat_wait(h, b->next_ns))
-				break;
-		goes_on &= h->on && !h->stop;
-		b->away = goes_on;
-		h->nr_returned += !goes_on;
-		if (!goes_on)
-			pthread_cond_broadcast(&h->changed);
-		pthread_mutex_unlock(&h->lock);
-	} while (goes_on);
+	while (beat_is_long(b, b->next_ns) && beat_wait(b));
+	b->away = false;
+	heartbeat_changed(b->of);
 	return NULL;
 }
 
@@ -149,30 +169,12 @@ static void *heartbeat_run(void *arg)
 {
 	struct af_heartbeat *h = arg;
 
-	pthread_mutex_lock(&h->lock);
-	while (!h->stop) {
-		uint32_t here = beats_here(h), nr_returned = h->nr_returned;
-		bool on = h->on;
-		pthread_mutex_unlock(&h->lock);
-		uint64_t next_ns = beats_turn(h, here, on, h->nr > 1);
-		pthread_mutex_lock(&h->lock);
-		while (!h->stop && h->on == on && h->nr_returned == nr_returned)
-			if (heartbeat_wait(h, next_ns))
-				break;
+	for (;;) {
+		const uint32_t seen = atomic_load(&h->nr_changes);
+		if (h->stop)
+			return NULL;
+		heartbeat_wait(h, seen, beats_turn(h, beats_here(h), h->on, h->nr > 1));
 	}
-	pthread_mutex_unlock(&h->lock);
-	return NULL;
-}
-
-void af_heartbeat_open(struct af_heartbeat *h)
-{
-	pthread_condattr_t by_monotonic;
-
-	pthread_condattr_init(&by_monotonic);
-	pthread_condattr_setclock(&by_monotonic, CLOCK_MONOTONIC);
-	pthread_cond_init(&h->changed, &by_monotonic);
-	pthread_condattr_destroy(&by_monotonic);
-	pthread_mutex_init(&h->lock, NULL);
 }
 
 void af_heartbeat_begin(struct af_heartbeat *h)
@@ -190,12 +192,10 @@ void af_heartbeat_pump(struct af_heartbeat *h)
 
 	if (!h->began || h->stopped || !h->nr)
 		return;
-	pthread_mutex_lock(&h->lock);
 	bool switched = h->on != on;
 	h->on = on;
 	if (switched)
-		pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
+		heartbeat_changed(h);
 	if (h->runs)
 		return;
 	h->runs = thread_start(&h->thread, heartbeat_run, h);
@@ -207,10 +207,8 @@ static void threads_end(struct af_heartbeat *h)
 {
 	if (!h->runs)
 		return;
-	pthread_mutex_lock(&h->lock);
 	h->stop = true;
-	pthread_cond_broadcast(&h->changed);
-	pthread_mutex_unlock(&h->lock);
+	heartbeat_changed(h);
 	pthread_join(h->thread, NULL);
 	for (uint32_t i = 0; i < h->nr; i++)
 		beat_join(h->beats[i]);
@@ -232,6 +230,4 @@ void af_heartbeat_stop(struct af_heartbeat *h)
 void af_heartbeat_close(struct af_heartbeat *h)
 {
 	threads_end(h);
-	pthread_cond_destroy(&h->changed);
-	pthread_mutex_destroy(&h->lock);
 }

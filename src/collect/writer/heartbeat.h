@@ -6,13 +6,13 @@
  * those that are due at the same time cost one wake-up. A beat that would hold up the others goes
  * to a thread of its own for as long as it takes long. One thread calls, in order:
  *
- *	af_heartbeat_open → af_heartbeat_begin → af_heartbeat_pump* → af_heartbeat_stop
- *	→ af_heartbeat_close
+ *	af_heartbeat_begin → af_heartbeat_pump* → af_heartbeat_stop → af_heartbeat_close
  */
 #ifndef AF_COLLECT_WRITER_HEARTBEAT_H
 #define AF_COLLECT_WRITER_HEARTBEAT_H
 
 #include <pthread.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -36,10 +36,11 @@ struct af_beat {
 
 	/* private */
 	struct af_heartbeat *of;
-	bool was_on;      /* at the last tick */
-	uint64_t next_ns; /* when the next one is due */
-	pthread_t thread; /* its own */
-	bool runs, away;  /* there is that thread; and it has not given the beat back */
+	bool was_on;       /* at the last tick */
+	uint64_t next_ns;  /* when the next one is due */
+	pthread_t thread;  /* its own */
+	bool runs;         /* there is that thread */
+	_Atomic bool away; /* and it has not given the beat back */
 };
 
 struct af_heartbeat {
@@ -50,16 +51,14 @@ struct af_heartbeat {
 	/* private */
 	pthread_t thread;
 	bool began, runs, stopped;
-	pthread_mutex_t lock; /* of the three below, and of af_beat.away */
-	pthread_cond_t changed;
-	bool on, stop;
-	uint32_t nr_returned; /* beats that were given back */
+	_Atomic bool on, stop;
+	_Atomic uint32_t nr_changes; /* of these two and of beats that were given back */
 };
 
-/* @h->r is set. */
-void af_heartbeat_open(struct af_heartbeat *h);
-
-/* The beats, with their first five members, are set. Makes the first ticks, if recording is on. */
+/*
+ * @h->r and the beats, with their first five members, are set, and all else is 0. Makes the first
+ * ticks, if recording is on.
+ */
 void af_heartbeat_begin(struct af_heartbeat *h);
 
 /*

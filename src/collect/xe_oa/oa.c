@@ -62,7 +62,6 @@ static void oa_open(void **self, struct af_recording *r)
 	    .arg = o,
 	};
 	o->heart = (struct af_heartbeat){.r = r, .beats = {&o->beat}, .nr = 1};
-	af_heartbeat_open(&o->heart);
 	/* Level Zero's metrics need the streams that are ours else. */
 	bool streams = r->options->observe && !r->options->metric_group;
 	oa_find(&o->counters, &af_xe_roots_usual, streams ? o->beat.period_ns : 0);
