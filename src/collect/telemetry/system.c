@@ -50,7 +50,7 @@ enum { STAT_LINES = sizeof stat_lines / sizeof *stat_lines, RUNNING = CPU_STATES
  * The kernel adds up all interrupts of all CPUs to write the one text, and next to nothing for the
  * other, which has the threads that run at each tick.
  */
-enum { STAT, LOADAVG, STAT_APART = 1500 };
+enum { STAT, LOADAVG, STAT_APART = 2000 };
 
 static void system_find(struct telemetry_source *s, const struct telemetry_roots *roots)
 {
@@ -99,11 +99,14 @@ static void stat_read(struct telemetry_source *s, struct texts *t)
 /* Means of three times, then "threads that run/all of them". */
 static void loadavg_read(struct telemetry_source *s, const struct texts *t)
 {
-	unsigned long long running;
+	uint64_t running;
 	char text[128];
+	const char *at =
+	    telemetry_text_read(t->fd[LOADAVG], text, sizeof text) ? strchr(text, '/') : NULL;
 
-	if (!telemetry_text_read(t->fd[LOADAVG], text, sizeof text) ||
-	    sscanf(text, "%*s %*s %*s %llu/", &running) != 1)
+	while (at && at > text && at[-1] != ' ')
+		at--;
+	if (!at || !telemetry_numbers(at, NULL, &running, 1))
 		telemetry_failed(s, "/proc/loadavg");
 	else
 		telemetry_put(s, RUNNING, running);
