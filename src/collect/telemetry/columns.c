@@ -21,6 +21,7 @@ struct lines {
 	int fd;
 	char names[LINES_MOST]
 		  [40]; /* of the devices that are read; their counters follow in order */
+	struct telemetry_pace pace;
 	char text[TEXT_BYTES];
 };
 
@@ -103,6 +104,20 @@ static void lines_each(struct telemetry_source *s, bool of_disks,
 	}
 }
 
+static void lines_read(struct telemetry_source *s, const struct telemetry_reading *to,
+                       bool of_disks, const char *name)
+{
+	struct lines *l = s->own;
+
+	if (!telemetry_is_due(s, &l->pace, to->time_ns, to->again))
+		return;
+	uint64_t begin_ns = af_now_ns();
+	if (!telemetry_text_read(l->fd, l->text, sizeof l->text))
+		telemetry_failed(s, name);
+	lines_each(s, of_disks, line_read);
+	telemetry_asked(&l->pace, begin_ns, TELEMETRY_TEXT_APART);
+}
+
 /* Columns of /proc/diskstats behind the name: Documentation/admin-guide/iostats.rst. */
 static const struct column disk_columns[] = {
     {2, 512, 1, "read", "bytes"}, {6, 512, 1, "written", "bytes"}, {0, 1, 1, "reads", ""},
@@ -136,12 +151,7 @@ static void disk_find(struct telemetry_source *s, const struct telemetry_roots *
 
 static void disk_read(struct telemetry_source *s, struct telemetry_reading *to)
 {
-	struct lines *l = s->own;
-	(void)to;
-
-	if (!telemetry_text_read(l->fd, l->text, sizeof l->text))
-		telemetry_failed(s, "/proc/diskstats");
-	lines_each(s, true, line_read);
+	lines_read(s, to, true, "/proc/diskstats");
 }
 
 const struct telemetry_ops telemetry_disk = {
@@ -180,12 +190,7 @@ static void network_find(struct telemetry_source *s, const struct telemetry_root
 
 static void network_read(struct telemetry_source *s, struct telemetry_reading *to)
 {
-	struct lines *l = s->own;
-	(void)to;
-
-	if (!telemetry_text_read(l->fd, l->text, sizeof l->text))
-		telemetry_failed(s, "/proc/net/dev");
-	lines_each(s, false, line_read);
+	lines_read(s, to, false, "/proc/net/dev");
 	telemetry_files_read(s);
 }
 

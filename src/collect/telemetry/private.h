@@ -135,6 +135,7 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
  * A question that takes long is asked no more often than that it takes one part in @apart of a
  * core's time. At the first tick and the last all are asked: so totals are of the whole recording.
  */
+enum { TELEMETRY_TEXT_APART = 1000 }; /* for a text that the kernel adds up over all CPUs */
 struct telemetry_pace {
 	uint64_t took_ns, due_ns; /* @took_ns: a mean of the last */
 };

@@ -134,8 +134,7 @@ const struct telemetry_ops telemetry_system = {
     .close = texts_close,
 };
 
-/* Memory is levels alone: of a machine whose kernel takes long for the text there are fewer. */
-enum { MEMORY_USED, MEMORY_CACHE, MEMORY_DIRTY, MEMORY_SWAPPED, MEMINFO_APART = 1000 };
+enum { MEMORY_USED, MEMORY_CACHE, MEMORY_DIRTY, MEMORY_SWAPPED };
 
 static void memory_find(struct telemetry_source *s, const struct telemetry_roots *roots)
 {
@@ -176,7 +175,7 @@ static void memory_read(struct telemetry_source *s, struct telemetry_reading *to
 		telemetry_failed(s, "/proc/meminfo");
 		return;
 	}
-	telemetry_asked(&t->pace, begin_ns, MEMINFO_APART);
+	telemetry_asked(&t->pace, begin_ns, TELEMETRY_TEXT_APART);
 	memory_put(s, MEMORY_USED, text, "MemTotal:", "MemAvailable:");
 	memory_put(s, MEMORY_CACHE, text, "Cached:", NULL);
 	memory_put(s, MEMORY_DIRTY, text, "Dirty:", NULL);
