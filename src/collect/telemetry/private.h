@@ -135,13 +135,13 @@ void telemetry_total(struct telemetry_source *s, uint32_t counter, uint64_t tota
  * A question that takes long is asked no more often than that it takes one part in @apart of a
  * core's time. At the first tick and the last all are asked: so totals are of the whole recording.
  */
-enum { TELEMETRY_TEXT_APART = 1000 }; /* for a text that the kernel adds up over all CPUs */
 struct telemetry_pace {
 	uint64_t took_ns, due_ns; /* @took_ns: a mean of the last */
 };
 bool telemetry_is_due(const struct telemetry_source *s, const struct telemetry_pace *p,
                       uint64_t time_ns, bool again);
 void telemetry_asked(struct telemetry_pace *p, uint64_t begin_ns, uint32_t apart);
+enum { TELEMETRY_TEXT_APART = 1000 }; /* for a text that the kernel adds up over all CPUs */
 
 /* A value could not be had: @what says which, and is kept of the first. */
 void telemetry_failed(struct telemetry_source *s, const char *what);
